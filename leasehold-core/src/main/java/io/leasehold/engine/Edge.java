@@ -4,11 +4,21 @@ import io.leasehold.spi.LockRuntime;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
 
 /** The edge between futures and callers: where threads block, and where user code is handed results. */
 final class Edge {
 
     private Edge() {}
+
+    /** The store's answer; what it throws at once, against its contract, becomes a failed one and stops nobody. */
+    static <T> CompletableFuture<T> call(Supplier<CompletableFuture<T>> request) {
+        try {
+            return request.get();
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
 
     /** Waits for a result that comes within a bounded time; an interrupt is kept for later. */
     static <T> T join(LockRuntime runtime, CompletableFuture<T> future) {

@@ -75,7 +75,7 @@ final class RenewalLoop {
                 held.stream().mapToLong(l -> l.timings().answerNanos()).min().orElseThrow();
         RenewBatch batch =
                 new RenewBatch(held.stream().map(LeaseHandle::renewalItem).toList(), timeoutNanos);
-        store.renew(batch).whenComplete((reply, error) -> {
+        Edge.call(() -> store.renew(batch)).whenComplete((reply, error) -> {
             for (int i = 0; i < held.size(); i++) {
                 try {
                     held.get(i).renewalAnswered(item(reply, i, error));

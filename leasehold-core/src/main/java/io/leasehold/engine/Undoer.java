@@ -76,7 +76,7 @@ final class Undoer {
                 }
                 inFlight = true;
             }
-            store.release(request).whenComplete((reply, error) -> {
+            Edge.call(() -> store.release(request)).whenComplete((reply, error) -> {
                 try {
                     answered(reply != null ? reply : broken(error));
                 } catch (RuntimeException e) {
