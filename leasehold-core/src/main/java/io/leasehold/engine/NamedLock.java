@@ -3,6 +3,7 @@ package io.leasehold.engine;
 import io.leasehold.Attempt;
 import io.leasehold.DistributedLock;
 import io.leasehold.Lease;
+import io.leasehold.LockBusyException;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.ReentrantLockView;
@@ -108,12 +109,26 @@ final class NamedLock implements DistributedLock {
                 .whenComplete((attempt, error) -> client.runtime().execute(() -> {
                     if (error != null) {
                         handed.completeExceptionally(unwrapped(error));
-                    } else if (!handed.complete(form.apply(attempt))
-                            && attempt instanceof Attempt.Acquired<Lease> acquired) {
-                        acquired.lease().releaseAsync();
+                    } else {
+                        deliver(attempt, form, handed);
                     }
                 }));
         return handed;
+    }
+
+    /** Gives back what nobody waits for any more. */
+    private static <T> void deliver(
+            Attempt<Lease> attempt, Function<Attempt<Lease>, T> form, CompletableFuture<T> handed) {
+        T value;
+        try {
+            value = form.apply(attempt);
+        } catch (LockBusyException e) {
+            handed.completeExceptionally(e);
+            return;
+        }
+        if (!handed.complete(value) && attempt instanceof Attempt.Acquired<Lease> acquired) {
+            acquired.lease().releaseAsync();
+        }
     }
 
     @Override
@@ -122,13 +137,18 @@ final class NamedLock implements DistributedLock {
         Objects.requireNonNull(work, "work");
         CompletableFuture<Lease> acquiring = handOver(patience(maxWait), Attempt::orElseThrow);
         CompletableFuture<T> done = new PropagatingFuture<>(() -> acquiring.cancel(false));
-        acquiring.whenComplete((lease, error) -> {
-            if (error != null) {
-                done.completeExceptionally(unwrapped(error));
-            } else {
-                runHolding(lease, work, done);
-            }
-        });
+        // The executor is named since the lease may already be there, and the caller's thread is not for the work.
+        acquiring.whenCompleteAsync(
+                (lease, error) -> {
+                    if (error != null) {
+                        done.completeExceptionally(unwrapped(error));
+                    } else if (done.isDone()) {
+                        lease.releaseAsync();
+                    } else {
+                        runHolding(lease, work, done);
+                    }
+                },
+                client.runtime()::execute);
         return done;
     }
 
