@@ -165,6 +165,7 @@ final class LeaseHandle implements Lease {
             waiting = renewalsByHand;
             renewalsByHand = new ArrayList<>(1);
             lost = machine.cause();
+            heardOfLoss |= lost != null && !waiting.isEmpty();
         }
         for (CompletableFuture<Void> future : waiting) {
             if (lost != null) {
@@ -326,6 +327,10 @@ final class LeaseHandle implements Lease {
         wiring.runtime().execute(() -> ended.complete(new HoldEnd.Lost(cause)));
         finishRenewalsByHand(null);
         wiring.events().tell(l -> l.lost(new LockListener.Lost(name, fencingToken(), cause, heldFor())));
+        if (cause == LossCause.CLIENT_CLOSED) {
+            // Only here: beside a release that is under way, an undo could make it answer "not ours".
+            end(ReleaseRequest.Kind.UNDO);
+        }
     }
 
     private Duration heldFor() {
@@ -361,8 +366,8 @@ final class LeaseHandle implements Lease {
             if (releaseCalled) {
                 return;
             }
-            toInterrupt = Thread.currentThread();
             if (machine.isHeld()) {
+                toInterrupt = Thread.currentThread();
                 return;
             }
             heardOfLoss = true;
@@ -413,7 +418,6 @@ final class LeaseHandle implements Lease {
     /** The client closes: tells the holder, and ends what is at the store. */
     void clientClosing() {
         takenAway(LossCause.CLIENT_CLOSED);
-        end(ReleaseRequest.Kind.UNDO);
     }
 
     private CompletableFuture<ReleaseOutcome> requestRelease() {
@@ -430,7 +434,7 @@ final class LeaseHandle implements Lease {
         wiring.holds().remove(grant.owner());
         finishRenewalsByHand(new IllegalStateException("lease on \"" + name + "\" was released during its renewal"));
         if (lost != null) {
-            if (lost != LossCause.NOT_OURS) {
+            if (lost != LossCause.NOT_OURS && lost != LossCause.CLIENT_CLOSED) {
                 end(ReleaseRequest.Kind.UNDO);
             }
             released.complete(ReleaseOutcome.ALREADY_LOST);
