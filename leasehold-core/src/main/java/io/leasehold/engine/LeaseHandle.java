@@ -80,6 +80,8 @@ final class LeaseHandle implements Lease {
         for (LeaseMachine.Action action : actions) {
             if (action instanceof LeaseMachine.Renew renew) {
                 wiring.renewals().renew(this, renew.byHand() ? 0 : timings.batchingNanos());
+            } else if (action instanceof LeaseMachine.RefuseRenewal refused) {
+                finishRenewalsByHand(capped(Duration.ofNanos(refused.remainingNanos())));
             } else if (action instanceof LeaseMachine.ArmRenew arm) {
                 arm(arm.atNanos(), false);
             } else if (action instanceof LeaseMachine.ArmEnd arm) {
@@ -176,6 +178,12 @@ final class LeaseHandle implements Lease {
                 future.complete(null);
             }
         }
+    }
+
+    private IllegalStateException capped(Duration remaining) {
+        return new IllegalStateException("lease on \"" + name + "\" reached maxHold = "
+                + Duration.ofNanos(timings.maxHoldNanos()) + " and is renewed no more; it is valid for "
+                + remaining.toMillis() + " ms more");
     }
 
     @Override
@@ -395,10 +403,13 @@ final class LeaseHandle implements Lease {
     @Override
     public void close() {
         try {
-            requestRelease();
+            ReleaseOutcome outcome = Edge.join(wiring.runtime(), requestRelease());
             LossCause unheard;
             synchronized (this) {
-                unheard = heardOfLoss ? null : machine.cause();
+                LossCause lost = machine.cause();
+                // What only the release found out is a loss like any other.
+                boolean found = lost == null && outcome == ReleaseOutcome.ALREADY_LOST;
+                unheard = heardOfLoss ? null : found ? LossCause.NOT_OURS : lost;
                 heardOfLoss = true;
             }
             if (unheard != null) {
@@ -409,7 +420,6 @@ final class LeaseHandle implements Lease {
                         fencingToken(),
                         unheard);
             }
-            Edge.join(wiring.runtime(), released);
         } catch (RuntimeException e) {
             LOG.warn("closing the lease on \"{}\" failed; it ends with its ttl", name, e);
         }

@@ -41,6 +41,9 @@ final class LeaseMachine {
     /** Send a renewal. */
     record Renew(boolean byHand) implements Action {}
 
+    /** Tell whoever asked for a renewal that there is none any more: maxHold is reached. */
+    record RefuseRenewal(long remainingNanos) implements Action {}
+
     /** Send {@link RenewDue} at this time. */
     record ArmRenew(long atNanos) implements Action {}
 
@@ -119,6 +122,10 @@ final class LeaseMachine {
         }
         if (nowNanos - acquiredAtNanos > timings.maxHoldNanos() - timings.validityNanos()) {
             capped = true;
+            if (due.byHand()) {
+                actions.add(new RefuseRenewal(validUntilAtNanos - nowNanos));
+                return;
+            }
             tellIfAtRisk(nowNanos, actions);
             if (!atRisk) {
                 actions.add(new ArmRenew(nowNanos + Math.max(1, timings.renewalRetryNanos())));
