@@ -38,6 +38,7 @@ final class LeaseHandle implements Lease {
 
     private final LockName name;
     private final Grant grant;
+    private final long highestBallot;
     private final Timings timings;
     private final Wiring wiring;
     private final LeaseMachine machine;
@@ -53,9 +54,10 @@ final class LeaseHandle implements Lease {
     private LockRuntime.@Nullable Timer renewTimer;
     private LockRuntime.@Nullable Timer endTimer;
 
-    LeaseHandle(LockName name, Grant grant, Timings timings, Wiring wiring) {
+    LeaseHandle(LockName name, Grant grant, long highestBallot, Timings timings, Wiring wiring) {
         this.name = name;
         this.grant = grant;
+        this.highestBallot = highestBallot;
         this.timings = timings;
         this.wiring = wiring;
         this.machine =
@@ -456,7 +458,7 @@ final class LeaseHandle implements Lease {
 
     private CompletableFuture<ReleaseReply> end(ReleaseRequest.Kind kind) {
         ReleaseRequest request =
-                new ReleaseRequest(List.of(name), grant.owner(), grant.tokens().last(), kind, timings.answerNanos());
+                new ReleaseRequest(List.of(name), grant.owner(), highestBallot, kind, timings.answerNanos());
         return wiring.undoer().end(request, timings.undoNanos());
     }
 

@@ -10,7 +10,6 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
-import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseRequest;
@@ -184,7 +183,7 @@ final class Waiter {
     private void finish(AcquireMachine.Outcome outcome) {
         Duration waited = Duration.ofNanos(wiring.runtime().nanoTime() - startAtNanos);
         if (outcome instanceof AcquireMachine.Acquired acquired) {
-            acquired(acquired.grant(), waited);
+            acquired(acquired, waited);
         } else if (outcome instanceof AcquireMachine.Busy busy) {
             tell(maxWaitNanos == 0 ? AttemptOutcome.BUSY : AttemptOutcome.TIMEOUT, waited);
             result.complete(new Attempt.Busy<>(name, waited, busy.holder(), busy.votes()));
@@ -206,9 +205,9 @@ final class Waiter {
         }
     }
 
-    private void acquired(Grant grant, Duration waited) {
-        desks.saw(name, grant.tokens().last());
-        LeaseHandle lease = new LeaseHandle(name, grant, timings, wiring);
+    private void acquired(AcquireMachine.Acquired acquired, Duration waited) {
+        desks.saw(name, acquired.grant().tokens().last());
+        LeaseHandle lease = new LeaseHandle(name, acquired.grant(), acquired.ballot(), timings, wiring);
         lease.begin();
         tell(AttemptOutcome.ACQUIRED, waited);
         result.complete(new Attempt.Acquired<>(lease));
