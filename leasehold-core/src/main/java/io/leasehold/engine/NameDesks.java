@@ -22,6 +22,8 @@ final class NameDesks {
     private static final class Desk {
         private final Deque<Waiter> line = new ArrayDeque<>(2);
         private long seenToken;
+        /** Somebody is starting waiters, one after the other. */
+        private boolean starting;
     }
 
     /** Lets the waiter stand in line, and start if it is first. */
@@ -38,20 +40,37 @@ final class NameDesks {
         }
     }
 
-    /** The waiter is done; the next one starts. */
+    /**
+     * The waiter is done; the next one starts. Where that one is done at once, because the store answers at once, the
+     * loop goes on with the one after it: nested, ten thousand of them would exhaust the stack.
+     */
     void leave(Waiter waiter) {
         Waiter[] next = new Waiter[1];
         desks.computeIfPresent(waiter.name(), (name, desk) -> {
             boolean wasFirst = desk.line.peekFirst() == waiter;
             desk.line.remove(waiter);
-            if (wasFirst) {
+            if (wasFirst && !desk.starting) {
                 next[0] = desk.line.peekFirst();
+                desk.starting = true;
             }
             return desk.line.isEmpty() ? null : desk;
         });
-        if (next[0] != null) {
-            next[0].start();
+        for (Waiter head = next[0]; head != null; ) {
+            head.start();
+            head = afterStarting(head);
         }
+    }
+
+    /** The waiter that became first meanwhile and is to be started, if there is one. */
+    private @Nullable Waiter afterStarting(Waiter started) {
+        Waiter[] next = new Waiter[1];
+        desks.computeIfPresent(started.name(), (name, desk) -> {
+            Waiter head = desk.line.peekFirst();
+            desk.starting = head != started;
+            next[0] = desk.starting ? head : null;
+            return desk;
+        });
+        return next[0];
     }
 
     /** Wakes the contender for this name, if there is one. */
@@ -77,8 +96,12 @@ final class NameDesks {
     }
 
     long seenToken(LockName name) {
-        Desk desk = desks.get(name);
-        return desk == null ? 0 : desk.seenToken;
+        long[] seen = new long[1];
+        desks.computeIfPresent(name, (n, desk) -> {
+            seen[0] = desk.seenToken;
+            return desk;
+        });
+        return seen[0];
     }
 
     void saw(LockName name, long token) {
