@@ -85,7 +85,9 @@ public final class EngineClient implements LockClient {
         refuseIfClosed();
         desks.enter(waiter);
         if (closing) {
+            // close() may have looked before this waiter came, or before its lease did.
             waiter.clientClosing();
+            wiring.holds().all().forEach(LeaseHandle::clientClosing);
         }
         return waiter;
     }
@@ -136,21 +138,28 @@ public final class EngineClient implements LockClient {
 
     @Override
     public void close(Duration patience) {
+        long patienceNanos = Timings.saturatedNanos(Objects.requireNonNull(patience, "patience"));
         synchronized (quiet) {
             if (closing) {
                 return;
             }
             closing = true;
         }
-        desks.all().forEach(Waiter::clientClosing);
+        // The last in line first: otherwise each that leaves would let the next one send a request.
+        List<Waiter> waiting = desks.all();
+        for (int i = waiting.size() - 1; i >= 0; i--) {
+            waiting.get(i).clientClosing();
+        }
         wiring.holds().all().forEach(LeaseHandle::clientClosing);
-        LockRuntime.Timer limit =
-                wiring.runtime().schedule(Timings.saturatedNanos(patience), () -> quiet.complete(null));
+        LockRuntime.Timer limit = wiring.runtime().schedule(patienceNanos, () -> quiet.complete(null));
         checkQuiet();
         Edge.join(wiring.runtime(), quiet);
         limit.cancel();
-        wiring.store().close();
-        wiring.runtime().close();
+        try {
+            wiring.store().close();
+        } finally {
+            wiring.runtime().close();
+        }
     }
 
     /** Completes {@link #quiet} once every reply that something could follow from has come. */
