@@ -85,11 +85,23 @@ final class ReentrantView implements ReentrantLockView {
             return;
         }
         holds.end(name);
+        LeaseLostException lost = lost(held.lease);
         if (held.lease.release() == ReleaseOutcome.ALREADY_LOST) {
-            throw new LeaseLostException(
-                    name,
-                    LossCause.EXPIRED,
-                    "it had ended before unlock(); what it protected may have been used by others");
+            throw lost != null
+                    ? lost
+                    : new LeaseLostException(
+                            name,
+                            LossCause.NOT_OURS,
+                            "it was gone when unlock() came; what it protected may have been used by others");
+        }
+    }
+
+    private static @Nullable LeaseLostException lost(Lease lease) {
+        try {
+            lease.ensureValidFor(Duration.ZERO);
+            return null;
+        } catch (LeaseLostException e) {
+            return e;
         }
     }
 
