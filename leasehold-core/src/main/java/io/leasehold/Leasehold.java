@@ -114,9 +114,14 @@ public final class Leasehold {
          */
         public LockClient connect() {
             LockRuntime world = runtime != null ? runtime : new SystemLockRuntime();
+            LockStore opened = null;
             try {
-                return new EngineClient(world, refuseWeaker(open(world)), defaults, label, List.copyOf(listeners));
+                opened = open(world);
+                return new EngineClient(world, refuseWeaker(opened), defaults, label, List.copyOf(listeners));
             } catch (RuntimeException e) {
+                if (opened != null) {
+                    opened.close();
+                }
                 world.close();
                 throw e;
             }
@@ -135,10 +140,8 @@ public final class Leasehold {
         private LockStore refuseWeaker(LockStore opened) {
             for (Guarantee level : required) {
                 if (!opened.guarantees().covers(level)) {
-                    String description = opened.description();
-                    opened.close();
                     throw new UnsafeStoreException(
-                            "store " + description + " promises " + opened.guarantees() + "; required was "
+                            "store " + opened.description() + " promises " + opened.guarantees() + "; required was "
                                     + level.getClass().getSimpleName() + " " + level,
                             null);
                 }
