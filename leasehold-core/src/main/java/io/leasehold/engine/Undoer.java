@@ -78,7 +78,7 @@ final class Undoer {
                 }
                 inFlight = true;
             }
-            store.release(request).whenComplete((reply, error) -> {
+            Edge.ask(() -> store.release(request)).whenComplete((reply, error) -> {
                 try {
                     answered(reply != null ? reply : broken(error));
                 } catch (RuntimeException e) {
