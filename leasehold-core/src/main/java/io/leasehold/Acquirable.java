@@ -1,0 +1,59 @@
+package io.leasehold;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Something that can be acquired: the acquiring methods, once, for all kinds of lock.
+ *
+ * <p><b>A Duration given here is always {@code maxWait}</b>, the patience of the caller, never a ttl.
+ * Zero means one round trip; negative values are refused with {@link IllegalArgumentException}; huge
+ * values mean "without limit". Nothing here is reentrant.
+ *
+ * <p><b>Errors.</b> {@link LockStoreException} if the store cannot serve: permanent errors at once,
+ * transient ones after they were retried until {@code maxWait}, and at most one ttl after the store's
+ * last answer. {@link AmbiguousAcquireException} if the outcome of a request is unknown; it has been
+ * compensated. {@link IllegalStateException} if the client is closed.
+ *
+ * <p><b>Interruption.</b> Waiting methods throw {@link InterruptedException} and leave nothing behind:
+ * a grant that arrives later is given back.
+ *
+ * <p><b>Asynchronous forms</b> return futures that complete on the client's callback executor.
+ * Cancelling one, or a stage derived from it, withdraws the attempt; a grant that finds its future
+ * already completed is given back. Put the patience inside ({@code attemptAsync(maxWait)}) and not
+ * outside ({@code orTimeout}), and prefer {@link #holdWhile}, which cannot leak.
+ *
+ * @param <H> the kind of hold
+ */
+public interface Acquirable<H extends Hold> {
+
+    /** Waits without limit until the lock is held. */
+    H acquire() throws InterruptedException;
+
+    /**
+     * Waits at most {@code maxWait}.
+     *
+     * @return the hold, or null if the lock stayed busy
+     */
+    @Nullable
+    H tryAcquire(Duration maxWait) throws InterruptedException;
+
+    /** Waits at most {@code maxWait}, and says who held the lock if it stayed busy. */
+    Attempt<H> attempt(Duration maxWait) throws InterruptedException;
+
+    /** Waits without limit, without a thread. */
+    CompletableFuture<H> acquireAsync();
+
+    /** Waits at most {@code maxWait}, without a thread. */
+    CompletableFuture<Attempt<H>> attemptAsync(Duration maxWait);
+
+    /**
+     * Acquires, runs {@code work} on the callback executor, and releases when the stage that it
+     * returned has ended, however it ended. Completes exceptionally with {@link LockBusyException} if
+     * the lock stayed busy for {@code maxWait}.
+     */
+    <T> CompletableFuture<T> holdWhile(Duration maxWait, Function<? super H, ? extends CompletionStage<T>> work);
+}

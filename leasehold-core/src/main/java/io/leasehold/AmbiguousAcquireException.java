@@ -1,0 +1,24 @@
+package io.leasehold;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request was sent and its outcome is unknown. The lock is not held by the caller: the request is being
+ * undone by its owner token, now and after a reconnect, until the store answers or the ttl has passed. Until
+ * then the lock may look held by this client.
+ */
+public final class AmbiguousAcquireException extends LockStoreException {
+
+    private static final long serialVersionUID = 1L;
+
+    /** An error of one node. */
+    public AmbiguousAcquireException(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+
+    /** An error of several nodes. */
+    public AmbiguousAcquireException(String message, List<NodeVote> votes, @Nullable Throwable cause) {
+        super(message, votes, cause);
+    }
+}

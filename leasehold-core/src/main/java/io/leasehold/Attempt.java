@@ -1,0 +1,76 @@
+package io.leasehold;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What came of an attempt to acquire that ended with an answer: the lock is ours, or it is busy.
+ * Failures are exceptions.
+ *
+ * @param <H> the kind of hold
+ */
+public sealed interface Attempt<H extends Hold> {
+
+    /** The hold, or null if the lock was busy. */
+    @Nullable
+    H orElseNull();
+
+    /**
+     * The hold.
+     *
+     * @throws LockBusyException if the lock was busy
+     */
+    H orElseThrow();
+
+    /**
+     * The lock is ours.
+     *
+     * @param lease the hold, to be released by the caller
+     */
+    record Acquired<H extends Hold>(H lease) implements Attempt<H> {
+        /** Refuses null. */
+        public Acquired {
+            Objects.requireNonNull(lease, "lease");
+        }
+
+        @Override
+        public H orElseNull() {
+            return lease;
+        }
+
+        @Override
+        public H orElseThrow() {
+            return lease;
+        }
+    }
+
+    /**
+     * The lock stayed with somebody else for as long as the caller was patient.
+     *
+     * @param lockName the lock
+     * @param waited how long the attempt took
+     * @param holder who held it at the last answer, if the store said so
+     * @param votes what each node said last
+     */
+    record Busy<H extends Hold>(LockName lockName, Duration waited, @Nullable Holder holder, List<NodeVote> votes)
+            implements Attempt<H> {
+        /** Refuses nulls and copies the votes. */
+        public Busy {
+            Objects.requireNonNull(lockName, "lockName");
+            Objects.requireNonNull(waited, "waited");
+            votes = List.copyOf(votes);
+        }
+
+        @Override
+        public @Nullable H orElseNull() {
+            return null;
+        }
+
+        @Override
+        public H orElseThrow() {
+            throw new LockBusyException(lockName, waited, holder);
+        }
+    }
+}

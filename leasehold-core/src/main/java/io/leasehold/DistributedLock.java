@@ -1,0 +1,26 @@
+package io.leasehold;
+
+import java.util.function.UnaryOperator;
+
+/**
+ * An exclusive lock with a name, shared with whoever reaches the same store.
+ *
+ * <p>Stateless and cheap: make it where you need it. What is held is the {@link Lease}.
+ */
+public interface DistributedLock extends Acquirable<Lease> {
+
+    /** The name. */
+    LockName name();
+
+    /** The options with which this object acquires. */
+    LockOptions options();
+
+    /** The same lock with other options; those of the client and of leases already held stay as they are. */
+    DistributedLock with(UnaryOperator<LockOptions> change);
+
+    /**
+     * This lock as a reentrant {@link java.util.concurrent.locks.Lock}, for code that wants one. All
+     * views of one client and name share the holds of each thread.
+     */
+    ReentrantLockView asReentrantLock();
+}

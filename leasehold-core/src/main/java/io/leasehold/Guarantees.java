@@ -1,0 +1,40 @@
+package io.leasehold;
+
+import java.util.Objects;
+
+/**
+ * What one connected store promises, one level of each kind.
+ *
+ * @param exclusion whether two holders can be inside their validity at once
+ * @param fencing what fencing tokens are like
+ * @param queueing how waiting works
+ * @param scope who is excluded
+ */
+public record Guarantees(
+        Guarantee.Exclusion exclusion, Guarantee.Fencing fencing, Guarantee.Queueing queueing, Guarantee.Scope scope) {
+
+    /** Refuses nulls. */
+    public Guarantees {
+        Objects.requireNonNull(exclusion, "exclusion");
+        Objects.requireNonNull(fencing, "fencing");
+        Objects.requireNonNull(queueing, "queueing");
+        Objects.requireNonNull(scope, "scope");
+    }
+
+    /** Whether this promises at least the given level of its kind. */
+    public boolean covers(Guarantee level) {
+        return offered(level) >= ((Enum<?>) level).ordinal();
+    }
+
+    private int offered(Guarantee level) {
+        if (level instanceof Guarantee.Exclusion) {
+            return exclusion.ordinal();
+        } else if (level instanceof Guarantee.Fencing) {
+            return fencing.ordinal();
+        } else if (level instanceof Guarantee.Queueing) {
+            return queueing.ordinal();
+        } else {
+            return scope.ordinal();
+        }
+    }
+}

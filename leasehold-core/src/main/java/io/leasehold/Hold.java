@@ -1,0 +1,91 @@
+package io.leasehold;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+
+/**
+ * Something held for a limited time: it has a validity, an end and a release.
+ *
+ * <p><b>Guarantee.</b> {@link #isValid()} is false before anyone else can hold the same lock, under
+ * the conditions of the store's {@link Guarantees}. No query can foresee a pause of this process
+ * <em>after</em> the query: only a {@linkplain Lease#fencingToken() fencing token}, checked by the
+ * resource, covers that.
+ *
+ * <p><b>Threads.</b> Ownership lives in this object, not in a thread: any thread may use and release
+ * it. Queries are local and never block. Callbacks run on the client's callback executor, never on a
+ * timer or network thread. Methods that wait for the store ({@link #renew}, {@link #release},
+ * {@link #close}) do not react to interruption: they are bounded in time, and the interrupt flag is
+ * left as it was.
+ */
+public interface Hold extends AutoCloseable {
+
+    /**
+     * How long the holder may still rely on this hold, never negative: one ttl from the sending of
+     * the last successful request, less drift, less the time since. Zero once ended.
+     */
+    Duration remainingValidity();
+
+    /** Whether there is any {@linkplain #remainingValidity() validity} left. */
+    boolean isValid();
+
+    /**
+     * Checks, before a side effect, that at least {@code duration} of validity is left.
+     *
+     * @throws LeaseLostException if this hold has ended
+     * @throws LeaseAtRiskException if it is valid, but for less than {@code duration}
+     * @throws IllegalArgumentException if even a healthy hold could miss {@code duration}: it is
+     *     above ttl − drift − renewal interval − 2 × node timeout (without renewal: ttl − drift)
+     */
+    void ensureValidFor(Duration duration);
+
+    /**
+     * Extends this hold now and waits for the answer.
+     *
+     * @throws LeaseLostException if this hold has ended, or the store answered that it has
+     * @throws LockStoreException if the store could not confirm; the hold goes on until its end
+     */
+    void renew();
+
+    /** Like {@link #renew()}, without waiting; completes exceptionally in the same cases. */
+    CompletableFuture<Void> renewAsync();
+
+    /**
+     * Gives the lock back and waits for the answer, at most for the node's time limit. Repeated calls
+     * return the first outcome.
+     */
+    ReleaseOutcome release();
+
+    /** Like {@link #release()}, without waiting. Cancelling the future does not undo the release. */
+    CompletableFuture<ReleaseOutcome> releaseAsync();
+
+    /**
+     * Like {@link #release()}, but never throws. If the hold had been lost and nothing of the user's
+     * ever heard of it (no exception, no {@code onLost}, no {@code isValid() == false}), the loss is
+     * logged here, once, at ERROR.
+     */
+    @Override
+    void close();
+
+    /** Completes, on the callback executor, with how this hold ended; never exceptionally. */
+    CompletionStage<HoldEnd> whenEnded();
+
+    /**
+     * Calls back once if this hold is lost, with the cause; at once (on the callback executor) if it
+     * already is; never after a release.
+     */
+    void onLost(Consumer<? super LossCause> callback);
+
+    /**
+     * Calls back each time a renewal is late enough for the hold to be at risk, with the validity
+     * that is left; again only after a renewal has succeeded in between.
+     */
+    void onAtRisk(Consumer<? super Duration> callback);
+
+    /**
+     * Interrupts the calling thread if this hold is lost before it is released. Once release was
+     * called, no interrupt is delivered any more.
+     */
+    void interruptOnLoss();
+}

@@ -1,0 +1,149 @@
+package io.leasehold;
+
+import io.leasehold.engine.EngineClient;
+import io.leasehold.engine.StoreLookup;
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StoreUri;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where clients come from.
+ *
+ * <pre>{@code
+ * try (LockClient locks = Leasehold.connect("redis://localhost:6379");
+ *         Lease lease = locks.named("order:1001").acquire()) {
+ *     orders.write(order.paid(), lease.fencingToken());
+ * }
+ * }</pre>
+ */
+public final class Leasehold {
+
+    private Leasehold() {}
+
+    /**
+     * Connects to the store that the URI names, with default options, and makes sure that it answers.
+     *
+     * @throws IllegalArgumentException if the URI is malformed, or no artefact for its scheme is present
+     * @throws LockStoreException if the store cannot be reached or refuses
+     */
+    public static LockClient connect(String uri) {
+        return builder().store(uri).connect();
+    }
+
+    /** Sets up a client step by step. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** What a client is made of. Not for several threads at once; each {@link #connect} makes a client. */
+    public static final class Builder {
+
+        private @Nullable String uri;
+        private @Nullable LockStore store;
+        private LockOptions defaults = LockOptions.defaults();
+        private String label = "";
+        private final List<LockListener> listeners = new ArrayList<>();
+        private final List<Guarantee> required = new ArrayList<>();
+        private @Nullable LockRuntime runtime;
+
+        private Builder() {}
+
+        /** Names the store by its URI; the client opens and closes it. */
+        public Builder store(String uri) {
+            this.uri = Objects.requireNonNull(uri, "uri");
+            this.store = null;
+            return this;
+        }
+
+        /** Brings a store of one's own, for this client only; closed with it. */
+        public Builder store(LockStore store) {
+            this.store = Objects.requireNonNull(store, "store");
+            this.uri = null;
+            return this;
+        }
+
+        /** The options of all locks of this client, unless changed with {@link DistributedLock#with}. */
+        public Builder defaults(LockOptions defaults) {
+            this.defaults = Objects.requireNonNull(defaults, "defaults");
+            return this;
+        }
+
+        /**
+         * What operators will read as a part of the holder id, such as the name of the application: up to 64
+         * letters, digits and {@code . _ -}.
+         */
+        public Builder label(String label) {
+            if (!label.matches("[A-Za-z0-9._-]{0,64}")) {
+                throw new IllegalArgumentException("label \"" + LockName.printable(label)
+                        + "\" is not made of up to 64 letters, digits, '.', '_' and '-'");
+            }
+            this.label = label;
+            return this;
+        }
+
+        /** Adds a listener. */
+        public Builder listener(LockListener listener) {
+            listeners.add(Objects.requireNonNull(listener, "listener"));
+            return this;
+        }
+
+        /** Refuses to connect to a store that promises less than this. */
+        public Builder require(Guarantee level) {
+            required.add(Objects.requireNonNull(level, "level"));
+            return this;
+        }
+
+        /** The world to run in: the system's unless set. For tests in virtual time. */
+        public Builder runtime(LockRuntime runtime) {
+            this.runtime = Objects.requireNonNull(runtime, "runtime");
+            return this;
+        }
+
+        /**
+         * Connects and makes sure that the store answers.
+         *
+         * @throws IllegalStateException if no store was named
+         * @throws IllegalArgumentException if the URI is malformed, or no artefact for its scheme is present
+         * @throws UnsafeStoreException if the store promises less than was required
+         * @throws LockStoreException if the store cannot be reached or refuses
+         */
+        public LockClient connect() {
+            LockRuntime world = runtime != null ? runtime : new SystemLockRuntime();
+            try {
+                return new EngineClient(world, refuseWeaker(open(world)), defaults, label, List.copyOf(listeners));
+            } catch (RuntimeException e) {
+                world.close();
+                throw e;
+            }
+        }
+
+        private LockStore open(LockRuntime world) {
+            if (store != null) {
+                return store;
+            }
+            if (uri == null) {
+                throw new IllegalStateException("no store was named: call store(\"redis://…\") before connect()");
+            }
+            return StoreLookup.open(StoreUri.parse(uri), world);
+        }
+
+        private LockStore refuseWeaker(LockStore opened) {
+            for (Guarantee level : required) {
+                if (!opened.guarantees().covers(level)) {
+                    String description = opened.description();
+                    opened.close();
+                    throw new UnsafeStoreException(
+                            "store " + description + " promises " + opened.guarantees() + "; required was "
+                                    + level.getClass().getSimpleName() + " " + level,
+                            null);
+                }
+            }
+            return opened;
+        }
+    }
+}

@@ -1,0 +1,38 @@
+package io.leasehold;
+
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** The lock stayed with somebody else for as long as the caller was patient. */
+public final class LockBusyException extends RuntimeException {
+
+    private static final long serialVersionUID = 1L;
+
+    private final LockName lockName;
+    private final Duration waited;
+    private final transient @Nullable Holder holder;
+
+    /** The lock stayed busy. */
+    public LockBusyException(LockName lockName, Duration waited, @Nullable Holder holder) {
+        super("lock \"" + lockName + "\" is busy: waited " + waited.toMillis() + " ms"
+                + (holder == null ? "" : ", held by " + holder.id()));
+        this.lockName = lockName;
+        this.waited = waited;
+        this.holder = holder;
+    }
+
+    /** The lock. */
+    public LockName lockName() {
+        return lockName;
+    }
+
+    /** How long the attempt took. */
+    public Duration waited() {
+        return waited;
+    }
+
+    /** Who held it at the last answer, if the store said so. */
+    public @Nullable Holder holder() {
+        return holder;
+    }
+}

@@ -1,0 +1,48 @@
+package io.leasehold;
+
+import java.time.Duration;
+
+/**
+ * A connection to one store: the place locks come from.
+ *
+ * <p>Make one per process and store, and share it: all threads may use it. It owns the timer that
+ * renews leases, so a lease lives only as long as its client.
+ */
+public interface LockClient extends AutoCloseable {
+
+    /** The lock with this name; no I/O. */
+    DistributedLock named(LockName name);
+
+    /**
+     * The lock with exactly this name; no I/O.
+     *
+     * @throws IllegalArgumentException if the text is no valid {@link LockName}
+     */
+    default DistributedLock named(String name) {
+        return named(LockName.exactly(name));
+    }
+
+    /** Sees and repairs what is at the store. */
+    LockAdmin admin();
+
+    /** What the connected store promises. */
+    Guarantees guarantees();
+
+    /** The public id under which this client holds locks: host, pid, client, label. */
+    String holderId();
+
+    /** The store, as people would name it, without secrets. */
+    String storeDescription();
+
+    /** Closes with a patience of five seconds: see {@link #close(Duration)}. */
+    @Override
+    void close();
+
+    /**
+     * Stops acquiring (waiting attempts fail with {@link IllegalStateException}), tells the holders of
+     * what is still held ({@link LossCause#CLIENT_CLOSED}), releases it, and waits for the store's
+     * answers for at most {@code patience}. What could not be released ends with its ttl. A JVM that
+     * exits without this leaves its leases to end by themselves.
+     */
+    void close(Duration patience);
+}

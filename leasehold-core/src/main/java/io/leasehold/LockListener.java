@@ -1,0 +1,102 @@
+package io.leasehold;
+
+import java.time.Duration;
+
+/**
+ * Hears of what locks do, for metrics, logs and tests.
+ *
+ * <p>Called inline, on whatever thread the event happened: a listener must be fast, must not block and
+ * must not call back into the lock. What it throws is logged and ignored.
+ */
+public interface LockListener {
+
+    /** An attempt has ended; every attempt ends in exactly one outcome. */
+    default void attemptEnded(AttemptEnded event) {}
+
+    /** A renewal was answered or failed. */
+    default void renewed(Renewed event) {}
+
+    /** A hold's renewal is late. */
+    default void atRisk(AtRisk event) {}
+
+    /** A hold ended before it was released. */
+    default void lost(Lost event) {}
+
+    /** A hold was given back. */
+    default void released(Released event) {}
+
+    /** How an attempt ended. The list is closed; handle unknown values all the same. */
+    enum AttemptOutcome {
+        /** The lock is held. */
+        ACQUIRED,
+        /** Held by somebody else, and the caller did not want to wait. */
+        BUSY,
+        /** Held by somebody else until the caller's patience ended. */
+        TIMEOUT,
+        /** The store could not serve. */
+        ERROR,
+        /** The outcome of a request is unknown; it was compensated. */
+        AMBIGUOUS,
+        /** The caller was interrupted, cancelled its future, or closed the client. */
+        INTERRUPTED
+    }
+
+    /** How a renewal ended. The list is closed; handle unknown values all the same. */
+    enum RenewalOutcome {
+        /** The validity has moved. */
+        RENEWED,
+        /** The store said that the hold is gone. */
+        NOT_OURS,
+        /** No answer, or an error; it is tried again. */
+        FAILED
+    }
+
+    /**
+     * An attempt has ended.
+     *
+     * @param name the lock
+     * @param outcome how
+     * @param waited from the call to the outcome
+     */
+    record AttemptEnded(LockName name, AttemptOutcome outcome, Duration waited) {}
+
+    /**
+     * A renewal was answered or failed.
+     *
+     * @param name the lock
+     * @param fencingToken the lease
+     * @param outcome how
+     * @param headroom the validity that was left when the answer came, before it counted
+     * @param ttl the ttl, to compare the headroom with
+     */
+    record Renewed(LockName name, long fencingToken, RenewalOutcome outcome, Duration headroom, Duration ttl) {}
+
+    /**
+     * A hold's renewal is late.
+     *
+     * @param name the lock
+     * @param fencingToken the lease
+     * @param remaining the validity that is left
+     */
+    record AtRisk(LockName name, long fencingToken, Duration remaining) {}
+
+    /**
+     * A hold ended before it was released.
+     *
+     * @param name the lock
+     * @param fencingToken the lease
+     * @param cause why
+     * @param held since it was acquired
+     */
+    record Lost(LockName name, long fencingToken, LossCause cause, Duration held) {}
+
+    /**
+     * A hold was given back.
+     *
+     * @param name the lock
+     * @param fencingToken the lease
+     * @param outcome what the store confirmed
+     * @param held since it was acquired
+     */
+    record Released(LockName name, long fencingToken, ReleaseOutcome outcome, Duration held) {}
+}

@@ -1,0 +1,167 @@
+package io.leasehold;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The name of a lock, with the template it was made from.
+ *
+ * <p>A name is 1 to {@value #MAX_BYTES} bytes of UTF-8 without control characters and not blank. The
+ * template (for example {@code order:{id}}) exists for metrics: it is bounded in number where names
+ * are not. Two names are equal when their texts are equal, whatever their templates.
+ *
+ * <p>Immutable; any thread may use it.
+ */
+public final class LockName implements Comparable<LockName> {
+
+    /** The largest length of a name, in bytes of UTF-8. */
+    public static final int MAX_BYTES = 1024;
+
+    /** Characters that would let a part pretend to be structure of the name. */
+    private static final String ESCAPED_IN_PARTS = "%:/{}";
+
+    private final String text;
+    private final @Nullable String template;
+
+    private LockName(String text, @Nullable String template) {
+        this.text = checked(text);
+        this.template = template;
+    }
+
+    /**
+     * Makes a name of a template and its parts: {@code of("order:{id}", 1001)} is {@code order:1001}.
+     *
+     * <p>Each part replaces one {@code {placeholder}}, from left to right. In parts the characters
+     * {@code % : / { }} are percent-escaped, so that no part can change the structure of the name.
+     *
+     * @throws IllegalArgumentException if a part is blank, if the number of parts is not the number
+     *     of placeholders, or if the result is no valid name
+     */
+    public static LockName of(String template, Object... parts) {
+        Objects.requireNonNull(template, "template");
+        StringBuilder name = new StringBuilder(template.length() + 16);
+        int used = 0;
+        int from = 0;
+        for (int open; (open = template.indexOf('{', from)) >= 0; ) {
+            int close = template.indexOf('}', open);
+            if (close < 0) {
+                throw new IllegalArgumentException(
+                        "lock name template \"" + template + "\" has '{' without '}'; placeholders look like {id}");
+            }
+            if (used == parts.length) {
+                throw wrongCount(template, parts.length);
+            }
+            name.append(template, from, open).append(escaped(template, used, parts[used]));
+            used++;
+            from = close + 1;
+        }
+        if (used != parts.length) {
+            throw wrongCount(template, parts.length);
+        }
+        return new LockName(name.append(template, from, template.length()).toString(), template);
+    }
+
+    /**
+     * Takes a text exactly as the name; it has no template, so metrics count it with its kind.
+     *
+     * @throws IllegalArgumentException if the text is no valid name
+     */
+    public static LockName exactly(String text) {
+        return new LockName(Objects.requireNonNull(text, "name"), null);
+    }
+
+    private static IllegalArgumentException wrongCount(String template, int parts) {
+        return new IllegalArgumentException("lock name template \"" + template + "\" was given " + parts
+                + " part(s); it needs exactly one for each {placeholder}");
+    }
+
+    private static String escaped(String template, int index, @Nullable Object part) {
+        String raw = part == null ? null : part.toString();
+        if (raw == null || raw.isBlank()) {
+            throw new IllegalArgumentException("part " + (index + 1) + " of lock name template \"" + template + "\" is "
+                    + (raw == null ? "null" : "blank") + "; a blank part would guard the wrong thing");
+        }
+        StringBuilder out = new StringBuilder(raw.length());
+        for (int i = 0; i < raw.length(); i++) {
+            char c = raw.charAt(i);
+            if (ESCAPED_IN_PARTS.indexOf(c) >= 0) {
+                out.append('%').append(Integer.toHexString(c).toUpperCase(java.util.Locale.ROOT));
+            } else {
+                out.append(c);
+            }
+        }
+        return out.toString();
+    }
+
+    private static String checked(String text) {
+        if (text.isBlank()) {
+            throw new IllegalArgumentException("lock name \"" + printable(text) + "\" is empty or blank");
+        }
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (Character.isISOControl(c)) {
+                throw new IllegalArgumentException("lock name \"" + printable(text) + "\" has the control character U+"
+                        + String.format("%04X", (int) c) + " at index " + i + "; control characters are refused");
+            }
+            if (Character.isSurrogate(c) && !isPairAt(text, i)) {
+                throw new IllegalArgumentException(
+                        "lock name has half a surrogate pair at index " + i + "; it is not valid Unicode");
+            }
+        }
+        int bytes = text.getBytes(StandardCharsets.UTF_8).length;
+        if (bytes > MAX_BYTES) {
+            throw new IllegalArgumentException("lock name \"" + printable(text) + "\" has " + bytes
+                    + " bytes of UTF-8; at most " + MAX_BYTES + " are allowed");
+        }
+        return text;
+    }
+
+    private static boolean isPairAt(String text, int i) {
+        return Character.isHighSurrogate(text.charAt(i))
+                ? i + 1 < text.length() && Character.isLowSurrogate(text.charAt(i + 1))
+                : i > 0 && Character.isHighSurrogate(text.charAt(i - 1));
+    }
+
+    static String printable(String text) {
+        StringBuilder out = new StringBuilder();
+        text.codePoints()
+                .limit(48)
+                .forEach(c -> out.appendCodePoint(
+                        Character.isISOControl(c) || (c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE)
+                                ? '?'
+                                : c));
+        return text.length() > 48 ? out.append('…').toString() : out.toString();
+    }
+
+    /** The text that names the lock at every store. */
+    public String text() {
+        return text;
+    }
+
+    /** The template, or null if the name was taken {@linkplain #exactly(String) exactly}. */
+    public @Nullable String template() {
+        return template;
+    }
+
+    @Override
+    public int compareTo(LockName other) {
+        return text.compareTo(other.text);
+    }
+
+    @Override
+    public boolean equals(@Nullable Object o) {
+        return o instanceof LockName other && text.equals(other.text);
+    }
+
+    @Override
+    public int hashCode() {
+        return text.hashCode();
+    }
+
+    /** The text. */
+    @Override
+    public String toString() {
+        return text;
+    }
+}

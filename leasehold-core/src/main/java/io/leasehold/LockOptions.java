@@ -1,0 +1,284 @@
+package io.leasehold;
+
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a lock is held and waited for: an immutable value with sound {@linkplain #defaults() defaults}.
+ *
+ * <p>Set on the client ({@link Leasehold.Builder#defaults}) or on a lock ({@link DistributedLock#with}),
+ * never per call. Timings that would make a healthy lease end are refused here, with the numbers.
+ *
+ * <p>Derived values, with their formulas:
+ *
+ * <ul>
+ *   <li>{@link #drift()} = ttl × 1 % + 2 ms: the bound on how much the rates of two clocks, and the
+ *       rounding of stores to milliseconds, may differ over a ttl;
+ *   <li>{@link #validity()} = ttl − drift: what a grant is worth at the moment its request was sent;
+ *   <li>{@link #longestCheckable()} = validity − renewal interval − 2 × node timeout.
+ * </ul>
+ */
+public final class LockOptions {
+
+    private static final Duration LEAST_TTL = Duration.ofMillis(100);
+    private static final Duration LARGEST_TTL = Duration.ofHours(24);
+    private static final LockOptions DEFAULTS = new LockOptions(new Values(
+            Duration.ofSeconds(30),
+            Renewal.automatic(),
+            Duration.ofHours(24),
+            null,
+            null,
+            Duration.ofSeconds(3),
+            Backoff.exponential(Duration.ofMillis(10), Duration.ofSeconds(1))));
+
+    private final Values values;
+
+    private LockOptions(Values values) {
+        this.values = values;
+        requireSafe();
+    }
+
+    /** What the withers set; null stands for "derived from the ttl". */
+    private record Values(
+            Duration ttl,
+            Renewal renewal,
+            Duration maxHold,
+            @Nullable Duration minimumValidity,
+            @Nullable Duration nodeTimeout,
+            Duration recheck,
+            Backoff retry) {}
+
+    /**
+     * ttl 30 s, renewed every third of it, for at most 24 h; at least a tenth of the ttl valid on
+     * arrival; a held lock is looked at again after 3 s at the latest; retries from 10 ms to 1 s.
+     */
+    public static LockOptions defaults() {
+        return DEFAULTS;
+    }
+
+    /** How long the store keeps the lock without a renewal: 100 ms to 24 h. Default 30 s. */
+    public LockOptions ttl(Duration ttl) {
+        Values v = values;
+        return new LockOptions(new Values(
+                Objects.requireNonNull(ttl, "ttl"),
+                v.renewal,
+                v.maxHold,
+                v.minimumValidity,
+                v.nodeTimeout,
+                v.recheck,
+                v.retry));
+    }
+
+    /** Whether and how often leases are renewed. Default: every third of the ttl. */
+    public LockOptions renewal(Renewal renewal) {
+        Values v = values;
+        return new LockOptions(new Values(
+                v.ttl,
+                Objects.requireNonNull(renewal, "renewal"),
+                v.maxHold,
+                v.minimumValidity,
+                v.nodeTimeout,
+                v.recheck,
+                v.retry));
+    }
+
+    /**
+     * The largest time from acquisition for which a lease is renewed; it is lost with {@link
+     * LossCause#MAX_HOLD} when its validity ends after that. Not below the ttl. Default 24 h.
+     */
+    public LockOptions maxHold(Duration maxHold) {
+        Values v = values;
+        return new LockOptions(new Values(
+                v.ttl,
+                v.renewal,
+                Objects.requireNonNull(maxHold, "maxHold"),
+                v.minimumValidity,
+                v.nodeTimeout,
+                v.recheck,
+                v.retry));
+    }
+
+    /**
+     * The least validity a new lease must have left when it arrives; a grant with less is given back
+     * and tried again. Below ttl − drift. Default: a tenth of the ttl.
+     */
+    public LockOptions minimumValidity(Duration minimumValidity) {
+        Values v = values;
+        return new LockOptions(new Values(
+                v.ttl,
+                v.renewal,
+                v.maxHold,
+                Objects.requireNonNull(minimumValidity, "minimumValidity"),
+                v.nodeTimeout,
+                v.recheck,
+                v.retry));
+    }
+
+    /**
+     * How long a healthy node may take to answer; over a quorum, an answer later than this counts as
+     * missing. Default: ttl / 200, at least 5 ms, at most 50 ms.
+     */
+    public LockOptions nodeTimeout(Duration nodeTimeout) {
+        Values v = values;
+        return new LockOptions(new Values(
+                v.ttl,
+                v.renewal,
+                v.maxHold,
+                v.minimumValidity,
+                Objects.requireNonNull(nodeTimeout, "nodeTimeout"),
+                v.recheck,
+                v.retry));
+    }
+
+    /**
+     * After how long a waiter looks at a held lock again although nobody woke it; the holder's
+     * remaining ttl, if shorter. Up to 20 % is added at random. At least 10 ms. Default 3 s.
+     */
+    public LockOptions recheck(Duration recheck) {
+        Values v = values;
+        return new LockOptions(new Values(
+                v.ttl,
+                v.renewal,
+                v.maxHold,
+                v.minimumValidity,
+                v.nodeTimeout,
+                Objects.requireNonNull(recheck, "recheck"),
+                v.retry));
+    }
+
+    /** The delays between tries after transient errors, and at stores that can only be polled. */
+    public LockOptions retry(Backoff retry) {
+        Values v = values;
+        return new LockOptions(new Values(
+                v.ttl,
+                v.renewal,
+                v.maxHold,
+                v.minimumValidity,
+                v.nodeTimeout,
+                v.recheck,
+                Objects.requireNonNull(retry, "retry")));
+    }
+
+    private void requireSafe() {
+        Duration ttl = values.ttl;
+        if (ttl.compareTo(LEAST_TTL) < 0 || ttl.compareTo(LARGEST_TTL) > 0) {
+            throw refused("ttl is " + ttl + "; it must be between " + LEAST_TTL + " and " + LARGEST_TTL);
+        }
+        if (values.maxHold.compareTo(ttl) < 0) {
+            throw refused("maxHold is " + values.maxHold + ", below the ttl of " + ttl);
+        }
+        Duration interval = renewalInterval();
+        if (interval != null && interval.multipliedBy(2).compareTo(validity()) > 0) {
+            throw refused("renewal every " + interval + " leaves no room for a failed renewal: two intervals must fit into"
+                    + " ttl − drift = " + validity());
+        }
+        if (minimumValidity().isNegative() || minimumValidity().compareTo(validity()) >= 0) {
+            throw refused("minimumValidity is " + minimumValidity() + "; it must be between zero and ttl − drift = "
+                    + validity());
+        }
+        if (nodeTimeout().compareTo(Duration.ofMillis(1)) < 0
+                || nodeTimeout().multipliedBy(2).compareTo(ttl) > 0) {
+            throw refused("nodeTimeout is " + nodeTimeout() + "; it must be between 1 ms and half the ttl of " + ttl);
+        }
+        if (longestCheckable().isNegative() || longestCheckable().isZero()) {
+            throw refused("ttl " + ttl + " less drift " + drift() + ", renewal interval " + interval
+                    + " and 2 × node timeout " + nodeTimeout() + " leaves no validity");
+        }
+        if (values.recheck.compareTo(Duration.ofMillis(10)) < 0) {
+            throw refused("recheck is " + values.recheck + "; it must be at least 10 ms");
+        }
+    }
+
+    private static IllegalArgumentException refused(String message) {
+        return new IllegalArgumentException("lock options: " + message);
+    }
+
+    /** The ttl told to the store. */
+    public Duration ttl() {
+        return values.ttl;
+    }
+
+    /** Whether and how leases are renewed. */
+    public Renewal renewal() {
+        return values.renewal;
+    }
+
+    /** The time between two renewals, or null if leases are not renewed. */
+    public @Nullable Duration renewalInterval() {
+        Renewal renewal = values.renewal;
+        if (renewal instanceof Renewal.Every every) {
+            return every.interval();
+        }
+        return renewal instanceof Renewal.None ? null : values.ttl.dividedBy(3);
+    }
+
+    /** The largest total time of a renewed lease. */
+    public Duration maxHold() {
+        return values.maxHold;
+    }
+
+    /** The least validity on arrival. */
+    public Duration minimumValidity() {
+        Duration set = values.minimumValidity;
+        return set != null ? set : values.ttl.dividedBy(10);
+    }
+
+    /** The time a healthy node may take to answer. */
+    public Duration nodeTimeout() {
+        Duration set = values.nodeTimeout;
+        if (set != null) {
+            return set;
+        }
+        long derived = values.ttl.dividedBy(200).toNanos();
+        return Duration.ofNanos(Math.max(5_000_000L, Math.min(50_000_000L, derived)));
+    }
+
+    /** The longest time between two looks at a held lock, before jitter. */
+    public Duration recheck() {
+        return values.recheck;
+    }
+
+    /** The delays between retries. */
+    public Backoff retry() {
+        return values.retry;
+    }
+
+    /** ttl × 1 % + 2 ms. */
+    public Duration drift() {
+        return values.ttl.dividedBy(100).plusMillis(2);
+    }
+
+    /** ttl − {@link #drift()}. */
+    public Duration validity() {
+        return values.ttl.minus(drift());
+    }
+
+    /**
+     * The longest duration that {@link Hold#ensureValidFor} accepts: validity − renewal interval − 2 ×
+     * node timeout; without renewal the validity.
+     */
+    public Duration longestCheckable() {
+        Duration interval = renewalInterval();
+        return interval == null
+                ? validity()
+                : validity().minus(interval).minus(nodeTimeout().multipliedBy(2));
+    }
+
+    @Override
+    public boolean equals(@Nullable Object o) {
+        return o instanceof LockOptions other && values.equals(other.values);
+    }
+
+    @Override
+    public int hashCode() {
+        return values.hashCode();
+    }
+
+    @Override
+    public String toString() {
+        return "ttl=" + ttl() + " renewal=" + (renewalInterval() == null ? "none" : renewalInterval()) + " maxHold="
+                + maxHold() + " minimumValidity=" + minimumValidity() + " nodeTimeout=" + nodeTimeout() + " recheck="
+                + recheck() + " retry=" + retry();
+    }
+}

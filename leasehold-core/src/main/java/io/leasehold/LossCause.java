@@ -1,0 +1,22 @@
+package io.leasehold;
+
+/**
+ * Why a hold ended before it was released.
+ *
+ * <p>The list is closed and part of the contract; new causes may be added with a new version, so
+ * handle unknown values.
+ */
+public enum LossCause {
+    /** The validity ran out: no renewal succeeded in time, or there was none to be sent. */
+    EXPIRED,
+    /** The store answered that the lock is gone or held by somebody else. */
+    NOT_OURS,
+    /** An operator released the lock by force. */
+    FORCE_RELEASED,
+    /** The largest total time of a hold was reached, and it was no longer renewed. */
+    MAX_HOLD,
+    /** The session that kept the lock alive at the store has ended. */
+    SESSION_LOST,
+    /** The client was closed while the lock was held. */
+    CLIENT_CLOSED
+}

@@ -1,0 +1,57 @@
+package io.leasehold;
+
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * Whether and how often a held lease is extended.
+ *
+ * <p>Renewal moves the end of a lease to one ttl (less drift) after the renewal was <em>sent</em>.
+ */
+public sealed interface Renewal {
+
+    /** Every third of the ttl, which leaves room for two failed renewals: the default. */
+    static Renewal automatic() {
+        return EveryThirdOfTtl.INSTANCE;
+    }
+
+    /**
+     * At the given interval; {@link LockOptions} refuses one of which fewer than two fit into the
+     * validity.
+     */
+    static Renewal every(Duration interval) {
+        return new Every(interval);
+    }
+
+    /** Never: the lease ends one ttl after it was asked for, unless renewed by hand. */
+    static Renewal none() {
+        return None.INSTANCE;
+    }
+
+    /** See {@link Renewal#automatic()}. */
+    enum EveryThirdOfTtl implements Renewal {
+        /** The only value. */
+        INSTANCE
+    }
+
+    /**
+     * See {@link Renewal#every(Duration)}.
+     *
+     * @param interval the time between the sendings of two renewals, above zero
+     */
+    record Every(Duration interval) implements Renewal {
+        /** Refuses intervals that are zero or negative. */
+        public Every {
+            Objects.requireNonNull(interval, "interval");
+            if (interval.isZero() || interval.isNegative()) {
+                throw new IllegalArgumentException("renewal interval is " + interval + "; it must be above zero");
+            }
+        }
+    }
+
+    /** See {@link Renewal#none()}. */
+    enum None implements Renewal {
+        /** The only value. */
+        INSTANCE
+    }
+}

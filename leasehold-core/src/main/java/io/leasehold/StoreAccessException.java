@@ -1,0 +1,23 @@
+package io.leasehold;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The store refused by its rules: authentication failed or a right is missing. Trying again does not help;
+ * the message names the right to add.
+ */
+public final class StoreAccessException extends LockStoreException {
+
+    private static final long serialVersionUID = 1L;
+
+    /** An error of one node. */
+    public StoreAccessException(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+
+    /** An error of several nodes. */
+    public StoreAccessException(String message, List<NodeVote> votes, @Nullable Throwable cause) {
+        super(message, votes, cause);
+    }
+}

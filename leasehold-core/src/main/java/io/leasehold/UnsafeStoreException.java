@@ -1,0 +1,23 @@
+package io.leasehold;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The store, or the way it is named, promises less than was required, or is set up so that locks would not be
+ * safe. The message has the values.
+ */
+public final class UnsafeStoreException extends LockStoreException {
+
+    private static final long serialVersionUID = 1L;
+
+    /** An error of one node. */
+    public UnsafeStoreException(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+
+    /** An error of several nodes. */
+    public UnsafeStoreException(String message, List<NodeVote> votes, @Nullable Throwable cause) {
+        super(message, votes, cause);
+    }
+}

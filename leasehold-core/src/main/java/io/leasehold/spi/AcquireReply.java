@@ -1,0 +1,100 @@
+package io.leasehold.spi;
+
+import io.leasehold.Holder;
+import io.leasehold.LockStoreException;
+import io.leasehold.NodeVote;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a store answers to a request to acquire.
+ *
+ * <p>{@link #ballot()} is the highest fencing token that was proposed under the request's owner token (zero
+ * where there are no ballots). The engine passes the highest of an attempt on to its undo or release, which
+ * raises the fence to it, so that no late copy of the request can be granted.
+ */
+public sealed interface AcquireReply {
+
+    /** The highest fencing token proposed so far under this owner token, or zero. */
+    long ballot();
+
+    /** What each node said; empty for a store that is one node. */
+    List<NodeVote> votes();
+
+    /**
+     * The locks are held by the request's owner token.
+     *
+     * @param grant the facts
+     */
+    record Granted(Grant grant, List<NodeVote> votes) implements AcquireReply {
+        /** Refuses null and copies the votes. */
+        public Granted {
+            Objects.requireNonNull(grant, "grant");
+            votes = List.copyOf(votes);
+        }
+
+        @Override
+        public long ballot() {
+            return grant.tokens().last();
+        }
+    }
+
+    /**
+     * Somebody else holds the lock; the store does not remember the caller.
+     *
+     * @param holder who, if the store says so
+     */
+    record Busy(@Nullable Holder holder, long ballot, List<NodeVote> votes) implements AcquireReply {
+        /** Copies the votes. */
+        public Busy {
+            votes = List.copyOf(votes);
+        }
+    }
+
+    /**
+     * Somebody else holds the lock (or is before the caller); the store remembers the caller and wakes it. The
+     * caller asks again after the request's {@code recheckNanos} at the latest, and so keeps its place.
+     *
+     * @param holder who, if the store says so
+     */
+    record Queued(@Nullable Holder holder, long ballot, List<NodeVote> votes) implements AcquireReply {
+        /** Copies the votes. */
+        public Queued {
+            votes = List.copyOf(votes);
+        }
+    }
+
+    /**
+     * The store may not grant now although the lock may be free: quarantine, resharding, no quorum.
+     *
+     * @param reason for people
+     * @param retryNanos after how long asking again makes sense
+     */
+    record Refused(String reason, long retryNanos, long ballot, List<NodeVote> votes) implements AcquireReply {
+        /** Refuses null and copies the votes. */
+        public Refused {
+            Objects.requireNonNull(reason, "reason");
+            votes = List.copyOf(votes);
+        }
+    }
+
+    /**
+     * The request failed.
+     *
+     * @param kind what that means
+     * @param error for the caller: what happened, where, and what to do
+     */
+    record Failed(FailureKind kind, LockStoreException error, long ballot) implements AcquireReply {
+        /** Refuses nulls. */
+        public Failed {
+            Objects.requireNonNull(kind, "kind");
+            Objects.requireNonNull(error, "error");
+        }
+
+        @Override
+        public List<NodeVote> votes() {
+            return error.votes();
+        }
+    }
+}

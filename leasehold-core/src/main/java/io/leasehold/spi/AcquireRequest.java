@@ -1,0 +1,165 @@
+package io.leasehold.spi;
+
+import io.leasehold.LockName;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * A request for one or more locks, all or nothing.
+ *
+ * <p>An attempt keeps its owner token through all its requests (rechecks, retries after a lost reply): a
+ * store that finds the lock held by this very owner token answers {@link AcquireReply.Granted}.
+ *
+ * <p>Immutable. {@link #exclusive} makes the plain one, withers add to it.
+ */
+public final class AcquireRequest {
+
+    /** How the locks are to be held. */
+    public enum Mode {
+        /** By nobody else. */
+        EXCLUSIVE
+    }
+
+    private final List<LockName> names;
+    private final Mode mode;
+    private final OwnerToken owner;
+    private final String holderId;
+    private final long ttlNanos;
+    private final long timeoutNanos;
+    private final int reserve;
+    private final long seenToken;
+    private final long recheckNanos;
+
+    private AcquireRequest(
+            List<LockName> names,
+            OwnerToken owner,
+            String holderId,
+            long ttlNanos,
+            long timeoutNanos,
+            int reserve,
+            long seenToken,
+            long recheckNanos) {
+        this.names = names;
+        this.mode = Mode.EXCLUSIVE;
+        this.owner = owner;
+        this.holderId = holderId;
+        this.ttlNanos = ttlNanos;
+        this.timeoutNanos = timeoutNanos;
+        this.reserve = reserve;
+        this.seenToken = seenToken;
+        this.recheckNanos = recheckNanos;
+    }
+
+    /**
+     * A request for exclusive holds.
+     *
+     * @param names without duplicates, sorted here
+     * @param ttlNanos how long the store keeps the locks without renewal
+     * @param timeoutNanos after which the store must complete the reply with a failure
+     */
+    public static AcquireRequest exclusive(
+            List<LockName> names, OwnerToken owner, String holderId, long ttlNanos, long timeoutNanos) {
+        if (names.isEmpty()) {
+            throw new IllegalArgumentException("an acquire request needs at least one lock name");
+        }
+        List<LockName> sorted = names.stream().sorted().distinct().toList();
+        return new AcquireRequest(
+                sorted,
+                Objects.requireNonNull(owner, "owner"),
+                Objects.requireNonNull(holderId, "holderId"),
+                ttlNanos,
+                timeoutNanos,
+                1,
+                0,
+                0);
+    }
+
+    /** Asks for a range of so many fencing tokens: one for the caller, one for each local waiter behind it. */
+    public AcquireRequest reserve(int count) {
+        return new AcquireRequest(names, owner, holderId, ttlNanos, timeoutNanos, count, seenToken, recheckNanos);
+    }
+
+    /** Tells the largest fencing token this client has seen for these locks; saves a round trip, no more. */
+    public AcquireRequest seenToken(long token) {
+        return new AcquireRequest(names, owner, holderId, ttlNanos, timeoutNanos, reserve, token, recheckNanos);
+    }
+
+    /**
+     * The caller stays if the lock is busy: a store that can, remembers the owner token as a waiter,
+     * answers {@link AcquireReply.Queued}, and wakes the client by {@link StoreSignals#wake}. A waiter that
+     * gives up is withdrawn by a release of kind {@link ReleaseRequest.Kind#UNDO}.
+     *
+     * @param recheckNanos after how long, at the latest, the caller asks again; a store may forget a waiter
+     *     that has not asked for clearly longer than that
+     */
+    public AcquireRequest waiting(long recheckNanos) {
+        return new AcquireRequest(names, owner, holderId, ttlNanos, timeoutNanos, reserve, seenToken, recheckNanos);
+    }
+
+    /** The locks, sorted, at least one. */
+    public List<LockName> names() {
+        return names;
+    }
+
+    /**
+     * The only lock.
+     *
+     * @throws UnsupportedOperationException if there are several, for stores that take one at a time
+     */
+    public LockName name() {
+        if (names.size() != 1) {
+            throw new UnsupportedOperationException("this store takes one lock at a time, not " + names.size());
+        }
+        return names.get(0);
+    }
+
+    /** How they are to be held. */
+    public Mode mode() {
+        return mode;
+    }
+
+    /** What proves ownership; one for the whole attempt. */
+    public OwnerToken owner() {
+        return owner;
+    }
+
+    /** The public id of the holder to be. */
+    public String holderId() {
+        return holderId;
+    }
+
+    /** How long the store keeps the locks without renewal. */
+    public long ttlNanos() {
+        return ttlNanos;
+    }
+
+    /** After this the store completes its reply with a failure, at the latest. */
+    public long timeoutNanos() {
+        return timeoutNanos;
+    }
+
+    /** How many fencing tokens to reserve, at least 1. */
+    public int reserve() {
+        return reserve;
+    }
+
+    /** The largest fencing token seen for these locks, or zero. */
+    public long seenToken() {
+        return seenToken;
+    }
+
+    /** Whether the caller stays if the lock is busy. */
+    public boolean isWaiting() {
+        return recheckNanos > 0;
+    }
+
+    /** After how long, at the latest, a waiting caller asks again; zero if it does not wait. */
+    public long recheckNanos() {
+        return recheckNanos;
+    }
+
+    @Override
+    public String toString() {
+        return "acquire" + names + " by " + holderId;
+    }
+}

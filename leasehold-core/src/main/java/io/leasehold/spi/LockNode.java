@@ -1,0 +1,55 @@
+package io.leasehold.spi;
+
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One member store that answers ballots. Core lifts one node, or a quorum of nodes, into a {@link LockStore}.
+ *
+ * <p><b>The grant rule.</b> A candidate is granted iff it beats the floor <em>and</em> the lock is free or
+ * held by the same owner token. The checks come in the order: floor (else {@code Stale}), own or free ({@code
+ * Yes}), held ({@code Held}). On a grant the node stores {@code candidate + reserve − 1} as its fence, and the
+ * stored fence never goes down; {@code release} raises it too, even if there was nothing to release.
+ *
+ * <p>Futures always complete normally, within the request's time limit. At most once: a node never repeats a
+ * request by itself.
+ */
+public interface LockNode extends AutoCloseable {
+
+    /** The node as people would name it, without secrets. */
+    String description();
+
+    /** What it promises as a store of its own. */
+    Guarantees guarantees();
+
+    /** Gives the node the ear of whoever lifts it; called once, before any request. */
+    void listen(StoreSignals signals);
+
+    /** Reads the node's life and clock; {@code Stale} with floor zero, or a failure. */
+    CompletableFuture<NodeReply> probe(long timeoutNanos);
+
+    /** Proposes a ballot. */
+    CompletableFuture<NodeReply> acquire(Ballot ballot);
+
+    /** Extends grants whose owner tokens still hold; touches nothing else. */
+    CompletableFuture<RenewReply> renew(RenewBatch batch);
+
+    /** Ends an owner token and raises the fence to the request's ballot. */
+    CompletableFuture<ReleaseReply> release(ReleaseRequest request);
+
+    /** See {@link LockStore#describe}. */
+    CompletableFuture<Optional<LockRecord>> describe(LockName name);
+
+    /** See {@link LockStore#list}. */
+    CompletableFuture<List<LockRecord>> list(String glob, int limit);
+
+    /** See {@link LockStore#forceRelease}. */
+    CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId);
+
+    @Override
+    void close();
+}

@@ -1,0 +1,50 @@
+package io.leasehold.spi;
+
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * The seam between the lock and the world: time, timers, threads, randomness and waiting.
+ *
+ * <p>Everything in core and in the stores takes these from here, so that the real code runs in a virtual
+ * world where one seed decides all. Real implementation: the system; virtual one: the testkit.
+ */
+public interface LockRuntime {
+
+    /** Monotonic time; compare by difference only. */
+    long nanoTime();
+
+    /** The wall clock, in milliseconds since 1970: for people and for noticing jumps, never for durations. */
+    long wallMillis();
+
+    /**
+     * Runs a task once, after a delay, on the timer thread: the task must be short and must not block.
+     *
+     * @param delayNanos from now; at once if not positive
+     */
+    Timer schedule(long delayNanos, Runnable task);
+
+    /** Runs a task on the callback executor, where user code runs. */
+    void execute(Runnable task);
+
+    /** Fills the array with unpredictable bytes. */
+    void randomBytes(byte[] bytes);
+
+    /** An evenly drawn number from zero (included) to {@code bound} (excluded), which is positive. */
+    long randomBelow(long bound);
+
+    /**
+     * Waits until the future is done: parks the thread, or runs the virtual world until then.
+     *
+     * @throws InterruptedException if the thread is interrupted before that
+     */
+    void await(CompletableFuture<?> future) throws InterruptedException;
+
+    /** Ends the timer and the callback executor after what is already queued; the runtime is not used after. */
+    void close();
+
+    /** A scheduled task. */
+    interface Timer {
+        /** Takes it back; no effect if it runs or has run. */
+        void cancel();
+    }
+}

@@ -1,0 +1,63 @@
+package io.leasehold.spi;
+
+import io.leasehold.Holder;
+import io.leasehold.LockStoreException;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** What one node answers to a {@link Ballot}. */
+public sealed interface NodeReply {
+
+    /** An answer that was really given by the node, and so carries its life and its clock. */
+    sealed interface Answered extends NodeReply {
+        /** The life of the node's memory that answered. */
+        Incarnation incarnation();
+
+        /** The node's clock when it answered, in microseconds since 1970. */
+        long serverMicros();
+    }
+
+    /**
+     * The candidate is granted: the lock was free or already this owner token's, and the node has stored
+     * {@code candidate + reserve − 1} as the fence.
+     */
+    record Yes(Incarnation incarnation, long serverMicros) implements Answered {}
+
+    /**
+     * The candidate does not beat the floor.
+     *
+     * @param floor what it must beat: max(stored fence, node clock − retention)
+     */
+    record Stale(long floor, Incarnation incarnation, long serverMicros) implements Answered {}
+
+    /**
+     * The lock is held by somebody else, or others wait before the caller.
+     *
+     * @param holder who, if known; a foreign holder is described
+     * @param queued whether the node remembers the caller as a waiter
+     */
+    record Held(@Nullable Holder holder, boolean queued, Incarnation incarnation, long serverMicros)
+            implements Answered {}
+
+    /**
+     * The node may not grant: quarantine, or a candidate beyond the bound.
+     *
+     * @param reason for people
+     * @param retryNanos after how long asking again makes sense
+     */
+    record Refused(String reason, long retryNanos, Incarnation incarnation, long serverMicros) implements Answered {
+        /** Refuses null. */
+        public Refused {
+            Objects.requireNonNull(reason, "reason");
+        }
+    }
+
+    /** The request failed. */
+    record Failed(FailureKind kind, LockStoreException error) implements NodeReply {
+        /** Refuses nulls. */
+        public Failed {
+            Objects.requireNonNull(kind, "kind");
+            Objects.requireNonNull(error, "error");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+package io.leasehold.spi;
+
+import io.leasehold.LockName;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * Ends everything that an owner token has or may have: its hold, its place in the queue, and, by raising the
+ * fence to {@code ballot}, every late copy of its requests. Idempotent; once sent, nothing but further copies
+ * of it is ever sent with this owner token.
+ *
+ * @param names the locks
+ * @param owner the owner token
+ * @param ballot the highest fencing token proposed or granted under it, or zero
+ * @param kind why
+ * @param timeoutNanos after which the store must complete its reply
+ */
+public record ReleaseRequest(List<LockName> names, OwnerToken owner, long ballot, Kind kind, long timeoutNanos) {
+
+    /** Refuses nulls and copies the names. */
+    public ReleaseRequest {
+        names = List.copyOf(names);
+        Objects.requireNonNull(owner, "owner");
+        Objects.requireNonNull(kind, "kind");
+    }
+
+    /** Why an owner token ends. */
+    public enum Kind {
+        /** Its holder is done. */
+        RELEASE,
+        /** Its attempt was given up: it may hold, wait, or never have arrived. */
+        UNDO
+    }
+}

@@ -1,0 +1,34 @@
+package io.leasehold.spi;
+
+import io.leasehold.LockName;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * Renewals that go to the store together. Each extends its lock only if its owner token still holds it.
+ *
+ * @param items the renewals
+ * @param timeoutNanos after which the store must complete its reply
+ */
+public record RenewBatch(List<Item> items, long timeoutNanos) {
+
+    /** Copies the items. */
+    public RenewBatch {
+        items = List.copyOf(items);
+    }
+
+    /**
+     * One renewal.
+     *
+     * @param name the lock
+     * @param owner the grant
+     * @param ttlNanos how long the store keeps it from now on
+     */
+    public record Item(LockName name, OwnerToken owner, long ttlNanos) {
+        /** Refuses nulls. */
+        public Item {
+            Objects.requireNonNull(name, "name");
+            Objects.requireNonNull(owner, "owner");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+package io.leasehold.spi;
+
+import io.leasehold.LockStoreException;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * The answers to a {@link RenewBatch}, one for each item in its order.
+ *
+ * @param items the answers
+ */
+public record RenewReply(List<Item> items) {
+
+    /** Copies the items. */
+    public RenewReply {
+        items = List.copyOf(items);
+    }
+
+    /** The answer to one renewal. */
+    public sealed interface Item {}
+
+    /**
+     * The lock is kept for one ttl more.
+     *
+     * @param sentAtNanos from when that ttl may be counted: when the batch was sent, or, at a store whose
+     *     session keeps locks alive by itself, the sending of the session's last confirmed heartbeat
+     */
+    public record Renewed(long sentAtNanos) implements Item {}
+
+    /** The owner token holds this lock no more. */
+    public record NotOurs() implements Item {}
+
+    /**
+     * Not known.
+     *
+     * @param error what happened
+     */
+    public record Failed(LockStoreException error) implements Item {
+        /** Refuses null. */
+        public Failed {
+            Objects.requireNonNull(error, "error");
+        }
+    }
+}

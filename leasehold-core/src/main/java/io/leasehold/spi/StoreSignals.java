@@ -1,0 +1,24 @@
+package io.leasehold.spi;
+
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+
+/**
+ * What a store pushes to the engine. Called on any thread; returns at once.
+ *
+ * <p>Signals are hints: they may be lost, late, doubled or wrong, and cost no more than a recheck.
+ */
+public interface StoreSignals {
+
+    /** Asking again for this lock may be worth it. */
+    void wake(LockName name);
+
+    /**
+     * The store knows that this owner token holds no more: taken by force, or its session ended. The engine
+     * ends the lease at once.
+     */
+    void lost(OwnerToken owner, LossCause cause);
+
+    /** The store can be reached again: what is to be repeated is repeated now. */
+    void reconnected();
+}
