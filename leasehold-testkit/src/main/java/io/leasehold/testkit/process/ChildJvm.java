@@ -293,7 +293,8 @@ public final class ChildJvm implements AutoCloseable {
             }
         }
 
-        // The child knows no modules: what this JVM has on its module path is put on the class path, and the folder of the
+        // The child knows no modules: what this JVM has on its module path is put on the class path, and the folder of
+        // the
         // main class too, since test classes patched into a module are on neither.
         private String classPath() {
             Set<String> entries = new LinkedHashSet<>();

@@ -19,10 +19,10 @@ import java.util.List;
  */
 final class ProcessGuard {
     private static final String WAIT_THEN_EXEC = "read -r go && exec \"$@\"";
-    // Ctrl-C reaches the whole process group; the guardian has to survive it. A child that ended is reported by a line, so
+    // Ctrl-C reaches the whole process group; the guardian has to survive it. A child that ended is reported by a line,
+    // so
     // that a pid that may belong to somebody else by now is never killed.
-    private static final String GUARD =
-            """
+    private static final String GUARD = """
             trap '' INT TERM HUP
             read -r pid || exit 0
             read -r ended || kill -KILL "$pid"

@@ -256,9 +256,7 @@ final class Flow {
     }
 
     private long dribbleWaitNanos(Parcel parcel) {
-        return direction.bytesPerSecond() == 0 || parcel.kind != Kind.DATA
-                ? 0
-                : nextDribbleAtNanos - loop.nanoTime();
+        return direction.bytesPerSecond() == 0 || parcel.kind != Kind.DATA ? 0 : nextDribbleAtNanos - loop.nanoTime();
     }
 
     private void countStalled() {

@@ -75,7 +75,8 @@ final class ProxyConnection {
         return flow == toServer ? exchange.requestBytesThatPass(chunk) : exchange.replyBytesThatPass(chunk);
     }
 
-    @Nullable ScheduledLoss pendingLoss() {
+    @Nullable
+    ScheduledLoss pendingLoss() {
         return exchange.pending();
     }
 
@@ -176,7 +177,8 @@ final class ProxyConnection {
         }
     }
 
-    // Over in order, or with one side gone and the other gone too, by itself or by what it was told. A side that has not
+    // Over in order, or with one side gone and the other gone too, by itself or by what it was told. A side that has
+    // not
     // been told stays, since that is what half open means.
     private boolean isOver() {
         return (toServer.isFinished() && toClient.isFinished())
@@ -186,8 +188,8 @@ final class ProxyConnection {
 
     private static void setInterest(SelectionKey key, Flow reads, Flow writes) {
         if (key.isValid()) {
-            key.interestOps((reads.wantsRead() ? SelectionKey.OP_READ : 0)
-                    | (writes.wantsWrite() ? SelectionKey.OP_WRITE : 0));
+            key.interestOps(
+                    (reads.wantsRead() ? SelectionKey.OP_READ : 0) | (writes.wantsWrite() ? SelectionKey.OP_WRITE : 0));
         }
     }
 

@@ -250,8 +250,8 @@ final class ProxyLoop {
         toServer.healInLoop();
         toClient.healInLoop();
         scheduledLosses.clear();
-        forEachConnection(connection ->
-                healConnection(connection, connection.isHoled(toServer) || connection.isHoled(toClient)));
+        forEachConnection(
+                connection -> healConnection(connection, connection.isHoled(toServer) || connection.isHoled(toClient)));
         accept();
     }
 

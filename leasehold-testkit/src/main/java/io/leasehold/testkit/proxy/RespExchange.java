@@ -32,7 +32,8 @@ final class RespExchange {
     }
 
     /** The loss that is due on this connection. */
-    @Nullable ScheduledLoss pending() {
+    @Nullable
+    ScheduledLoss pending() {
         return pending;
     }
 

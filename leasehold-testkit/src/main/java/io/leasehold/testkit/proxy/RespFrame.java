@@ -20,7 +20,7 @@ final class RespFrame {
             case '$', '=', '!' -> bulkEnd(bytes, lineEnd, number(bytes, from + 1, lineEnd));
             case '*', '~', '>' -> valuesEnd(bytes, lineEnd, number(bytes, from + 1, lineEnd));
             case '%' -> valuesEnd(bytes, lineEnd, 2 * number(bytes, from + 1, lineEnd));
-                // An attribute belongs to the value that follows it.
+            // An attribute belongs to the value that follows it.
             case '|' -> valuesEnd(bytes, lineEnd, 2 * number(bytes, from + 1, lineEnd) + 1);
             default -> MALFORMED;
         };

@@ -21,7 +21,8 @@ class ChildJvmTest {
 
     @BeforeAll
     static void signalsAreSupported() {
-        assumeTrue(Signal.areSupported(), "child JVMs are stopped and killed by POSIX signals, which this system lacks");
+        assumeTrue(
+                Signal.areSupported(), "child JVMs are stopped and killed by POSIX signals, which this system lacks");
     }
 
     @Test

@@ -61,8 +61,7 @@ class LostMessageTest {
             send(client, PING + NOISE + INCR + PING);
             client.setSoTimeout((int) PATIENCE.toMillis());
             String expected = "+OK\r\n>2\r\n+invalidate\r\n_\r\n+OK\r\n";
-            assertThat(new String(
-                            client.getInputStream().readNBytes(expected.length()), StandardCharsets.US_ASCII))
+            assertThat(new String(client.getInputStream().readNBytes(expected.length()), StandardCharsets.US_ASCII))
                     .isEqualTo(expected);
             assertReset(client);
             assertThat(server.count()).isEqualTo(1);

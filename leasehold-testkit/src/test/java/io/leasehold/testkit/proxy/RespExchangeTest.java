@@ -65,8 +65,8 @@ class RespExchangeTest {
     private static String passing(RespExchange exchange, boolean request, String text, int size) {
         StringBuilder through = new StringBuilder();
         for (int from = 0; from < text.length(); from += size) {
-            byte[] chunk = text.substring(from, Math.min(text.length(), from + size))
-                    .getBytes(StandardCharsets.ISO_8859_1);
+            byte[] chunk =
+                    text.substring(from, Math.min(text.length(), from + size)).getBytes(StandardCharsets.ISO_8859_1);
             int passing = request ? exchange.requestBytesThatPass(chunk) : exchange.replyBytesThatPass(chunk);
             through.append(new String(chunk, 0, passing, StandardCharsets.ISO_8859_1));
             if (passing < chunk.length) {

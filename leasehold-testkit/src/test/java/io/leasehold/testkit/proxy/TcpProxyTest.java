@@ -350,7 +350,8 @@ class TcpProxyTest {
     private static void awaitDropped(Direction direction, long bytes) throws InterruptedException {
         long startNanos = System.nanoTime();
         while (direction.traffic().dropped() < bytes) {
-            assertThat(System.nanoTime() - startNanos).isLessThan(Duration.ofSeconds(20).toNanos());
+            assertThat(System.nanoTime() - startNanos)
+                    .isLessThan(Duration.ofSeconds(20).toNanos());
             Thread.sleep(2);
         }
         assertThat(direction.traffic().dropped()).isEqualTo(bytes);
@@ -359,7 +360,8 @@ class TcpProxyTest {
     private void awaitOpen(int count) throws InterruptedException {
         long startNanos = System.nanoTime();
         while (proxy.connections().open() != count) {
-            assertThat(System.nanoTime() - startNanos).isLessThan(Duration.ofSeconds(20).toNanos());
+            assertThat(System.nanoTime() - startNanos)
+                    .isLessThan(Duration.ofSeconds(20).toNanos());
             Thread.sleep(2);
         }
     }
