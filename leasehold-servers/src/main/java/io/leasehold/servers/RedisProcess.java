@@ -5,8 +5,10 @@ import java.net.ConnectException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 import java.util.regex.Pattern;
@@ -41,6 +43,12 @@ final class RedisProcess {
 
     /** The user as whom the launcher talks to the server. */
     record Credentials(String user, String password) {
+        static Credentials random() {
+            byte[] secret = new byte[16];
+            new SecureRandom().nextBytes(secret);
+            return new Credentials("leasehold-launcher", HexFormat.of().formatHex(secret));
+        }
+
         @Override
         public String toString() {
             return user;
