@@ -41,8 +41,9 @@ public final class RedisCluster implements AutoCloseable {
      */
     public static RedisCluster start(int masters, int replicasEach, UnaryOperator<RedisServer.Builder> settings) {
         if (masters < 3 || replicasEach < 0) {
-            throw new IllegalArgumentException("a cluster needs at least 3 masters and no negative number of replicas, not "
-                    + masters + " and " + replicasEach);
+            throw new IllegalArgumentException(
+                    "a cluster needs at least 3 masters and no negative number of replicas, not " + masters + " and "
+                            + replicasEach);
         }
         RedisProcess.Credentials launcher = RedisProcess.Credentials.random();
         List<RedisServer> nodes = new ArrayList<>();
@@ -98,7 +99,11 @@ public final class RedisCluster implements AutoCloseable {
             nodes.get(i).call(addSlots(firstSlot(i), firstSlot(i + 1)));
         }
         for (RedisServer node : nodes.subList(1, nodes.size())) {
-            node.call("CLUSTER", "MEET", "127.0.0.1", Integer.toString(nodes.get(0).port()));
+            node.call(
+                    "CLUSTER",
+                    "MEET",
+                    "127.0.0.1",
+                    Integer.toString(nodes.get(0).port()));
         }
         awaitAll("knowledge of all nodes", node -> knownNodes(node) == nodes.size());
         for (int i = masters; i < nodes.size(); i++) {
@@ -123,7 +128,8 @@ public final class RedisCluster implements AutoCloseable {
     private static long knownNodes(RedisServer node) {
         return node.call("CLUSTER", "NODES")
                 .lines()
-                .filter(line -> line.contains("connected") && !line.contains("disconnected") && !line.contains("handshake"))
+                .filter(line ->
+                        line.contains("connected") && !line.contains("disconnected") && !line.contains("handshake"))
                 .count();
     }
 

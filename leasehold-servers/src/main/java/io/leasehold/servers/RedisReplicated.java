@@ -80,7 +80,8 @@ public final class RedisReplicated implements AutoCloseable {
 
     static String addresses(List<RedisServer> servers) {
         return String.join(
-                ",", servers.stream().map(server -> "127.0.0.1:" + server.port()).toList());
+                ",",
+                servers.stream().map(server -> "127.0.0.1:" + server.port()).toList());
     }
 
     private static RedisServer.Builder member(

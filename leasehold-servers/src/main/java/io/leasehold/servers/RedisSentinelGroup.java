@@ -86,14 +86,17 @@ public final class RedisSentinelGroup implements AutoCloseable {
     public RedisServer awaitPrimaryOtherThan(RedisServer former) {
         for (RedisSentinel sentinel : sentinels) {
             if (sentinel.isRunning()) {
-                sentinel.await("a fail-over", PATIENCE, s -> primaryAt(s)
-                        .filter(server -> server != former)
-                        .isPresent());
+                sentinel.await(
+                        "a fail-over",
+                        PATIENCE,
+                        s -> primaryAt(s).filter(server -> server != former).isPresent());
             }
         }
         RedisServer present = primary();
-        present.await("the role of the primary", PATIENCE, server -> server.call("ROLE")
-                .startsWith("master"));
+        present.await(
+                "the role of the primary",
+                PATIENCE,
+                server -> server.call("ROLE").startsWith("master"));
         return present;
     }
 
@@ -155,8 +158,7 @@ public final class RedisSentinelGroup implements AutoCloseable {
                 .lines()
                 .toList();
         return servers().stream()
-                .filter(server -> address.size() == 2
-                        && address.get(1).equals(Integer.toString(server.port())))
+                .filter(server -> address.size() == 2 && address.get(1).equals(Integer.toString(server.port())))
                 .findFirst();
     }
 }

@@ -320,8 +320,7 @@ public final class RedisServer implements AutoCloseable {
 
         private RedisServer startOnFreePort(RedisBinary chosen, ServerDirectory home) {
             return PortReservation.launch(reserved -> {
-                RedisServer server =
-                        new RedisServer(chosen, home, reserved, reserved.port(), configuration.finish());
+                RedisServer server = new RedisServer(chosen, home, reserved, reserved.port(), configuration.finish());
                 return server.tryLaunch() == RedisProcess.StartOutcome.READY ? Optional.of(server) : Optional.empty();
             });
         }

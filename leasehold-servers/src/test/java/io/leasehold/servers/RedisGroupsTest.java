@@ -70,9 +70,14 @@ class RedisGroupsTest {
             RedisServer replica = cluster.nodes().get(3 + masters.indexOf(master));
             assertThat(master.call("WAIT", "1", "10000")).isEqualTo("1");
             master.kill();
-            replica.await("the role of the master", PATIENCE, node -> node.call("ROLE").startsWith("master"));
-            replica.await("a healthy cluster", PATIENCE, node -> node.call("CLUSTER", "INFO")
-                    .contains("cluster_state:ok"));
+            replica.await(
+                    "the role of the master",
+                    PATIENCE,
+                    node -> node.call("ROLE").startsWith("master"));
+            replica.await(
+                    "a healthy cluster",
+                    PATIENCE,
+                    node -> node.call("CLUSTER", "INFO").contains("cluster_state:ok"));
             assertThat(replica.call("GET", "k")).isEqualTo("v");
         }
     }
