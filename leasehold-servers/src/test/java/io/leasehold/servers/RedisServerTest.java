@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -20,6 +21,7 @@ import java.util.concurrent.Future;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -279,14 +281,33 @@ class RedisServerTest {
         });
     }
 
+    @Test
+    void extractsTheBundledServerOnceForManyJvms() throws Exception {
+        List<Process> jvms = new ArrayList<>();
+        try {
+            for (int i = 0; i < 4; i++) {
+                ProcessBuilder builder = anotherJvm();
+                // Neither chosen nor found: only the bundled server is left, and nobody has extracted it here yet.
+                builder.environment().remove(RedisBinary.ENVIRONMENT);
+                builder.environment().put("PATH", "");
+                builder.environment().put("XDG_CACHE_HOME", temporary.toString());
+                jvms.add(builder.start());
+            }
+            for (Process jvm : jvms) {
+                assertThat(jvm.inputReader().readLine()).matches("\\d+ .+");
+            }
+            try (Stream<Path> cached = Files.list(temporary.resolve("leasehold"))) {
+                assertThat(cached).hasSize(1).allMatch(Files::isExecutable);
+            }
+        } finally {
+            for (Process jvm : jvms) {
+                jvm.destroyForcibly().waitFor();
+            }
+        }
+    }
+
     private static void assertServerEndsWith(Consumer<Process> end) throws Exception {
-        Process jvm = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        classPath(),
-                        ServerInAnotherJvm.class.getName())
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
+        Process jvm = anotherJvm().start();
         try {
             String[] told = jvm.inputReader().readLine().split(" ", 2);
             ProcessHandle server = ProcessHandle.of(Long.parseLong(told[0])).orElseThrow();
@@ -302,6 +323,16 @@ class RedisServerTest {
         } finally {
             jvm.destroyForcibly().waitFor();
         }
+    }
+
+    private static ProcessBuilder anotherJvm() {
+        return new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:TieredStopAtLevel=1",
+                        "-cp",
+                        classPath(),
+                        ServerInAnotherJvm.class.getName())
+                .redirectError(ProcessBuilder.Redirect.INHERIT);
     }
 
     private static String classPath() {
