@@ -22,6 +22,13 @@ public interface LockClient extends AutoCloseable {
         return named(LockName.exactly(name));
     }
 
+    /**
+     * Several locks, to be acquired together; no I/O.
+     *
+     * @throws IllegalArgumentException if there is none
+     */
+    MultiLock all(LockName... names);
+
     /** Sees and repairs what is at the store. */
     LockAdmin admin();
 

@@ -2,18 +2,23 @@ package io.leasehold.engine;
 
 import io.leasehold.DistributedLock;
 import io.leasehold.Guarantees;
+import io.leasehold.Lease;
 import io.leasehold.LockAdmin;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
+import io.leasehold.MultiLease;
+import io.leasehold.MultiLock;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -66,10 +71,7 @@ public final class EngineClient implements LockClient {
 
         @Override
         public void lost(OwnerToken owner, LossCause cause) {
-            GrantKeeper grant = wiring.holds().find(owner);
-            if (grant != null) {
-                grant.takenAway(cause);
-            }
+            wiring.holds().find(owner).forEach(grant -> grant.takenAway(cause));
         }
 
         @Override
@@ -100,6 +102,21 @@ public final class EngineClient implements LockClient {
         return waiter;
     }
 
+    Pending<MultiLease> enterAll(List<LockName> names, WaitSettings settings, long maxWaitNanos) {
+        accepted(settings.options(), wiring.store());
+        refuseIfClosed();
+        MultiWaiter waiter = new MultiWaiter(names, settings, maxWaitNanos, this, wiring);
+        waiter.start();
+        return waiter;
+    }
+
+    /** Keeps a grant that was not obtained through a desk. */
+    Lease keep(LockName name, Grant grant, WaitSettings settings) {
+        GrantKeeper keeper = new GrantKeeper(name, grant, settings, wiring, desks);
+        desks.granted(name, keeper, grant.tokens().last());
+        return keeper.begin();
+    }
+
     /** A thread that waits without limit for what it opened itself, and that is renewed, would wait for ever. */
     void refuseSelfWait(LockName name) {
         GrantKeeper held = desks.held(name);
@@ -127,6 +144,14 @@ public final class EngineClient implements LockClient {
     @Override
     public DistributedLock named(LockName name) {
         return new NamedLock(Objects.requireNonNull(name, "name"), defaults, this);
+    }
+
+    @Override
+    public MultiLock all(LockName... names) {
+        if (names.length == 0) {
+            throw new IllegalArgumentException("all() was given no lock name; it needs at least one");
+        }
+        return new NamedLocks(Arrays.asList(names), defaults, this);
     }
 
     @Override

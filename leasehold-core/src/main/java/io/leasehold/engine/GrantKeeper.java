@@ -46,11 +46,11 @@ final class GrantKeeper {
     private LockRuntime.@Nullable Timer renewTimer;
     private LockRuntime.@Nullable Timer endTimer;
 
-    GrantKeeper(LockName name, Grant grant, LockOptions options, Timings timings, Wiring wiring, NameDesks desks) {
+    GrantKeeper(LockName name, Grant grant, WaitSettings settings, Wiring wiring, NameDesks desks) {
         this.name = name;
         this.grant = grant;
-        this.options = options;
-        this.timings = timings;
+        this.options = settings.options();
+        this.timings = settings.timings();
         this.wiring = wiring;
         this.desks = desks;
         this.grantedAtNanos = wiring.runtime().nanoTime();
@@ -287,7 +287,7 @@ final class GrantKeeper {
 
     private void tellLost(LossCause cause) {
         disarm();
-        wiring.holds().remove(grant.owner());
+        wiring.holds().remove(grant.owner(), this);
         LeaseState lease;
         synchronized (this) {
             lease = current;
@@ -367,7 +367,7 @@ final class GrantKeeper {
 
     private void sendRelease(@Nullable LossCause lost) {
         disarm();
-        wiring.holds().remove(grant.owner());
+        wiring.holds().remove(grant.owner(), this);
         finishRenewalsByHand(
                 () -> new IllegalStateException("lease on \"" + name + "\" was released during its renewal"));
         LeaseState lease;

@@ -27,10 +27,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The machine and the fields that change are guarded by {@code this}; actions are carried out outside of it.
  */
-final class Waiter {
+final class Waiter implements Pending<Lease> {
 
     private final LockName name;
-    private final LockOptions options;
+    private final WaitSettings settings;
     private final Timings timings;
     private final WaitPolicy policy;
     private final long maxWaitNanos;
@@ -46,7 +46,7 @@ final class Waiter {
 
     Waiter(LockName name, WaitSettings settings, long maxWaitNanos, Wiring wiring, NameDesks desks) {
         this.name = name;
-        this.options = settings.options();
+        this.settings = settings;
         this.timings = settings.timings();
         this.policy = settings.policy();
         this.maxWaitNanos = maxWaitNanos;
@@ -63,14 +63,11 @@ final class Waiter {
     }
 
     LockOptions options() {
-        return options;
+        return settings.options();
     }
 
-    /**
-     * Completes, on whatever thread, with the attempt's outcome; exceptionally if the store failed or the caller
-     * gave up.
-     */
-    CompletableFuture<Attempt<Lease>> result() {
+    @Override
+    public CompletableFuture<Attempt<Lease>> result() {
         return result;
     }
 
@@ -103,8 +100,8 @@ final class Waiter {
         on(new AcquireMachine.Woken());
     }
 
-    /** The caller wants no more; what was or will be granted is given back. */
-    void giveUp() {
+    @Override
+    public void giveUp() {
         on(new AcquireMachine.GaveUp());
         result.whenComplete((attempt, error) -> {
             if (attempt instanceof Attempt.Acquired<Lease> acquired) {
@@ -227,7 +224,7 @@ final class Waiter {
     }
 
     private void acquired(Grant grant, Duration waited) {
-        GrantKeeper keeper = new GrantKeeper(name, grant, options, timings, wiring, desks);
+        GrantKeeper keeper = new GrantKeeper(name, grant, settings, wiring, desks);
         desks.granted(name, keeper, grant.tokens().last());
         LeaseHandle lease = keeper.begin();
         tell(AttemptOutcome.ACQUIRED, waited);
