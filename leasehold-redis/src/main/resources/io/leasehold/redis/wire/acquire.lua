@@ -117,13 +117,14 @@ local function first_waiter()
   return member and member:sub(2)
 end
 
--- Tells the first waiter that can be reached; those that nobody listens for are dropped. Whoever is told has the window
--- to come, and then counts as dead: a client that vanished without a word must not keep a free lock from the others.
-local function wake_first()
+-- Tells the first waiter that can be reached, unless that is the caller; those that nobody listens for are dropped.
+-- Whoever is told has the window to come, and then counts as dead: a client that vanished without a word must not keep a
+-- free lock from the others.
+local function wake_first(caller)
   drop_dead()
   for _ = 1, 64 do
     local waiter = first_waiter()
-    if not waiter then
+    if not waiter or waiter == caller then
       return
     end
     local attempt = redis.sha1hex(waiter:sub(1, 40)):sub(1, 16)
@@ -163,6 +164,11 @@ local fence = number_at(FENCE)
 if not fence then
   return {'broken', digits(now), FENCE, redis.call('TYPE', FENCE).ok}
 end
+local queue = redis.call('TYPE', WAITERS).ok
+if queue ~= 'zset' and queue ~= 'none' then
+  return {'broken', digits(now), WAITERS, queue}
+end
+
 local floor = math.max(fence, now - retention)
 if candidate <= floor then
   return {'stale', digits(now), digits(floor)}
@@ -175,14 +181,12 @@ end
 local value = redis.pcall('GET', LOCK)
 local own = is_of(value, owner)
 local ahead = false
-if not value and redis.call('EXISTS', WAITERS) == 1 then
-  local kind = redis.call('TYPE', WAITERS).ok
-  if kind ~= 'zset' then
-    return {'broken', digits(now), WAITERS, kind}
+if not value and queue == 'zset' then
+  -- Only a waiter that can still hear of it keeps the lock from the caller.
+  if (first_waiter() or me) ~= me then
+    wake_first(me)
+    ahead = (first_waiter() or me) ~= me
   end
-  drop_dead()
-  local first = first_waiter()
-  ahead = first and first ~= me
 end
 
 if own or not (value or ahead) then
@@ -194,24 +198,14 @@ if own or not (value or ahead) then
     ttl = math.max(ttl, redis.call('PTTL', LOCK))
   end
   redis.call('SET', LOCK, owner .. ':' .. ARGV[4] .. ':' .. ARGV[2], 'PX', digits(ttl))
-  if place > 0 then
+  if queue == 'zset' then
     forget(me)
   end
   return {'yes', digits(now)}
 end
 
-local answer = 'held'
-if place > 0 then
-  local kind = redis.call('TYPE', WAITERS).ok
-  if kind ~= 'zset' and kind ~= 'none' then
-    return {'broken', digits(now), WAITERS, kind}
-  end
-  if join() then
-    answer = 'queued'
-  end
-end
+local answer = place > 0 and join() and 'queued' or 'held'
 if ahead then
-  wake_first()
   return {answer, digits(now), 'ahead', '', '-1'}
 end
 local state, text = public(value, LOCK)
