@@ -1,6 +1,7 @@
 /** Locks in Redis or Valkey, over Lettuce. */
+@SuppressWarnings("requires-automatic") // Lettuce has a stable automatic module name and no descriptor
 module io.leasehold.redis {
-    requires io.leasehold.core;
+    requires transitive io.leasehold.core;
     requires lettuce.core;
     requires org.slf4j;
     requires static org.jspecify;

@@ -79,10 +79,11 @@ public final class RedisStoreProvider implements StoreProvider {
             Thread.currentThread().interrupt();
             throw new StoreUnavailableException("interrupted while connecting to " + server, e);
         } catch (ExecutionException e) {
-            if (RedisErrors.unwrapped(e.getCause()) instanceof LockStoreException reason) {
+            Throwable cause = e.getCause();
+            if (cause != null && RedisErrors.unwrapped(cause) instanceof LockStoreException reason) {
                 throw reason;
             }
-            throw new StoreUnavailableException("cannot connect to " + server + ": " + e.getCause(), e);
+            throw new StoreUnavailableException("cannot connect to " + server + ": " + cause, e);
         } finally {
             patience.cancel();
         }

@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  *     {@code no-appendfsync-on-rewrite no}, {@code maxmemory-policy noeviction}
  * @param evicting the policy by which the server may drop held locks when its memory is full, or null if it does not
  */
-public record DurabilityCheck(boolean readable, boolean durable, @Nullable String evicting) {
+public record DurabilityCheck(
+        boolean readable, boolean durable, @Nullable String evicting) {
 
     private static final DurabilityCheck UNREADABLE = new DurabilityCheck(false, false, null);
 

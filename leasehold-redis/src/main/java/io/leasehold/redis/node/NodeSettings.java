@@ -39,7 +39,7 @@ public record NodeSettings(
 
     /** Rounded up: nothing at the server ends before its ttl. */
     static long ceilMillis(long nanos) {
-        return Math.ceilDiv(nanos, 1_000_000L);
+        return -Math.floorDiv(-nanos, 1_000_000L);
     }
 
     private static long micros(Duration span) {

@@ -1,7 +1,6 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
-import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.NameGlob;
@@ -12,6 +11,7 @@ import io.lettuce.core.ScanArgs;
 import io.lettuce.core.ScanCursor;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.NavigableSet;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -39,10 +39,6 @@ final class RedisAdmin {
         this.settings = settings;
     }
 
-    private static <T> T thrown(Failure failure) {
-        throw failure.error();
-    }
-
     CompletableFuture<Optional<LockRecord>> describe(LockName name) {
         return requests.run(
                 new Requests.Subject("inspect", name),
@@ -51,7 +47,9 @@ final class RedisAdmin {
                 new String[] {KeyLayout.lock(name)},
                 new String[0],
                 (reply, link) -> decoder.inspect(reply, name),
-                RedisAdmin::thrown);
+                failure -> {
+                    throw failure.error();
+                });
     }
 
     CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
@@ -71,45 +69,60 @@ final class RedisAdmin {
                 RedisNode.lockFenceWaiters(name),
                 arguments,
                 (reply, link) -> decoder.forceRelease(reply, name),
-                RedisAdmin::thrown);
+                failure -> {
+                    throw failure.error();
+                });
     }
 
     CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         if (limit <= 0) {
             return CompletableFuture.completedFuture(List.of());
         }
-        NameGlob pattern = new NameGlob(glob);
-        TreeSet<LockName> names = new TreeSet<>();
-        return scan(pattern, limit, ScanCursor.INITIAL, names)
-                .thenCompose(done -> inspect(List.copyOf(names), 0, new ArrayList<>()));
+        return scan(new Listing(glob, limit), ScanCursor.INITIAL)
+                .thenCompose(listing -> inspect(List.copyOf(listing.names), 0, new ArrayList<>()));
     }
 
-    private CompletableFuture<?> scan(NameGlob pattern, int limit, ScanCursor from, TreeSet<LockName> names) {
-        ScanArgs arguments = ScanArgs.Builder.matches(pattern.keyPattern()).limit(KEYS_PER_STEP);
+    /** The names found so far that come first. Touched by one step of the walk at a time. */
+    private static final class Listing {
+        private final NameGlob pattern;
+        private final int limit;
+        private final NavigableSet<LockName> names = new TreeSet<>();
+
+        private Listing(String glob, int limit) {
+            this.pattern = new NameGlob(glob);
+            this.limit = limit;
+        }
+
+        private void add(List<String> keys) {
+            for (String key : keys) {
+                LockName name = KeyLayout.nameOf(key);
+                if (name != null && pattern.matches(name)) {
+                    names.add(name);
+                    if (names.size() > limit) {
+                        names.pollLast();
+                    }
+                }
+            }
+        }
+    }
+
+    private CompletableFuture<Listing> scan(Listing listing, ScanCursor from) {
+        ScanArgs arguments =
+                ScanArgs.Builder.matches(listing.pattern.keyPattern()).limit(KEYS_PER_STEP);
         return requests.<KeyScanCursor<String>, KeyScanCursor<String>>send(
                         "list locks",
                         TIMEOUT_NANOS,
                         (link, then) -> link.send(redis -> redis.scan(from, arguments), then),
                         (cursor, link) -> cursor,
-                        RedisAdmin::thrown)
+                        failure -> {
+                            throw failure.error();
+                        })
                 .thenCompose(cursor -> {
-                    collect(cursor.getKeys(), pattern, limit, names);
+                    listing.add(cursor.getKeys());
                     return cursor.isFinished()
-                            ? CompletableFuture.completedFuture(names)
-                            : scan(pattern, limit, ScanCursor.of(cursor.getCursor()), names);
+                            ? CompletableFuture.completedFuture(listing)
+                            : scan(listing, ScanCursor.of(cursor.getCursor()));
                 });
-    }
-
-    private static void collect(List<String> keys, NameGlob pattern, int limit, TreeSet<LockName> names) {
-        for (String key : keys) {
-            LockName name = KeyLayout.nameOf(key);
-            if (name != null && pattern.matches(name)) {
-                names.add(name);
-                if (names.size() > limit) {
-                    names.pollLast();
-                }
-            }
-        }
     }
 
     private CompletableFuture<List<LockRecord>> inspect(List<LockName> names, int from, List<LockRecord> found) {

@@ -59,8 +59,7 @@ public final class RedisNode implements LockNode {
      *
      * @param settings the spans of the protocol, and what the server promises
      */
-    public RedisNode(
-            RedisUri uri, NodeSettings settings, Driver driver, Connections connections, LockRuntime runtime) {
+    public RedisNode(RedisUri uri, NodeSettings settings, Driver driver, Connections connections, LockRuntime runtime) {
         this.uri = uri;
         this.settings = settings;
         this.runtime = runtime;
@@ -154,9 +153,7 @@ public final class RedisNode implements LockNode {
         return subscribed.thenCompose(live -> {
             patience.cancel();
             long leftNanos = leftNanos(startAtNanos, timeoutNanos);
-            return live && leftNanos > 0
-                    ? propose(ballot, true, leftNanos)
-                    : CompletableFuture.completedFuture(held);
+            return live && leftNanos > 0 ? propose(ballot, true, leftNanos) : CompletableFuture.completedFuture(held);
         });
     }
 
@@ -199,8 +196,8 @@ public final class RedisNode implements LockNode {
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         if (request.names().size() != 1) {
-            throw new UnsupportedOperationException(
-                    "this store takes one lock at a time, not " + request.names().size());
+            throw new UnsupportedOperationException("this store takes one lock at a time, not "
+                    + request.names().size());
         }
         LockName name = request.names().get(0);
         String[] arguments = {
@@ -233,9 +230,8 @@ public final class RedisNode implements LockNode {
             chunks.add(renewChunk(items.subList(from, to), batch.timeoutNanos()));
         }
         return CompletableFuture.allOf(chunks.toArray(CompletableFuture<?>[]::new))
-                .thenApply(done -> new RenewReply(chunks.stream()
-                        .flatMap(chunk -> chunk.join().stream())
-                        .toList()));
+                .thenApply(done -> new RenewReply(
+                        chunks.stream().flatMap(chunk -> chunk.join().stream()).toList()));
     }
 
     private CompletableFuture<List<RenewReply.Item>> renewChunk(List<RenewBatch.Item> items, long timeoutNanos) {

@@ -1,5 +1,6 @@
 package io.leasehold.redis.node;
 
+import io.leasehold.LockStoreException;
 import io.leasehold.redis.topology.Connections;
 import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.wire.Failure;
@@ -10,6 +11,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,12 +53,7 @@ final class Requests {
             String[] arguments,
             Decoder<List<Object>, T> decoder,
             Function<Failure, T> failed) {
-        return send(
-                subject,
-                timeoutNanos,
-                (link, then) -> link.run(script, keys, arguments, then),
-                decoder,
-                failed);
+        return send(subject, timeoutNanos, (link, then) -> link.run(script, keys, arguments, then), decoder, failed);
     }
 
     /** Sends a request in whatever form. */
@@ -90,16 +87,17 @@ final class Requests {
         return answer;
     }
 
-    private <R, T> T decoded(
-            Decoder<R, T> decoder, R reply, Link link, Object subject, Function<Failure, T> failed) {
+    private <R, T> T decoded(Decoder<R, T> decoder, R reply, Link link, Object subject, Function<Failure, T> failed) {
         try {
             return decoder.decode(reply, link);
-        } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
+        } catch (LockStoreException e) {
+            throw e;
+        } catch (RuntimeException e) {
             return failed.apply(errors.malformed(subject.toString(), e));
         }
     }
 
-    private static <T> void complete(CompletableFuture<T> answer, java.util.function.Supplier<T> result) {
+    private static <T> void complete(CompletableFuture<T> answer, Supplier<T> result) {
         try {
             answer.complete(result.get());
         } catch (RuntimeException e) {

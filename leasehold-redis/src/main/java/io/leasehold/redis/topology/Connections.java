@@ -74,19 +74,26 @@ public final class Connections implements AutoCloseable {
     }
 
     private CompletableFuture<Link> connect() {
-        return driver.connect().handle((connection, error) -> {
-            if (error != null) {
-                return CompletableFuture.<Link>failedFuture(explained(error));
-            }
-            return connection.async().info("server").toCompletableFuture().handle((info, refusal) -> {
-                if (refusal != null) {
-                    connection.closeAsync();
-                    return CompletableFuture.<Link>failedFuture(
-                            errors.of(refusal, "read INFO server").error());
-                }
-                return checked(connection, info);
-            }).thenCompose(f -> f);
-        }).thenCompose(f -> f);
+        return driver.connect()
+                .handle((connection, error) -> {
+                    if (error != null) {
+                        return CompletableFuture.<Link>failedFuture(explained(error));
+                    }
+                    return connection
+                            .async()
+                            .info("server")
+                            .toCompletableFuture()
+                            .handle((info, refusal) -> {
+                                if (refusal != null) {
+                                    connection.closeAsync();
+                                    return CompletableFuture.<Link>failedFuture(errors.of(refusal, "read INFO server")
+                                            .error());
+                                }
+                                return checked(connection, info);
+                            })
+                            .thenCompose(f -> f);
+                })
+                .thenCompose(f -> f);
     }
 
     private CompletableFuture<Link> checked(StatefulRedisConnection<String, String> connection, String info) {
@@ -195,8 +202,7 @@ public final class Connections implements AutoCloseable {
         connect().whenComplete((link, error) -> {
             if (error != null) {
                 Throwable cause = RedisErrors.unwrapped(error);
-                LockStoreException reason =
-                        cause instanceof LockStoreException known ? known : explained(cause);
+                LockStoreException reason = cause instanceof LockStoreException known ? known : explained(cause);
                 failure = reason;
                 LOG.debug("still not connected: {}", reason.getMessage());
                 reconnectLater();

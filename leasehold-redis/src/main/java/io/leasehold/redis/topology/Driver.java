@@ -15,7 +15,12 @@ import io.lettuce.core.resource.ClientResources;
 import java.io.File;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The driver, set up so that it sends everything at most once: it never reconnects by itself, rejects what is sent
@@ -25,6 +30,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class Driver implements AutoCloseable {
 
+    private static final Logger LOG = LoggerFactory.getLogger(Driver.class);
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
     private static final long SHUTDOWN_SECONDS = 2;
 
@@ -78,6 +84,13 @@ public final class Driver implements AutoCloseable {
     @Override
     public void close() {
         client.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
-        resources.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS).awaitUninterruptibly(SHUTDOWN_SECONDS, TimeUnit.SECONDS);
+        Future<Boolean> ended = resources.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
+        try {
+            ended.get(SHUTDOWN_SECONDS, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.warn("the threads of the connections to {} did not end within {} s", uri.getHost(), SHUTDOWN_SECONDS);
+        }
     }
 }

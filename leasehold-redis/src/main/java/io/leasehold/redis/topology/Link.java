@@ -48,7 +48,11 @@ public final class Link {
      *
      * @param then takes the answer or the exception, exactly one of them not null
      */
-    public void run(LuaScript script, String[] keys, String[] arguments, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+    public void run(
+            LuaScript script,
+            String[] keys,
+            String[] arguments,
+            BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
         RedisAsyncCommands<String, String> redis = connection.async();
         asked();
         redis.<List<Object>>evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments)

@@ -125,7 +125,8 @@ public final class RedisUri {
                 password = decoded(userInfo.substring(colon + 1), "password").toCharArray();
             }
             String address = text.substring(at + 1);
-            int portColon = address.startsWith("[") ? address.indexOf(':', address.indexOf(']') + 1) : address.indexOf(':');
+            int portColon =
+                    address.startsWith("[") ? address.indexOf(':', address.indexOf(']') + 1) : address.indexOf(':');
             String host = portColon < 0 ? address : address.substring(0, portColon);
             if (host.startsWith("[") && host.endsWith("]")) {
                 host = host.substring(1, host.length() - 1);
@@ -173,7 +174,8 @@ public final class RedisUri {
                 // URLDecoder is for forms, where a plus sign is a space.
                 return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
             } catch (IllegalArgumentException e) {
-                throw refused("the " + what + " has a % that is not followed by two hexadecimal digits; write % as %25");
+                throw refused(
+                        "the " + what + " has a % that is not followed by two hexadecimal digits; write % as %25");
             }
         }
     }
@@ -189,8 +191,8 @@ public final class RedisUri {
                 .withLibraryName("")
                 .withLibraryVersion("");
         if (password != null) {
-            RedisCredentialsProvider credentials = RedisCredentialsProvider.from(
-                    () -> io.lettuce.core.RedisCredentials.just(user, password));
+            RedisCredentialsProvider credentials =
+                    RedisCredentialsProvider.from(() -> io.lettuce.core.RedisCredentials.just(user, password));
             builder = builder.withAuthentication(credentials);
         }
         return builder.build();

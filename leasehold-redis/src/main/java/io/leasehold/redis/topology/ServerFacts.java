@@ -47,7 +47,7 @@ record ServerFacts(Incarnation incarnation, String version, String mode) {
 
     /** Whether it is 6.2 or newer; Valkey and others report the Redis version they are compatible with. */
     boolean isRecentEnough() {
-        String[] parts = version.split("\\.");
+        String[] parts = version.split("\\.", -1);
         try {
             int major = Integer.parseInt(parts[0]);
             int minor = parts.length > 1 ? Integer.parseInt(parts[1]) : 0;

@@ -170,7 +170,9 @@ public final class Subscriptions implements AutoCloseable {
             }
             refusalTold = true;
         }
-        LOG.warn("waiters will ask again from time to time instead of being woken: {}", failure.error().getMessage());
+        LOG.warn(
+                "waiters will ask again from time to time instead of being woken: {}",
+                failure.error().getMessage());
     }
 
     private void retryLater() {

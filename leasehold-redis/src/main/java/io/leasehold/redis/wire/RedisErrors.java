@@ -87,8 +87,7 @@ public final class RedisErrors {
                     FailureKind.NO_EFFECT, unavailable("cannot " + what + " now: " + text + advice(code), cause));
         }
         return new Failure(
-                FailureKind.PERMANENT,
-                new LockStoreException(node + " refuses to " + what + ": " + text, cause));
+                FailureKind.PERMANENT, new LockStoreException(node + " refuses to " + what + ": " + text, cause));
     }
 
     private static boolean isScriptWithoutRight(String text) {

@@ -40,16 +40,15 @@ public final class ReplyDecoder {
             case "yes" -> new NodeReply.Yes(incarnation, nowMicros);
             case "stale" -> new NodeReply.Stale(number(reply, 2), incarnation, nowMicros);
             case "refused" -> refused(number(reply, 2), incarnation, nowMicros);
-            case "held", "queued" ->
-                new NodeReply.Held(heldBy(reply), kind.equals("queued"), incarnation, nowMicros);
+            case "held", "queued" -> new NodeReply.Held(heldBy(reply), kind.equals("queued"), incarnation, nowMicros);
             default -> throw unknown(kind);
         };
     }
 
     private static NodeReply refused(long limit, Incarnation incarnation, long nowMicros) {
         return new NodeReply.Refused(
-                "the proposed fencing token is beyond " + limit + ", the most that the node accepts now (its clock is at "
-                        + nowMicros + ")",
+                "the proposed fencing token is beyond " + limit
+                        + ", the most that the node accepts now (its clock is at " + nowMicros + ")",
                 10_000_000L,
                 incarnation,
                 nowMicros);
@@ -81,8 +80,9 @@ public final class ReplyDecoder {
             if (answer instanceof Long code) {
                 items.add(code == 1 ? new RenewReply.Renewed(sentAtNanos) : new RenewReply.NotOurs());
             } else {
-                LockStoreException error =
-                        errors.answered(String.valueOf(answer), "renew lock \"" + names.get(i) + "\"").error();
+                LockStoreException error = errors.answered(
+                                String.valueOf(answer), "renew lock \"" + names.get(i) + "\"")
+                        .error();
                 items.add(new RenewReply.Failed(error));
             }
         }
