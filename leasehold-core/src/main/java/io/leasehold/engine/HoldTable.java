@@ -6,13 +6,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
 
-/** The leases a client holds, by owner token. */
+/** The grants a client holds, by owner token. */
 final class HoldTable {
 
-    private final ConcurrentMap<OwnerToken, LeaseHandle> held = new ConcurrentHashMap<>();
+    private final ConcurrentMap<OwnerToken, GrantKeeper> held = new ConcurrentHashMap<>();
 
-    void add(OwnerToken owner, LeaseHandle lease) {
-        held.put(owner, lease);
+    void add(OwnerToken owner, GrantKeeper grant) {
+        held.put(owner, grant);
     }
 
     void remove(OwnerToken owner) {
@@ -20,11 +20,15 @@ final class HoldTable {
     }
 
     @Nullable
-    LeaseHandle find(OwnerToken owner) {
+    GrantKeeper find(OwnerToken owner) {
         return held.get(owner);
     }
 
-    List<LeaseHandle> all() {
+    boolean isEmpty() {
+        return held.isEmpty();
+    }
+
+    List<GrantKeeper> all() {
         return List.copyOf(held.values());
     }
 }

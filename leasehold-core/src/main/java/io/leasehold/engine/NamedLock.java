@@ -21,12 +21,12 @@ final class NamedLock implements DistributedLock {
     private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
 
     private final LockName name;
-    private final LockOptions options;
+    private final WaitSettings settings;
     private final EngineClient client;
 
-    NamedLock(LockName name, LockOptions options, EngineClient client) {
+    NamedLock(LockName name, WaitSettings settings, EngineClient client) {
         this.name = name;
-        this.options = options;
+        this.settings = settings;
         this.client = client;
     }
 
@@ -37,12 +37,13 @@ final class NamedLock implements DistributedLock {
 
     @Override
     public LockOptions options() {
-        return options;
+        return settings.options();
     }
 
     @Override
     public DistributedLock with(UnaryOperator<LockOptions> change) {
-        return new NamedLock(name, Objects.requireNonNull(change.apply(options), "options"), client);
+        LockOptions changed = Objects.requireNonNull(change.apply(settings.options()), "options");
+        return new NamedLock(name, WaitSettings.of(changed), client);
     }
 
     @Override
@@ -52,6 +53,7 @@ final class NamedLock implements DistributedLock {
 
     @Override
     public Lease acquire() throws InterruptedException {
+        client.refuseSelfWait(name);
         return attempt(FOR_EVER).orElseThrow();
     }
 
@@ -66,29 +68,36 @@ final class NamedLock implements DistributedLock {
         if (Thread.interrupted()) {
             throw new InterruptedException("interrupted before lock \"" + name + "\" was asked for");
         }
-        Waiter waiter = client.enter(name, options, maxWaitNanos);
+        Waiter waiter = client.enter(name, settings, maxWaitNanos);
         try {
             client.runtime().await(waiter.result());
         } catch (InterruptedException e) {
             waiter.giveUp();
             throw e;
         }
-        return Edge.result(waiter.result());
+        return opened(Edge.result(waiter.result()));
+    }
+
+    /** Remembers who waited for the lease: that thread must not wait for it again without limit. */
+    private static Attempt<Lease> opened(Attempt<Lease> attempt) {
+        if (attempt instanceof Attempt.Acquired<Lease> acquired && acquired.lease() instanceof LeaseHandle handle) {
+            handle.state().openedBy(Thread.currentThread());
+        }
+        return attempt;
     }
 
     /** Waits without limit; an interrupt is kept for later. */
     Lease acquireUninterruptibly() {
-        return Edge.join(
-                        client.runtime(),
-                        client.enter(name, options, patience(FOR_EVER)).result())
-                .orElseThrow();
+        client.refuseSelfWait(name);
+        Waiter waiter = client.enter(name, settings, patience(FOR_EVER));
+        return opened(Edge.join(client.runtime(), waiter.result())).orElseThrow();
     }
 
     /** One round trip; an interrupt is kept for later. */
     @Nullable
     Lease tryAcquireUninterruptibly() {
-        return Edge.join(client.runtime(), client.enter(name, options, 0).result())
-                .orElseNull();
+        Waiter waiter = client.enter(name, settings, 0);
+        return opened(Edge.join(client.runtime(), waiter.result())).orElseNull();
     }
 
     @Override
@@ -102,7 +111,7 @@ final class NamedLock implements DistributedLock {
     }
 
     private <T> CompletableFuture<T> handOver(long maxWaitNanos, Function<Attempt<Lease>, T> form) {
-        Waiter waiter = client.enter(name, options, maxWaitNanos);
+        Waiter waiter = client.enter(name, settings, maxWaitNanos);
         CompletableFuture<T> handed = new PropagatingFuture<>(waiter::giveUp);
         waiter.result()
                 .whenComplete((attempt, error) -> client.runtime().execute(() -> {

@@ -2,10 +2,12 @@ package io.leasehold.engine;
 
 import io.leasehold.AmbiguousAcquireException;
 import io.leasehold.Attempt;
+import io.leasehold.Holder;
 import io.leasehold.Lease;
 import io.leasehold.LockListener;
 import io.leasehold.LockListener.AttemptOutcome;
 import io.leasehold.LockName;
+import io.leasehold.LockOptions;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -28,6 +30,7 @@ import org.jspecify.annotations.Nullable;
 final class Waiter {
 
     private final LockName name;
+    private final LockOptions options;
     private final Timings timings;
     private final WaitPolicy policy;
     private final long maxWaitNanos;
@@ -41,10 +44,11 @@ final class Waiter {
     private LockRuntime.@Nullable Timer timer;
     private boolean closing;
 
-    Waiter(LockName name, Timings timings, WaitPolicy policy, long maxWaitNanos, Wiring wiring, NameDesks desks) {
+    Waiter(LockName name, WaitSettings settings, long maxWaitNanos, Wiring wiring, NameDesks desks) {
         this.name = name;
-        this.timings = timings;
-        this.policy = policy;
+        this.options = settings.options();
+        this.timings = settings.timings();
+        this.policy = settings.policy();
         this.maxWaitNanos = maxWaitNanos;
         this.wiring = wiring;
         this.desks = desks;
@@ -56,6 +60,10 @@ final class Waiter {
 
     LockName name() {
         return name;
+    }
+
+    LockOptions options() {
+        return options;
     }
 
     /**
@@ -74,6 +82,21 @@ final class Waiter {
     /** Is first in this process. */
     void start() {
         on(new AcquireMachine.Started());
+    }
+
+    /** A lease of a grant that this process holds is offered. */
+    AcquireMachine.Offer handOver(LeaseState lease) {
+        AcquireMachine.Offer answer;
+        synchronized (this) {
+            answer = machine.offered();
+        }
+        if (answer == AcquireMachine.Offer.ACCEPTED) {
+            cancelTimer();
+            desks.leave(this);
+            tell(AttemptOutcome.ACQUIRED, waited());
+            result.complete(new Attempt.Acquired<>(wiring.leaks().handle(lease)));
+        }
+        return answer;
     }
 
     void woken() {
@@ -133,7 +156,8 @@ final class Waiter {
             sender = owner;
         }
         AcquireRequest request = AcquireRequest.exclusive(
-                        List.of(name), sender, wiring.holderId(), timings.ttlNanos(), timings.answerNanos())
+                        List.of(name), sender, wiring.holderId(), timings.toldNanos(), timings.answerNanos())
+                .reserve(desks.reserve(name))
                 .seenToken(desks.seenToken(name));
         if (maxWaitNanos > 0) {
             request = request.waiting(policy.silenceNanos());
@@ -154,8 +178,7 @@ final class Waiter {
             return;
         }
         cancelTimer();
-        timer = wiring.runtime()
-                .schedule(atNanos - wiring.runtime().nanoTime(), () -> on(new AcquireMachine.TimerFired()));
+        timer = wiring.timeline().scheduleAt(atNanos, () -> on(new AcquireMachine.TimerFired()));
     }
 
     private synchronized void cancelTimer() {
@@ -178,12 +201,13 @@ final class Waiter {
     }
 
     private void finish(AcquireMachine.Outcome outcome) {
-        Duration waited = Duration.ofNanos(wiring.runtime().nanoTime() - startAtNanos);
+        Duration waited = waited();
         if (outcome instanceof AcquireMachine.Acquired acquired) {
             acquired(acquired.grant(), waited);
         } else if (outcome instanceof AcquireMachine.Busy busy) {
             tell(maxWaitNanos == 0 ? AttemptOutcome.BUSY : AttemptOutcome.TIMEOUT, waited);
-            result.complete(new Attempt.Busy<>(name, waited, busy.holder(), busy.votes()));
+            Holder holder = busy.holder() != null ? busy.holder() : desks.localHolder(name);
+            result.complete(new Attempt.Busy<>(name, waited, holder, busy.votes()));
         } else if (outcome instanceof AcquireMachine.Failed failed) {
             boolean ambiguous = failed.error() instanceof AmbiguousAcquireException;
             tell(ambiguous ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR, waited);
@@ -203,11 +227,15 @@ final class Waiter {
     }
 
     private void acquired(Grant grant, Duration waited) {
-        desks.saw(name, grant.tokens().last());
-        LeaseHandle lease = new LeaseHandle(name, grant, timings, wiring);
-        lease.begin();
+        GrantKeeper keeper = new GrantKeeper(name, grant, options, timings, wiring, desks);
+        desks.granted(name, keeper, grant.tokens().last());
+        LeaseHandle lease = keeper.begin();
         tell(AttemptOutcome.ACQUIRED, waited);
         result.complete(new Attempt.Acquired<>(lease));
+    }
+
+    private Duration waited() {
+        return Duration.ofNanos(wiring.runtime().nanoTime() - startAtNanos);
     }
 
     private void tell(AttemptOutcome outcome, Duration waited) {
