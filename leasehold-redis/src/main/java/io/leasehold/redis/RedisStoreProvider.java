@@ -39,6 +39,11 @@ public final class RedisStoreProvider implements StoreProvider {
 
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
+        return new SingleNodeStore(openNode(uri, runtime), runtime);
+    }
+
+    /** One server as a node, connected. */
+    RedisNode openNode(StoreUri uri, LockRuntime runtime) {
         RedisUri server = RedisUri.parse(uri);
         RedisErrors errors = new RedisErrors(server.toString());
         Driver driver = new Driver(server);
@@ -48,8 +53,7 @@ public final class RedisStoreProvider implements StoreProvider {
             DurabilityCheck durability = await(DurabilityCheck.of(link), runtime, server);
             warn(server, durability);
             NodeSettings settings = NodeSettings.standard(RedisGuarantees.single(durability.durable()));
-            RedisNode node = new RedisNode(server, settings, driver, connections, runtime);
-            return new SingleNodeStore(node, runtime);
+            return new RedisNode(server, settings, driver, connections, runtime);
         } catch (RuntimeException e) {
             connections.close();
             driver.close();

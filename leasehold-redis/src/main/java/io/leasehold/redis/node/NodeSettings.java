@@ -20,9 +20,9 @@ public record NodeSettings(
     private static final Duration RETENTION = Duration.ofSeconds(60);
     private static final Duration BOUND = Duration.ofMillis(7_500);
     private static final Duration CLAIM = Duration.ofSeconds(3);
-    private static final Duration WINDOW = Duration.ofSeconds(1);
+    private static final Duration WINDOW = CLAIM;
 
-    /** Retention 60 s, bound 7.5 s, claim 3 s, window 1 s. */
+    /** Retention 60 s, bound 7.5 s, claim and window 3 s. */
     public static NodeSettings standard(Guarantees guarantees) {
         return new NodeSettings(micros(RETENTION), micros(BOUND), CLAIM.toMillis(), micros(WINDOW), guarantees);
     }
