@@ -94,7 +94,7 @@ public final class TckExtension implements BeforeAllCallback, ParameterResolver,
     public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
         StoreFixture fixture = ((SharesStore) context.getRequiredTestInstance()).fixture();
         String test = context.getRequiredTestMethod().getName();
-        Gated gated = context.getStore(HERE).get(Gated.class, Gated.class);
+        Gated gated = context.getStore(HERE).computeIfAbsent(Gated.class);
         TckBench bench = new TckBench(fixture, test, gated);
         context.getStore(HERE).put(TckBench.class, bench);
         return bench;
