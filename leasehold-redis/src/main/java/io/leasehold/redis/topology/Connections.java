@@ -220,17 +220,10 @@ public final class Connections implements AutoCloseable {
         return closed;
     }
 
-    /** Ends the link and makes no other. */
+    /** Makes no more links; the last one ends with the driver. */
     @Override
-    public void close() {
-        Link link;
-        synchronized (this) {
-            closed = true;
-            link = current;
-            current = null;
-        }
-        if (link != null) {
-            link.close();
-        }
+    public synchronized void close() {
+        closed = true;
+        current = null;
     }
 }

@@ -205,18 +205,13 @@ public final class Subscriptions implements AutoCloseable {
         return closed;
     }
 
-    /** Ends the subscription and makes no other. */
+    /** Makes no more subscriptions; the last one ends with the driver. */
     @Override
     public void close() {
-        StatefulRedisPubSubConnection<String, String> connection;
         synchronized (this) {
             closed = true;
-            connection = current;
             current = null;
         }
         firstTry.complete(false);
-        if (connection != null) {
-            connection.closeAsync();
-        }
     }
 }
