@@ -53,14 +53,29 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 -- end shared
 
+-- shared: text
+-- The text at a key, false if there is none, nil if the key is of another type.
+local function text_at(key)
+  local text = redis.pcall('GET', key)
+  if type(text) ~= 'table' then
+    return text
+  end
+  if text.err:find('WRONGTYPE', 1, true) then
+    return nil
+  end
+  -- Anything else, for example a missing right, is the caller's to hear: asking again raises it.
+  return redis.call('GET', key)
+end
+-- end shared
+
 -- shared: fence
 -- The number at a key, 0 if there is none, nil if the key holds anything else.
 local function number_at(key)
-  local text = redis.pcall('GET', key)
-  if not text then
+  local text = text_at(key)
+  if text == false then
     return 0
   end
-  if type(text) == 'string' and #text <= 16 and text:match('^%d+$') then
+  if text and #text <= 16 and text:match('^%d+$') then
     return tonumber(text)
   end
   return nil
@@ -150,7 +165,10 @@ local function join()
     local arrival = math.max(now, latest and tonumber(latest) + 1 or 0)
     local added = redis.pcall('ZADD', WAITERS, digits(arrival), 'q' .. me)
     if type(added) == 'table' then
-      return false
+      if added.err:find('OOM', 1, true) then
+        return false
+      end
+      return redis.call('ZADD', WAITERS, digits(arrival), 'q' .. me)
     end
   end
   redis.pcall('ZADD', WAITERS, digits(-(now + place * 1000)), 'a' .. me)
@@ -178,10 +196,10 @@ if last > limit then
   return {'refused', digits(now), digits(limit)}
 end
 
-local value = redis.pcall('GET', LOCK)
+local value = text_at(LOCK)
 local own = is_of(value, owner)
 local ahead = false
-if not value and queue == 'zset' then
+if value == false and queue == 'zset' then
   -- Only a waiter that can still hear of it keeps the lock from the caller.
   if (first_waiter() or me) ~= me then
     wake_first(me)
@@ -189,7 +207,7 @@ if not value and queue == 'zset' then
   end
 end
 
-if own or not (value or ahead) then
+if own or (value == false and not ahead) then
   local written = write_fence(last)
   if written.err then
     return written

@@ -32,14 +32,29 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 -- end shared
 
+-- shared: text
+-- The text at a key, false if there is none, nil if the key is of another type.
+local function text_at(key)
+  local text = redis.pcall('GET', key)
+  if type(text) ~= 'table' then
+    return text
+  end
+  if text.err:find('WRONGTYPE', 1, true) then
+    return nil
+  end
+  -- Anything else, for example a missing right, is the caller's to hear: asking again raises it.
+  return redis.call('GET', key)
+end
+-- end shared
+
 -- shared: fence
 -- The number at a key, 0 if there is none, nil if the key holds anything else.
 local function number_at(key)
-  local text = redis.pcall('GET', key)
-  if not text then
+  local text = text_at(key)
+  if text == false then
     return 0
   end
-  if type(text) == 'string' and #text <= 16 and text:match('^%d+$') then
+  if text and #text <= 16 and text:match('^%d+$') then
     return tonumber(text)
   end
   return nil
@@ -120,8 +135,8 @@ local function wake_first(caller)
 end
 -- end shared
 
-local value = redis.pcall('GET', LOCK)
-if not value then
+local value = text_at(LOCK)
+if value == false then
   return {'none'}
 end
 local state, text = public(value, LOCK)

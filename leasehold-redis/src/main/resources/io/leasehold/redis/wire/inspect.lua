@@ -13,6 +13,21 @@
 
 local LOCK = KEYS[1]
 
+-- shared: text
+-- The text at a key, false if there is none, nil if the key is of another type.
+local function text_at(key)
+  local text = redis.pcall('GET', key)
+  if type(text) ~= 'table' then
+    return text
+  end
+  if text.err:find('WRONGTYPE', 1, true) then
+    return nil
+  end
+  -- Anything else, for example a missing right, is the caller's to hear: asking again raises it.
+  return redis.call('GET', key)
+end
+-- end shared
+
 -- shared: holder
 -- Whether a value was written under an owner token.
 local function is_of(value, token)
@@ -32,8 +47,8 @@ local function public(value, key)
 end
 -- end shared
 
-local value = redis.pcall('GET', LOCK)
-if not value then
+local value = text_at(LOCK)
+if value == false then
   return {'free'}
 end
 local state, text = public(value, LOCK)

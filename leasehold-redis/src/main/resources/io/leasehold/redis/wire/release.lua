@@ -39,14 +39,29 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 -- end shared
 
+-- shared: text
+-- The text at a key, false if there is none, nil if the key is of another type.
+local function text_at(key)
+  local text = redis.pcall('GET', key)
+  if type(text) ~= 'table' then
+    return text
+  end
+  if text.err:find('WRONGTYPE', 1, true) then
+    return nil
+  end
+  -- Anything else, for example a missing right, is the caller's to hear: asking again raises it.
+  return redis.call('GET', key)
+end
+-- end shared
+
 -- shared: fence
 -- The number at a key, 0 if there is none, nil if the key holds anything else.
 local function number_at(key)
-  local text = redis.pcall('GET', key)
-  if not text then
+  local text = text_at(key)
+  if text == false then
     return 0
   end
-  if type(text) == 'string' and #text <= 16 and text:match('^%d+$') then
+  if text and #text <= 16 and text:match('^%d+$') then
     return tonumber(text)
   end
   return nil
@@ -130,7 +145,7 @@ end
 -- First of all: it has written then, and from a script that has written memory is not refused any more.
 forget(me)
 
-local value = redis.pcall('GET', LOCK)
+local value = text_at(LOCK)
 local released = is_of(value, owner)
 if released then
   redis.call('DEL', LOCK)
@@ -146,7 +161,7 @@ if fence then
   end
 end
 
-if not value and redis.pcall('EXISTS', WAITERS) == 1 then
+if value == false and redis.pcall('EXISTS', WAITERS) == 1 then
   wake_first(me)
 end
 return {released and 'released' or 'not-ours', digits(now)}
