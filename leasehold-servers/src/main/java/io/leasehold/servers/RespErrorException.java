@@ -1,0 +1,12 @@
+package io.leasehold.servers;
+
+import java.io.IOException;
+
+/** An error reply of a server; the message is the reply without its leading minus, for example {@code NOAUTH …}. */
+final class RespErrorException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    RespErrorException(String reply) {
+        super(reply);
+    }
+}
