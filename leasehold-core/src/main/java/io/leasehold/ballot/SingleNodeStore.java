@@ -62,7 +62,9 @@ public final class SingleNodeStore implements LockStore {
             if (reply instanceof NodeReply.Answered answered) {
                 learn(answered, startAtNanos);
                 long now = runtime.nanoTime();
-                return propose(new Effort(request, startAtNanos, 0), candidate(request, estimate().orElse(now)));
+                return propose(
+                        new Effort(request, startAtNanos, 0),
+                        candidate(request, estimate().orElse(now)));
             }
             return CompletableFuture.completedFuture(failed(((NodeReply.Failed) reply), FailureKind.NO_EFFECT, 0));
         });
@@ -132,8 +134,7 @@ public final class SingleNodeStore implements LockStore {
     }
 
     private static AcquireReply failed(NodeReply.Failed failure, @Nullable FailureKind atMost, long ballot) {
-        FailureKind kind =
-                atMost != null && failure.kind() == FailureKind.UNKNOWN ? atMost : failure.kind();
+        FailureKind kind = atMost != null && failure.kind() == FailureKind.UNKNOWN ? atMost : failure.kind();
         return new AcquireReply.Failed(kind, failure.error(), ballot);
     }
 

@@ -259,8 +259,8 @@ final class AcquireMachine {
             atDeadline = new Busy(busy.holder(), busy.votes());
             pauseNanos = policy.polledNanos(busy.holder(), pauses, random);
         } else if (reply instanceof AcquireReply.Refused refused) {
-            atDeadline = new Failed(new StoreUnavailableException(
-                    what + " was refused: " + refused.reason(), refused.votes(), null));
+            atDeadline = new Failed(
+                    new StoreUnavailableException(what + " was refused: " + refused.reason(), refused.votes(), null));
             pauseNanos = Math.max(refused.retryNanos(), 1_000_000);
         } else {
             AcquireReply.Failed failed = (AcquireReply.Failed) reply;
@@ -285,7 +285,8 @@ final class AcquireMachine {
             return failed.error();
         }
         return new AmbiguousAcquireException(
-                what + ": the outcome of a request is unknown; it is being undone. Last: " + failed.error().getMessage(),
+                what + ": the outcome of a request is unknown; it is being undone. Last: "
+                        + failed.error().getMessage(),
                 failed.votes(),
                 failed.error());
     }

@@ -144,8 +144,8 @@ public final class EngineClient implements LockClient {
         }
         desks.all().forEach(Waiter::clientClosing);
         wiring.holds().all().forEach(LeaseHandle::clientClosing);
-        LockRuntime.Timer limit = wiring.runtime()
-                .schedule(Timings.saturatedNanos(patience), () -> quiet.complete(null));
+        LockRuntime.Timer limit =
+                wiring.runtime().schedule(Timings.saturatedNanos(patience), () -> quiet.complete(null));
         checkQuiet();
         Edge.join(wiring.runtime(), quiet);
         limit.cancel();

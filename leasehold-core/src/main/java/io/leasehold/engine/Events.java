@@ -22,7 +22,10 @@ final class Events {
             try {
                 event.accept(listener);
             } catch (RuntimeException e) {
-                LOG.warn("lock listener {} failed; the lock is not affected", listener.getClass().getName(), e);
+                LOG.warn(
+                        "lock listener {} failed; the lock is not affected",
+                        listener.getClass().getName(),
+                        e);
             }
         }
     }

@@ -13,7 +13,8 @@ final class HolderId {
     static String of(LockRuntime runtime, String label) {
         byte[] client = new byte[4];
         runtime.randomBytes(client);
-        String id = host() + "/" + ProcessHandle.current().pid() + "/" + HexFormat.of().formatHex(client);
+        String id = host() + "/" + ProcessHandle.current().pid() + "/"
+                + HexFormat.of().formatHex(client);
         return label.isEmpty() ? id : id + "/" + label;
     }
 

@@ -58,7 +58,8 @@ final class LeaseHandle implements Lease {
         this.grant = grant;
         this.timings = timings;
         this.wiring = wiring;
-        this.machine = new LeaseMachine(timings, grant.sentAtNanos(), wiring.runtime().nanoTime());
+        this.machine =
+                new LeaseMachine(timings, grant.sentAtNanos(), wiring.runtime().nanoTime());
     }
 
     /** Arms the timers and lets the client find the lease. */
@@ -152,8 +153,9 @@ final class LeaseHandle implements Lease {
     }
 
     private void tellRenewed(RenewalOutcome outcome, Duration headroom) {
-        wiring.events().tell(l -> l.renewed(new LockListener.Renewed(
-                name, fencingToken(), outcome, headroom, Duration.ofNanos(timings.ttlNanos()))));
+        wiring.events()
+                .tell(l -> l.renewed(new LockListener.Renewed(
+                        name, fencingToken(), outcome, headroom, Duration.ofNanos(timings.ttlNanos()))));
     }
 
     private void finishRenewalsByHand(@Nullable RuntimeException error) {
@@ -281,15 +283,14 @@ final class LeaseHandle implements Lease {
     }
 
     private LeaseLostException lostException(LossCause cause) {
-        String detail =
-                switch (cause) {
-                    case EXPIRED -> "no renewal succeeded in time at " + wiring.store().description();
-                    case NOT_OURS -> wiring.store().description() + " says that it is gone or held by somebody else";
-                    case FORCE_RELEASED -> "an operator released it by force";
-                    case MAX_HOLD -> "it reached maxHold and was no longer renewed";
-                    case SESSION_LOST -> "the session at " + wiring.store().description() + " ended";
-                    case CLIENT_CLOSED -> "its client was closed";
-                };
+        String detail = switch (cause) {
+            case EXPIRED -> "no renewal succeeded in time at " + wiring.store().description();
+            case NOT_OURS -> wiring.store().description() + " says that it is gone or held by somebody else";
+            case FORCE_RELEASED -> "an operator released it by force";
+            case MAX_HOLD -> "it reached maxHold and was no longer renewed";
+            case SESSION_LOST -> "the session at " + wiring.store().description() + " ended";
+            case CLIENT_CLOSED -> "its client was closed";
+        };
         return new LeaseLostException(name, cause, detail);
     }
 
@@ -440,8 +441,8 @@ final class LeaseHandle implements Lease {
     }
 
     private CompletableFuture<ReleaseReply> end(ReleaseRequest.Kind kind) {
-        ReleaseRequest request = new ReleaseRequest(
-                List.of(name), grant.owner(), grant.tokens().last(), kind, timings.answerNanos());
+        ReleaseRequest request =
+                new ReleaseRequest(List.of(name), grant.owner(), grant.tokens().last(), kind, timings.answerNanos());
         return wiring.undoer().end(request, timings.undoNanos());
     }
 
@@ -463,7 +464,7 @@ final class LeaseHandle implements Lease {
 
     @Override
     public String toString() {
-        return "Lease[" + name + ", token " + fencingToken() + ", valid for " + remainingValidityUnheard().toMillis()
-                + " ms]";
+        return "Lease[" + name + ", token " + fencingToken() + ", valid for "
+                + remainingValidityUnheard().toMillis() + " ms]";
     }
 }

@@ -104,13 +104,15 @@ final class NamedLock implements DistributedLock {
     private <T> CompletableFuture<T> handOver(long maxWaitNanos, Function<Attempt<Lease>, T> form) {
         Waiter waiter = client.enter(name, options, maxWaitNanos);
         CompletableFuture<T> handed = new PropagatingFuture<>(waiter::giveUp);
-        waiter.result().whenComplete((attempt, error) -> client.runtime().execute(() -> {
-            if (error != null) {
-                handed.completeExceptionally(unwrapped(error));
-            } else if (!handed.complete(form.apply(attempt)) && attempt instanceof Attempt.Acquired<Lease> acquired) {
-                acquired.lease().releaseAsync();
-            }
-        }));
+        waiter.result()
+                .whenComplete((attempt, error) -> client.runtime().execute(() -> {
+                    if (error != null) {
+                        handed.completeExceptionally(unwrapped(error));
+                    } else if (!handed.complete(form.apply(attempt))
+                            && attempt instanceof Attempt.Acquired<Lease> acquired) {
+                        acquired.lease().releaseAsync();
+                    }
+                }));
         return handed;
     }
 
@@ -154,8 +156,8 @@ final class NamedLock implements DistributedLock {
 
     private long patience(Duration maxWait) {
         if (maxWait.isNegative()) {
-            throw new IllegalArgumentException(
-                    "maxWait for lock \"" + name + "\" is " + maxWait + "; it must not be negative (zero: one round trip)");
+            throw new IllegalArgumentException("maxWait for lock \"" + name + "\" is " + maxWait
+                    + "; it must not be negative (zero: one round trip)");
         }
         return Timings.saturatedNanos(maxWait);
     }

@@ -70,7 +70,8 @@ final class ReentrantView implements ReentrantLockView {
         // Throws if the hold was lost: what the outer section protects is no longer protected.
         held.lease.ensureValidFor(Duration.ZERO);
         if (held.count == Integer.MAX_VALUE) {
-            throw new IllegalStateException("lock \"" + name + "\" was re-entered " + held.count + " times; that is the limit");
+            throw new IllegalStateException(
+                    "lock \"" + name + "\" was re-entered " + held.count + " times; that is the limit");
         }
         held.count++;
         return true;
@@ -86,15 +87,18 @@ final class ReentrantView implements ReentrantLockView {
         holds.end(name);
         if (held.lease.release() == ReleaseOutcome.ALREADY_LOST) {
             throw new LeaseLostException(
-                    name, LossCause.EXPIRED, "it had ended before unlock(); what it protected may have been used by others");
+                    name,
+                    LossCause.EXPIRED,
+                    "it had ended before unlock(); what it protected may have been used by others");
         }
     }
 
     private ReentrantHolds.Counted mine() {
         ReentrantHolds.Counted held = holds.ofCurrentThread(name);
         if (held == null) {
-            throw new IllegalMonitorStateException("thread \"" + Thread.currentThread().getName()
-                    + "\" does not hold lock \"" + name + "\"; only the thread that locked it may use or unlock it");
+            throw new IllegalMonitorStateException(
+                    "thread \"" + Thread.currentThread().getName() + "\" does not hold lock \"" + name
+                            + "\"; only the thread that locked it may use or unlock it");
         }
         return held;
     }
@@ -123,8 +127,9 @@ final class ReentrantView implements ReentrantLockView {
 
     @Override
     public Condition newCondition() {
-        throw new UnsupportedOperationException("a distributed lock has no conditions: a signal could not reach waiters in"
-                + " other processes reliably; wait on the state itself");
+        throw new UnsupportedOperationException(
+                "a distributed lock has no conditions: a signal could not reach waiters in"
+                        + " other processes reliably; wait on the state itself");
     }
 
     @Override

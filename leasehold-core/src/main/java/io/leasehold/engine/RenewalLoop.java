@@ -71,7 +71,8 @@ final class RenewalLoop {
         if (held.isEmpty()) {
             return;
         }
-        long timeoutNanos = held.stream().mapToLong(l -> l.timings().answerNanos()).min().orElseThrow();
+        long timeoutNanos =
+                held.stream().mapToLong(l -> l.timings().answerNanos()).min().orElseThrow();
         RenewBatch batch =
                 new RenewBatch(held.stream().map(LeaseHandle::renewalItem).toList(), timeoutNanos);
         store.renew(batch).whenComplete((reply, error) -> {
@@ -79,7 +80,10 @@ final class RenewalLoop {
                 try {
                     held.get(i).renewalAnswered(item(reply, i, error));
                 } catch (RuntimeException e) {
-                    LOG.error("a renewal of \"{}\" failed unexpectedly", held.get(i).lockName(), e);
+                    LOG.error(
+                            "a renewal of \"{}\" failed unexpectedly",
+                            held.get(i).lockName(),
+                            e);
                 }
             }
         });
@@ -90,6 +94,7 @@ final class RenewalLoop {
             return reply.items().get(index);
         }
         return new RenewReply.Failed(new StoreUnavailableException(
-                "renewal at " + store.description() + " failed: " + (error == null ? "no answer for it" : error), error));
+                "renewal at " + store.description() + " failed: " + (error == null ? "no answer for it" : error),
+                error));
     }
 }

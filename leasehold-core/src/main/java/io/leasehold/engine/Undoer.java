@@ -88,7 +88,9 @@ final class Undoer {
         private ReleaseReply broken(@Nullable Throwable error) {
             return new ReleaseReply.Failed(
                     FailureKind.UNKNOWN,
-                    new StoreUnavailableException("release of " + request.names() + " at " + store.description() + " failed: " + error, error));
+                    new StoreUnavailableException(
+                            "release of " + request.names() + " at " + store.description() + " failed: " + error,
+                            error));
         }
 
         private void answered(ReleaseReply reply) {

@@ -1,7 +1,7 @@
 package io.leasehold.engine;
 
-import io.leasehold.Attempt;
 import io.leasehold.AmbiguousAcquireException;
+import io.leasehold.Attempt;
 import io.leasehold.Lease;
 import io.leasehold.LockListener;
 import io.leasehold.LockListener.AttemptOutcome;

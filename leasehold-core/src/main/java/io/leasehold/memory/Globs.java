@@ -10,7 +10,8 @@ final class Globs {
     static Pattern pattern(String glob) {
         StringBuilder regex = new StringBuilder();
         StringBuilder literal = new StringBuilder();
-        for (char c : glob.toCharArray()) {
+        for (int i = 0; i < glob.length(); i++) {
+            char c = glob.charAt(i);
             if (c == '*' || c == '?') {
                 regex.append(Pattern.quote(literal.toString())).append(c == '*' ? ".*" : ".");
                 literal.setLength(0);

@@ -89,18 +89,21 @@ public final class InMemoryNode implements LockNode {
         Entry entry = entries.computeIfAbsent(request.name(), n -> new Entry());
         if (ballot.candidate() > Math.max(entry.fence, serverMicros) + MOST_LEAD_MICROS) {
             return new NodeReply.Refused(
-                    "fencing token " + ballot.candidate() + " runs ahead of the node's clock", 0, incarnation, serverMicros);
+                    "fencing token " + ballot.candidate() + " runs ahead of the node's clock",
+                    0,
+                    incarnation,
+                    serverMicros);
         }
         long floor = Math.max(entry.fence, serverMicros - RETENTION_MICROS);
         if (ballot.candidate() <= floor) {
             return new NodeReply.Stale(floor, incarnation, serverMicros);
         }
         Held held = current(entry, nowNanos);
-        boolean own = held != null && held.owner().equals(request.owner());
         dropSilentWaiters(entry, nowNanos);
+        boolean own = held != null && held.owner().equals(request.owner());
         if (own || (held == null && isFirst(entry, request.owner()))) {
             long endsAtNanos = nowNanos + request.ttlNanos();
-            if (own && held.endsAtNanos() - endsAtNanos > 0) {
+            if (held != null && held.endsAtNanos() - endsAtNanos > 0) {
                 endsAtNanos = held.endsAtNanos();
             }
             entry.held = new Held(request.owner(), request.holderId(), ballot.candidate(), endsAtNanos);
@@ -109,7 +112,9 @@ public final class InMemoryNode implements LockNode {
             return new NodeReply.Yes(incarnation, serverMicros);
         }
         if (request.isWaiting()) {
-            long forgottenAtNanos = nowNanos + 2 * request.recheckNanos() + Duration.ofSeconds(1).toNanos();
+            long forgottenAtNanos = nowNanos
+                    + 2 * request.recheckNanos()
+                    + Duration.ofSeconds(1).toNanos();
             entry.waiters.put(request.owner(), forgottenAtNanos);
         }
         return new NodeReply.Held(
@@ -118,7 +123,8 @@ public final class InMemoryNode implements LockNode {
 
     /** A free lock goes to its first waiter; whoever does not wait passes only where nobody waits. */
     private static boolean isFirst(Entry entry, OwnerToken owner) {
-        return entry.waiters.isEmpty() || entry.waiters.keySet().iterator().next().equals(owner);
+        return entry.waiters.isEmpty()
+                || entry.waiters.keySet().iterator().next().equals(owner);
     }
 
     private static void dropSilentWaiters(Entry entry, long nowNanos) {
@@ -181,8 +187,7 @@ public final class InMemoryNode implements LockNode {
             }
         }
         toWake.forEach(this::wakeAll);
-        return CompletableFuture.completedFuture(
-                released ? new ReleaseReply.Released() : new ReleaseReply.NotOurs());
+        return CompletableFuture.completedFuture(released ? new ReleaseReply.Released() : new ReleaseReply.NotOurs());
     }
 
     private void wakeAll(LockName name) {
@@ -205,7 +210,9 @@ public final class InMemoryNode implements LockNode {
         List<LockRecord> found = new ArrayList<>();
         for (Map.Entry<LockName, Entry> e : entries.entrySet()) {
             Held held = current(e.getValue(), nowNanos);
-            if (held != null && found.size() < limit && pattern.matcher(e.getKey().text()).matches()) {
+            if (held != null
+                    && found.size() < limit
+                    && pattern.matcher(e.getKey().text()).matches()) {
                 found.add(new LockRecord(e.getKey(), holder(held, nowNanos)));
             }
         }

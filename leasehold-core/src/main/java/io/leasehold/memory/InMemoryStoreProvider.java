@@ -24,8 +24,8 @@ public final class InMemoryStoreProvider implements StoreProvider {
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
         if (!uri.rest().isEmpty()) {
-            throw new IllegalArgumentException(
-                    "store URI \"" + uri.redacted() + "\": nothing may follow \"memory:\"; each client has a store of its own");
+            throw new IllegalArgumentException("store URI \"" + uri.redacted()
+                    + "\": nothing may follow \"memory:\"; each client has a store of its own");
         }
         return new SingleNodeStore(new InMemoryNode(runtime), runtime);
     }
