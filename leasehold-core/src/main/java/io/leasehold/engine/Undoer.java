@@ -24,11 +24,13 @@ final class Undoer {
     private static final long MOST_PAUSE_NANOS = 1_000_000_000L;
 
     private final LockRuntime runtime;
+    private final Timeline timeline;
     private final LockStore store;
     private final Set<Ending> pending = ConcurrentHashMap.newKeySet();
 
-    Undoer(LockRuntime runtime, LockStore store) {
+    Undoer(LockRuntime runtime, Timeline timeline, LockStore store) {
         this.runtime = runtime;
+        this.timeline = timeline;
         this.store = store;
     }
 
@@ -102,7 +104,7 @@ final class Undoer {
                 if (again && untilAtNanos - nowNanos > 0) {
                     long pause = Math.min(MOST_PAUSE_NANOS, FIRST_PAUSE_NANOS << Math.min(tries, 10));
                     tries++;
-                    timer = runtime.schedule(Math.min(pause, untilAtNanos - nowNanos), this::send);
+                    timer = timeline.schedule(Math.min(pause, untilAtNanos - nowNanos), this::send);
                     return;
                 }
                 over = true;
