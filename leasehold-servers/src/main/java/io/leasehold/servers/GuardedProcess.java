@@ -28,11 +28,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class GuardedProcess {
     private static final String WAIT_THEN_EXEC = "read -r go && exec \"$@\" </dev/null";
-    // The keyboard's signals reach the whole process group; the guardian has to survive them to do its work. A server that
+    // The keyboard's signals reach the whole process group; the guardian has to survive them to do its work. A server
+    // that
     // ended is reported by a line, so that a pid that may have been given to somebody else is never killed.
-    private static final String GUARD = "trap '' INT TERM HUP\n"
-            + "read -r pid || exit 0\n"
-            + "read -r ended || { kill -KILL \"$pid\"; [ -z \"$1\" ] || rm -rf -- \"$1\"; }";
+    private static final String GUARD = """
+            trap '' INT TERM HUP
+            read -r pid || exit 0
+            read -r ended || { kill -KILL "$pid"; [ -z "$1" ] || rm -rf -- "$1"; }
+            """;
 
     private final Process child;
 
@@ -63,7 +66,7 @@ final class GuardedProcess {
             try (OutputStream gate = child.getOutputStream()) {
                 writeLine(gate, "go");
             }
-            child.onExit().thenRun(() -> dismiss(lifeline));
+            var unused = child.onExit().thenRun(() -> dismiss(lifeline));
             return new GuardedProcess(child);
         } catch (IOException | RuntimeException e) {
             // Ending the pipe without the second line makes the guardian kill whatever was started.

@@ -44,8 +44,9 @@ public final class RedisBinary {
         if (configured != null && !configured.isBlank()) {
             return at(Path.of(configured));
         }
-        return onPath().or(RedisBinary::bundled).orElseThrow(() -> new ServerUnavailableException(
-                "no Redis server for " + System.getProperty("os.name") + " " + System.getProperty("os.arch")
+        return onPath().or(RedisBinary::bundled)
+                .orElseThrow(() -> new ServerUnavailableException("no Redis server for " + System.getProperty("os.name")
+                        + " " + System.getProperty("os.arch")
                         + ": install redis-server or valkey-server (at least " + OLDEST + ") on the PATH, or set "
                         + ENVIRONMENT + " to the path of one"));
     }
@@ -57,8 +58,9 @@ public final class RedisBinary {
      */
     public static RedisBinary at(Path path) {
         try {
-            RedisBinary binary = ask(path).orElseThrow(() -> new ServerUnavailableException(
-                    "'" + path + "' is not a Redis server: '--version' prints no version"));
+            RedisBinary binary = ask(path)
+                    .orElseThrow(() -> new ServerUnavailableException(
+                            "'" + path + "' is not a Redis server: '--version' prints no version"));
             if (binary.version.compareTo(OLDEST) < 0) {
                 throw new ServerUnavailableException(
                         "'" + path + "' is version " + binary.version + "; at least " + OLDEST + " is needed");
@@ -88,7 +90,7 @@ public final class RedisBinary {
         if (searchPath == null) {
             return Optional.empty();
         }
-        for (String directory : searchPath.split(File.pathSeparator)) {
+        for (String directory : searchPath.split(File.pathSeparator, -1)) {
             for (String name : List.of("valkey-server", "redis-server")) {
                 Path candidate = Path.of(directory, name);
                 if (!directory.isEmpty() && Files.isExecutable(candidate)) {
@@ -110,8 +112,8 @@ public final class RedisBinary {
             Optional<Path> extracted = BundledRedis.extract();
             return extracted.isEmpty() ? Optional.empty() : ask(extracted.get());
         } catch (IOException e) {
-            throw new ServerUnavailableException("the bundled Redis server cannot be run: " + e.getMessage()
-                    + "; set " + ENVIRONMENT + " to the path of a server");
+            throw new ServerUnavailableException("the bundled Redis server cannot be run: " + e.getMessage() + "; set "
+                    + ENVIRONMENT + " to the path of a server");
         }
     }
 

@@ -17,8 +17,19 @@ import org.jspecify.annotations.Nullable;
  */
 final class RedisConfiguration {
     private static final Set<String> OWN = Set.of(
-            "port", "tls-port", "unixsocket", "bind", "dir", "daemonize", "logfile", "pidfile", "aclfile", "include",
-            "requirepass", "user", "supervised");
+            "port",
+            "tls-port",
+            "unixsocket",
+            "bind",
+            "dir",
+            "daemonize",
+            "logfile",
+            "pidfile",
+            "aclfile",
+            "include",
+            "requirepass",
+            "user",
+            "supervised");
 
     private final List<String> userLines;
     private final @Nullable String password;
@@ -31,7 +42,8 @@ final class RedisConfiguration {
         this.launcher = launcher;
     }
 
-    @Nullable String password() {
+    @Nullable
+    String password() {
         return password;
     }
 
@@ -70,7 +82,8 @@ final class RedisConfiguration {
         private boolean protectedByUsers;
 
         void line(String line) {
-            String directive = refuseLineBreaks(line).strip().split("\\s+", 2)[0].toLowerCase(Locale.ROOT);
+            String directive =
+                    refuseLineBreaks(line).strip().split("\\s+", 2)[0].toLowerCase(Locale.ROOT);
             if (directive.isEmpty() || OWN.contains(directive)) {
                 throw new IllegalArgumentException("configuration line '" + line + "' is refused: "
                         + (directive.isEmpty() ? "it is empty" : "'" + directive + "' is set by the launcher"));
@@ -105,7 +118,8 @@ final class RedisConfiguration {
         private static RedisProcess.Credentials newLauncher() {
             byte[] secret = new byte[16];
             new SecureRandom().nextBytes(secret);
-            return new RedisProcess.Credentials("leasehold-launcher", HexFormat.of().formatHex(secret));
+            return new RedisProcess.Credentials(
+                    "leasehold-launcher", HexFormat.of().formatHex(secret));
         }
 
         private static String refuseLineBreaks(String text) {

@@ -23,7 +23,8 @@ final class RedisProcess {
 
     private static final Duration START_PATIENCE = Duration.ofSeconds(60);
     private static final Duration CALL_PATIENCE = Duration.ofSeconds(10);
-    // Short, because a stranger on our port may accept and never answer, while the end of our own process tells the truth.
+    // Short, because a stranger on our port may accept and never answer, while the end of our own process tells the
+    // truth.
     private static final Duration PROBE_PATIENCE = Duration.ofMillis(500);
     // The C libraries word it differently.
     private static final Pattern PORT_IN_USE = Pattern.compile("bind: Address (already )?in use");
@@ -68,14 +69,15 @@ final class RedisProcess {
     /** Starts the server on the configuration file that stands in its directory and waits until it answers. */
     StartOutcome start() {
         Path log = directory.path().resolve("server.log");
-        List<String> command = new ArrayList<>(
-                List.of(binary.path().toString(), directory.path().resolve(CONFIGURATION).toString()));
+        List<String> command = new ArrayList<>(List.of(
+                binary.path().toString(),
+                directory.path().resolve(CONFIGURATION).toString()));
         command.addAll(options);
         try {
             // What earlier lives of the server wrote is no explanation of this one's failure.
             long logStart = Files.exists(log) ? Files.size(log) : 0;
-            GuardedProcess started =
-                    GuardedProcess.start(command, directory.path(), log, directory.isTemporary() ? directory.path() : null);
+            GuardedProcess started = GuardedProcess.start(
+                    command, directory.path(), log, directory.isTemporary() ? directory.path() : null);
             process = started;
             StartOutcome outcome = awaitReady(started, log, logStart);
             if (outcome == StartOutcome.READY) {
@@ -201,7 +203,7 @@ final class RedisProcess {
         } catch (ConnectException notListeningYet) {
             return false;
         } catch (RespErrorException e) {
-            if (e.getMessage().startsWith("LOADING") || e.getMessage().startsWith("MASTERDOWN")) {
+            if (e.code().equals("LOADING") || e.code().equals("MASTERDOWN")) {
                 return false;
             }
             throw e;

@@ -6,7 +6,15 @@ import java.io.IOException;
 final class RespErrorException extends IOException {
     private static final long serialVersionUID = 1L;
 
+    private final String code;
+
     RespErrorException(String reply) {
         super(reply);
+        code = reply.split(" ", 2)[0];
+    }
+
+    /** The word by which programs tell errors apart, for example {@code NOAUTH}. */
+    String code() {
+        return code;
     }
 }

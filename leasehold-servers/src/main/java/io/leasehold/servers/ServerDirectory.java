@@ -53,8 +53,7 @@ final class ServerDirectory {
         Path file = path.resolve(RedisProcess.CONFIGURATION);
         try {
             Files.deleteIfExists(file);
-            Files.createFile(
-                    file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+            Files.createFile(file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
             Files.write(file, lines);
         } catch (IOException e) {
             throw new ServerException("cannot write '" + file + "'", e);
@@ -112,7 +111,8 @@ final class ServerDirectory {
             var matcher = path.getFileSystem().getPathMatcher("glob:" + glob);
             return files.filter(Files::isRegularFile)
                     .filter(file -> matcher.matches(file.getFileName()))
-                    .max((a, b) -> Long.compare(a.toFile().lastModified(), b.toFile().lastModified()))
+                    .max((a, b) ->
+                            Long.compare(a.toFile().lastModified(), b.toFile().lastModified()))
                     .orElseThrow(() -> new ServerException("no file '" + glob + "' in '" + path + "'"));
         } catch (IOException e) {
             throw new ServerException("cannot search '" + path + "'", e);
@@ -145,7 +145,8 @@ final class ServerDirectory {
 
     private List<Path> dataEntries() throws IOException {
         try (Stream<Path> entries = Files.list(path)) {
-            return entries.filter(entry -> !isOwn(entry.getFileName().toString())).toList();
+            return entries.filter(entry -> !isOwn(entry.getFileName().toString()))
+                    .toList();
         }
     }
 

@@ -57,7 +57,8 @@ class RedisServerTest {
         Path directory;
         try (RedisServer server = RedisServer.start()) {
             pid = server.pid();
-            directory = Path.of(server.call("CONFIG", "GET", "dir").lines().toList().get(1));
+            directory =
+                    Path.of(server.call("CONFIG", "GET", "dir").lines().toList().get(1));
             assertThat(directory).isDirectory();
             server.close();
             assertThat(server.isRunning()).isFalse();
@@ -69,12 +70,16 @@ class RedisServerTest {
     @Test
     void keepsADirectoryThatWasGiven() {
         Path directory = temporary.resolve("data");
-        try (RedisServer server =
-                RedisServer.builder().directory(directory).appendOnly("everysec").start()) {
+        try (RedisServer server = RedisServer.builder()
+                .directory(directory)
+                .appendOnly("everysec")
+                .start()) {
             server.call("SET", "k", "v");
         }
-        try (RedisServer server =
-                RedisServer.builder().directory(directory).appendOnly("everysec").start()) {
+        try (RedisServer server = RedisServer.builder()
+                .directory(directory)
+                .appendOnly("everysec")
+                .start()) {
             assertThat(server.call("GET", "k")).isEqualTo("v");
         }
         assertThat(directory).isNotEmptyDirectory();
@@ -177,8 +182,8 @@ class RedisServerTest {
     void obeysItsMemoryLimit() {
         try (RedisServer server =
                 RedisServer.builder().maxMemory("2mb", "noeviction").start()) {
-            assertThatThrownBy(() -> IntStream.range(0, 100)
-                            .forEach(i -> server.call("SET", "k" + i, "x".repeat(100_000))))
+            assertThatThrownBy(() ->
+                            IntStream.range(0, 100).forEach(i -> server.call("SET", "k" + i, "x".repeat(100_000))))
                     .isInstanceOf(ServerException.class)
                     .hasMessageContaining("OOM");
         }
@@ -283,7 +288,7 @@ class RedisServerTest {
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         try {
-            String[] told = jvm.inputReader().readLine().split(" ");
+            String[] told = jvm.inputReader().readLine().split(" ", 2);
             ProcessHandle server = ProcessHandle.of(Long.parseLong(told[0])).orElseThrow();
             Path directory = Path.of(told[1]);
             assertThat(server.isAlive()).isTrue();
