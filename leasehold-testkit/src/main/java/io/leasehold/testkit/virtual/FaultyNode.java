@@ -124,9 +124,21 @@ public final class FaultyNode implements LockNode {
 
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
-        return call(batch.timeoutNanos(), () -> node.renew(batch), (kind, error) -> new RenewReply(batch.items().stream()
-                .<RenewReply.Item>map(item -> new RenewReply.Failed(error))
-                .toList()));
+        long sentAtNanos = client.nanoTime();
+        return this.<RenewReply>call(
+                        batch.timeoutNanos(),
+                        () -> node.renew(batch),
+                        (kind, error) -> new RenewReply(batch.items().stream()
+                                .<RenewReply.Item>map(item -> new RenewReply.Failed(error))
+                                .toList()))
+                .thenApply(reply -> sentAt(reply, sentAtNanos));
+    }
+
+    /** The node knows when a batch arrived, on its own clock; what counts is when it was sent, on the client's. */
+    private static RenewReply sentAt(RenewReply reply, long sentAtNanos) {
+        return new RenewReply(reply.items().stream()
+                .map(item -> item instanceof RenewReply.Renewed ? new RenewReply.Renewed(sentAtNanos) : item)
+                .toList());
     }
 
     @Override
@@ -159,8 +171,7 @@ public final class FaultyNode implements LockNode {
         R of(FailureKind kind, StoreUnavailableException error);
     }
 
-    private <R> CompletableFuture<R> call(
-            long timeoutNanos, Supplier<CompletableFuture<R>> work, Failure<R> failure) {
+    private <R> CompletableFuture<R> call(long timeoutNanos, Supplier<CompletableFuture<R>> work, Failure<R> failure) {
         CompletableFuture<R> reply = new CompletableFuture<>();
         if (refusing) {
             client.deliver(0, () -> reply.complete(failure.of(FailureKind.NO_EFFECT, unavailable("refused"))));
@@ -187,14 +198,15 @@ public final class FaultyNode implements LockNode {
     private <R> void transfer(
             long timeoutNanos, Supplier<CompletableFuture<R>> work, CompletableFuture<R> reply, Runnable onTimeout) {
         LockRuntime.Timer timer = client.schedule(timeoutNanos, onTimeout);
-        requests.send(() -> work.get().whenComplete((answer, error) -> replies.send(() -> {
-            timer.cancel();
-            if (error != null) {
-                reply.completeExceptionally(error);
-            } else {
-                reply.complete(answer);
-            }
-        })));
+        requests.send(() -> work.get()
+                .whenComplete((answer, error) -> replies.send(() -> {
+                    timer.cancel();
+                    if (error != null) {
+                        reply.completeExceptionally(error);
+                    } else {
+                        reply.complete(answer);
+                    }
+                })));
     }
 
     private StoreUnavailableException unavailable(String what) {

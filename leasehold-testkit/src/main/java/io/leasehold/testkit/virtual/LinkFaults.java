@@ -16,8 +16,7 @@ public final class LinkFaults {
     private final double duplication;
     private final double reordering;
 
-    private LinkFaults(
-            long leastDelayNanos, long mostDelayNanos, double loss, double duplication, double reordering) {
+    private LinkFaults(long leastDelayNanos, long mostDelayNanos, double loss, double duplication, double reordering) {
         this.leastDelayNanos = leastDelayNanos;
         this.mostDelayNanos = mostDelayNanos;
         this.loss = loss;
@@ -40,8 +39,7 @@ public final class LinkFaults {
 
     /** Each message is lost with this probability. */
     public LinkFaults loss(double probability) {
-        return new LinkFaults(
-                leastDelayNanos, mostDelayNanos, probability(probability), duplication, reordering);
+        return new LinkFaults(leastDelayNanos, mostDelayNanos, probability(probability), duplication, reordering);
     }
 
     /** Each message that is not lost arrives a second time with this probability, up to four delays later. */
@@ -86,7 +84,7 @@ public final class LinkFaults {
 
     @Override
     public String toString() {
-        return "delay " + leastDelayNanos + ".." + mostDelayNanos + " ns, loss " + loss + ", duplication "
-                + duplication + ", reordering " + reordering;
+        return "delay " + leastDelayNanos + ".." + mostDelayNanos + " ns, loss " + loss + ", duplication " + duplication
+                + ", reordering " + reordering;
     }
 }

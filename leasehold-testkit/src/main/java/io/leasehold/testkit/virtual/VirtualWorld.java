@@ -251,8 +251,8 @@ public final class VirtualWorld {
     }
 
     IllegalStateException deadlock(String what) {
-        return new IllegalStateException("deadlock: nothing left to do in the virtual world, and " + what + " ("
-                + where() + ")");
+        return new IllegalStateException(
+                "deadlock: nothing left to do in the virtual world, and " + what + " (" + where() + ")");
     }
 
     /** A moment {@code delayNanos} from now, saturated far in the future. */
