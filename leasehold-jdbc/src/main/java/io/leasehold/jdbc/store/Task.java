@@ -3,7 +3,6 @@ package io.leasehold.jdbc.store;
 import io.leasehold.LockStoreException;
 import io.leasehold.jdbc.lease.StoreTime;
 import io.leasehold.spi.FailureKind;
-import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import java.sql.SQLException;
 import java.util.concurrent.CompletableFuture;
@@ -44,7 +43,6 @@ final class Task<R> {
     private final OnFailure<R> onFailure;
     private final CompletableFuture<R> future = new CompletableFuture<>();
     private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.QUEUED);
-    private volatile LockRuntime.@Nullable Timer limit;
 
     private Task(
             String what, boolean writes, @Nullable OwnerToken acquires, Work<R> work, OnFailure<R> onFailure) {
@@ -88,13 +86,6 @@ final class Task<R> {
         return future;
     }
 
-    void limitedBy(LockRuntime.Timer timer) {
-        limit = timer;
-        if (future.isDone()) {
-            timer.cancel();
-        }
-    }
-
     /** The worker takes it up; false if there is nothing left to do. */
     boolean start() {
         return stage.compareAndSet(Stage.QUEUED, Stage.STARTED);
@@ -109,10 +100,6 @@ final class Task<R> {
     boolean startAgain() {
         return (stage.compareAndSet(Stage.COMMITTING, Stage.STARTED) || stage.get() == Stage.STARTED)
                 && !future.isDone();
-    }
-
-    boolean isOver() {
-        return stage.get() == Stage.OVER || future.isDone();
     }
 
     /** Takes it back if it had no effect yet; says whether it did, and it never will have one. */
@@ -138,7 +125,6 @@ final class Task<R> {
     void succeed(R result) {
         stage.set(Stage.OVER);
         future.complete(result);
-        stopTimer();
     }
 
     void fail(FailureKind kind, LockStoreException error) {
@@ -154,14 +140,6 @@ final class Task<R> {
             future.complete(onFailure.answer(kind, error));
         } catch (LockStoreException e) {
             future.completeExceptionally(e);
-        }
-        stopTimer();
-    }
-
-    private void stopTimer() {
-        LockRuntime.Timer timer = limit;
-        if (timer != null) {
-            timer.cancel();
         }
     }
 }

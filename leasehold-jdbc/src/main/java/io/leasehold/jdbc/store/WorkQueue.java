@@ -32,17 +32,17 @@ final class WorkQueue {
     /** So much else may wait: each hold has at most a renewal and an ending there. */
     static final int MOST_URGENT = 100_000;
 
-    private final LockRuntime runtime;
     private final String store;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition notEmpty = lock.newCondition();
     private final Set<Task<?>> urgent = new LinkedHashSet<>();
     private final Set<Task<?>> acquires = new LinkedHashSet<>();
     private final Map<OwnerToken, Task<?>> acquiresByOwner = new HashMap<>();
+    private final TimeLimits limits;
     private boolean closed;
 
     WorkQueue(LockRuntime runtime, String store) {
-        this.runtime = runtime;
+        this.limits = new TimeLimits(runtime, this::timeIsUp);
         this.store = store;
     }
 
@@ -60,11 +60,13 @@ final class WorkQueue {
     }
 
     private void enqueue(Task<?> task, long limitNanos) {
+        if (limitNanos > 0) {
+            limits.add(task, limitNanos);
+        }
         String refusal = enqueued(task);
         if (refusal != null) {
+            limits.remove(task);
             task.fail(FailureKind.NO_EFFECT, new StoreUnavailableException(task.what() + " at " + store + refusal, null));
-        } else if (limitNanos > 0) {
-            task.limitedBy(runtime.schedule(limitNanos, () -> timeIsUp(task, limitNanos)));
         }
     }
 
@@ -129,8 +131,14 @@ final class WorkQueue {
             lock.unlock();
         }
         if (task != null) {
+            limits.remove(task);
             task.takeBack(new StoreUnavailableException(task.what() + " at " + store + " was withdrawn", null));
         }
+    }
+
+    /** The worker is done with the task. */
+    void finished(Task<?> task) {
+        limits.remove(task);
     }
 
     /** The next task, waited for; null once the queue is closed. */

@@ -51,6 +51,7 @@ final class Worker implements Runnable {
         try {
             for (Task<?> task = queue.take(); task != null; task = queue.take()) {
                 carryOut(task);
+                queue.finished(task);
             }
         } finally {
             connections.close();
@@ -72,12 +73,15 @@ final class Worker implements Runnable {
                 if (result == Try.MOVED) {
                     restarts++;
                 }
-                if (!task.startAgain() || queue.isClosed()) {
+                if (!task.startAgain()) {
+                    return;
+                }
+                if (queue.isClosed()) {
                     break;
                 }
             }
-            task.fail(FailureKind.NO_EFFECT, new StoreUnavailableException(task.what() + " at " + store
-                    + ": given up after " + restarts + " tries; the database kept changing under it", null));
+            String why = queue.isClosed() ? ": the store was closed" : ": its file keeps being moved or deleted";
+            task.fail(FailureKind.NO_EFFECT, new StoreUnavailableException(task.what() + " at " + store + why, null));
         } catch (RuntimeException | Error e) {
             LOG.error("{} at {} failed unexpectedly", task.what(), store, e);
             task.fail(
