@@ -118,16 +118,24 @@ public final class ClientMain {
         }
     }
 
+    /**
+     * Reads, checks the lease, works, writes: as code does that does not know when it will be paused. A pause between the
+     * check and the write is what only the token covers.
+     */
     private void use(Contender.Held held, String lock) throws IOException, InterruptedException {
         OptionalLong checking = resource.read("checking/" + lock, held.token());
         OptionalLong naive = resource.read("naive/" + lock, held.token());
+        if (!held.stillHolds()) {
+            return;
+        }
         think();
-        if (checking.isPresent() && held.stillHolds()) {
+        if (checking.isPresent()) {
             resource.write("checking/" + lock, held.token(), checking.getAsLong() + 1);
         }
-        if (naive.isPresent() && held.stillHolds()) {
+        if (naive.isPresent()) {
             resource.write("naive/" + lock, held.token(), naive.getAsLong() + 1);
         }
+        held.stillHolds();
     }
 
     /** Mostly short, so that much happens; now and then longer than a ttl, so that renewal is needed. */
