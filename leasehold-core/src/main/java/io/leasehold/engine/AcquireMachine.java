@@ -64,8 +64,13 @@ final class AcquireMachine {
     /** How an attempt ends. */
     sealed interface Outcome {}
 
-    /** The lock is held. */
-    record Acquired(Grant grant) implements Outcome {}
+    /**
+     * The lock is held.
+     *
+     * @param ballot the highest proposed under its owner token, perhaps by a request that may still arrive: what its
+     *     release raises the fence to
+     */
+    record Acquired(Grant grant, long ballot) implements Outcome {}
 
     /** Somebody else kept it. */
     record Busy(@Nullable Holder holder, List<NodeVote> votes) implements Outcome {}
@@ -253,7 +258,7 @@ final class AcquireMachine {
         if (leftNanos >= Math.max(1, timings.minimumValidityNanos())) {
             told = true;
             phase = Phase.DONE;
-            return List.of(new Finish(new Acquired(grant)));
+            return List.of(new Finish(new Acquired(grant, highestBallot)));
         }
         Action undo = new Undo(highestBallot);
         forgetOwner();

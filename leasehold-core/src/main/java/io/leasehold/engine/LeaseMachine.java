@@ -50,6 +50,9 @@ final class LeaseMachine {
     /** Send a renewal. */
     record Renew(boolean byHand) implements Action {}
 
+    /** Tell whoever asked for a renewal that there is none any more: maxHold is reached. */
+    record RefuseRenewal(long remainingNanos) implements Action {}
+
     /** Send {@link RenewDue} at this time. */
     record ArmRenew(long atNanos) implements Action {}
 

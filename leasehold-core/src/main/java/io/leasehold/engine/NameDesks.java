@@ -123,6 +123,18 @@ final class NameDesks {
         return first[0];
     }
 
+    /** The waiter that became first meanwhile and is to be started, if there is one. */
+    private @Nullable Waiter afterStarting(Waiter started) {
+        Waiter[] next = new Waiter[1];
+        desks.computeIfPresent(started.name(), (name, desk) -> {
+            Waiter head = desk.line.peekFirst();
+            desk.starting = head != started;
+            next[0] = desk.starting ? head : null;
+            return desk;
+        });
+        return next[0];
+    }
+
     /** Wakes the contender for this name, if there is one. */
     void wake(LockName name) {
         Waiter first = firstInLine(name);
@@ -172,8 +184,12 @@ final class NameDesks {
     }
 
     long seenToken(LockName name) {
-        Desk desk = desks.get(name);
-        return desk == null ? 0 : desk.seenToken;
+        long[] seen = new long[1];
+        desks.computeIfPresent(name, (n, desk) -> {
+            seen[0] = desk.seenToken;
+            return desk;
+        });
+        return seen[0];
     }
 
     boolean isEmpty() {
