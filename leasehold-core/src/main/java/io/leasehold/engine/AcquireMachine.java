@@ -97,7 +97,10 @@ final class AcquireMachine {
     private Phase phase = Phase.LOCAL;
     private boolean told;
     private boolean wakePending;
-    private boolean answered;
+    private boolean stoodInLine;
+    /** Whether a request has come back, answered or failed; only the first may outlast the deadline. */
+    private boolean returned;
+
     /** Whether the store may remember this owner token: queued, or a request whose outcome is unknown. */
     private boolean remembered;
 
@@ -154,6 +157,7 @@ final class AcquireMachine {
     /** Takes in an event and says what to do, in this order. */
     List<Action> on(Event event, long nowNanos) {
         if (event instanceof Enqueued) {
+            stoodInLine = true;
             return unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));
         } else if (event instanceof Started) {
             return started(nowNanos);
@@ -171,6 +175,9 @@ final class AcquireMachine {
         if (phase != Phase.LOCAL || told) {
             return List.of();
         }
+        if (stoodInLine && expired(nowNanos)) {
+            return gaveUp(atDeadline);
+        }
         lastAnswerAtNanos = nowNanos;
         return send();
     }
@@ -182,7 +189,7 @@ final class AcquireMachine {
         wakePending = false;
         Action send = new Send(fresh);
         // The first request is waited for in any case, so that an undisturbed acquire arms no timer.
-        return unlimited || !answered ? List.of(send) : List.of(new Arm(deadlineAtNanos), send);
+        return unlimited || !returned ? List.of(send) : List.of(new Arm(deadlineAtNanos), send);
     }
 
     private List<Action> woken() {
@@ -196,7 +203,7 @@ final class AcquireMachine {
     private List<Action> timerFired(long nowNanos) {
         if (expired(nowNanos)) {
             // Zero patience means one round trip.
-            return phase == Phase.IN_FLIGHT && !answered ? List.of() : gaveUp(atDeadline);
+            return phase == Phase.IN_FLIGHT && !returned ? List.of() : gaveUp(atDeadline);
         }
         if (phase == Phase.PAUSED) {
             return send();
@@ -228,9 +235,9 @@ final class AcquireMachine {
 
     private List<Action> replied(Replied event, long nowNanos) {
         AcquireReply reply = event.reply();
+        returned = true;
         highestBallot = Math.max(highestBallot, reply.ballot());
         if (!(reply instanceof AcquireReply.Failed)) {
-            answered = true;
             unknown = false;
             lastAnswerAtNanos = nowNanos;
         }

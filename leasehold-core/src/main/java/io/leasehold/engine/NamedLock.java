@@ -3,7 +3,6 @@ package io.leasehold.engine;
 import io.leasehold.Attempt;
 import io.leasehold.DistributedLock;
 import io.leasehold.Lease;
-import io.leasehold.LockBusyException;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.ReentrantLockView;
@@ -98,21 +97,6 @@ final class NamedLock implements DistributedLock {
     @Override
     public CompletableFuture<Attempt<Lease>> attemptAsync(Duration maxWait) {
         return acquiring.attemptAsync(maxWait);
-    }
-
-    /** Gives back what nobody waits for any more. */
-    private static <T> void deliver(
-            Attempt<Lease> attempt, Function<Attempt<Lease>, T> form, CompletableFuture<T> handed) {
-        T value;
-        try {
-            value = form.apply(attempt);
-        } catch (LockBusyException e) {
-            handed.completeExceptionally(e);
-            return;
-        }
-        if (!handed.complete(value) && attempt instanceof Attempt.Acquired<Lease> acquired) {
-            acquired.lease().releaseAsync();
-        }
     }
 
     @Override

@@ -6,9 +6,6 @@ import java.util.concurrent.CompletableFuture;
  * A future whose cancellation, also through stages derived from it, withdraws what it stands for; once it is completed,
  * cancelling a derived stage withdraws nothing any more.
  *
- * <p>A derived stage cancels the stage it came from, which does nothing once that is done: what was delivered may be in
- * use, and is not taken back.
- *
  * <p>The one class here that extends another: {@link CompletableFuture} offers no other way for derived stages to reach
  * their source.
  */

@@ -12,6 +12,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseRequest;
@@ -88,9 +89,11 @@ final class Waiter implements Pending<Lease> {
         AcquireMachine.Offer answer;
         synchronized (this) {
             answer = machine.offered();
+            if (answer == AcquireMachine.Offer.ACCEPTED) {
+                cancelTimer();
+            }
         }
         if (answer == AcquireMachine.Offer.ACCEPTED) {
-            cancelTimer();
             desks.leave(this);
             tell(AttemptOutcome.ACQUIRED, waited());
             result.complete(new Attempt.Acquired<>(wiring.leaks().handle(lease)));
@@ -165,10 +168,7 @@ final class Waiter implements Pending<Lease> {
                         List.of(name), sender, wiring.holderId(), timings.toldNanos(), timings.answerNanos())
                 .reserve(desks.reserve(name))
                 .seenToken(desks.seenToken(name));
-        if (maxWaitNanos > 0) {
-            request = request.waiting(policy.silenceNanos());
-        }
-        AcquireRequest sent = request;
+        AcquireRequest sent = maxWaitNanos > 0 ? request.waiting(policy.silenceNanos()) : request;
         Edge.ask(() -> wiring.store().acquire(sent)).whenComplete((reply, error) -> {
             AcquireReply answer = reply != null ? reply : broken(error);
             on(new AcquireMachine.Replied(answer, wiring.random()));
@@ -229,8 +229,9 @@ final class Waiter implements Pending<Lease> {
         }
     }
 
-    private void acquired(Grant grant, Duration waited) {
-        GrantKeeper keeper = new GrantKeeper(name, grant, settings, wiring, desks);
+    private void acquired(AcquireMachine.Acquired acquired, Duration waited) {
+        Grant grant = acquired.grant();
+        GrantKeeper keeper = new GrantKeeper(name, grant, acquired.ballot(), settings, wiring, desks);
         desks.granted(name, keeper, grant.tokens().last());
         LeaseHandle lease = keeper.begin();
         tell(AttemptOutcome.ACQUIRED, waited);
