@@ -86,7 +86,12 @@ public final class LeaseTableStore implements LockStore {
                 : new WakeWatch(runtime, settings.clock(), changes, this::submitLook, this::wake);
         this.verbs = new LeaseVerbs(settings.description(), watch);
         this.worker = new Worker(
-                queue, settings.connections(), settings.clock(), settings.dialect(), settings.description());
+                queue,
+                settings.connections(),
+                settings.clock(),
+                settings.dialect(),
+                settings.description(),
+                this::reconnected);
     }
 
     /** Starts the store's thread. */
@@ -117,6 +122,13 @@ public final class LeaseTableStore implements LockStore {
         StoreSignals ear = signals;
         if (ear != null) {
             ear.wake(name);
+        }
+    }
+
+    private void reconnected() {
+        StoreSignals ear = signals;
+        if (ear != null) {
+            ear.reconnected();
         }
     }
 
