@@ -1,20 +1,25 @@
 package io.leasehold.checks;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.source.tree.ClassTree;
 import com.sun.source.tree.CompilationUnitTree;
 import com.sun.source.tree.LineMap;
 import com.sun.source.tree.MethodTree;
+import com.sun.source.util.DocTrees;
 import com.sun.source.util.JavacTask;
 import com.sun.source.util.SourcePositions;
+import com.sun.source.util.TreePathScanner;
 import com.sun.source.util.TreeScanner;
-import com.sun.source.util.Trees;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiConsumer;
 import java.util.regex.Pattern;
+import javax.lang.model.element.Modifier;
 import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
@@ -102,6 +107,18 @@ class SourceRulesTest {
                 .isEmpty();
     }
 
+    @Test
+    void publicTypesSayWhatTheyAre() throws IOException {
+        List<String> found = new ArrayList<>();
+        for (Module module : List.of(Module.CORE, Module.REDIS, Module.JDBC, Module.SERVERS, Module.TESTKIT)) {
+            List<Path> files = Module.filesBelow(module.sources(), ".java");
+            if (!files.isEmpty()) {
+                found.addAll(withoutJavadoc(files));
+            }
+        }
+        assertThat(found).as("public types without Javadoc").isEmpty();
+    }
+
     private static long codeLines(String text) {
         // Comment blocks of ours begin on a line of their own, as the formatter leaves them.
         boolean comment = false;
@@ -118,36 +135,63 @@ class SourceRulesTest {
         return lines;
     }
 
+    private static List<String> withoutJavadoc(List<Path> files) throws IOException {
+        List<String> found = new ArrayList<>();
+        eachUnit(
+                files,
+                (trees, unit) -> new TreePathScanner<@Nullable Void, @Nullable Void>() {
+                    @Override
+                    public @Nullable Void visitClass(ClassTree type, @Nullable Void nothing) {
+                        if (!type.getModifiers().getFlags().contains(Modifier.PUBLIC)) {
+                            return null; // what is inside a hidden type is hidden too
+                        }
+                        if (trees.getDocComment(getCurrentPath()) == null) {
+                            found.add(Module.shown(Path.of(unit.getSourceFile().toUri())) + " " + type.getSimpleName());
+                        }
+                        return super.visitClass(type, null);
+                    }
+                }.scan(unit, null));
+        return found;
+    }
+
     private static List<String> longMethods(List<Path> files) throws IOException {
         List<String> found = new ArrayList<>();
+        eachUnit(files, (trees, unit) -> {
+            SourcePositions positions = trees.getSourcePositions();
+            List<String> text =
+                    Module.read(Path.of(unit.getSourceFile().toUri())).lines().toList();
+            LineMap lines = unit.getLineMap();
+            new TreeScanner<@Nullable Void, @Nullable Void>() {
+                @Override
+                public @Nullable Void visitMethod(MethodTree method, @Nullable Void nothing) {
+                    if (method.getBody() != null) {
+                        long from = lines.getLineNumber(positions.getStartPosition(unit, method));
+                        long body = lines.getLineNumber(positions.getStartPosition(unit, method.getBody()));
+                        long to = lines.getLineNumber(positions.getEndPosition(unit, method));
+                        boolean reasoned = text.get((int) body).strip().startsWith("//");
+                        if (to - from + 1 > METHOD_LINES && !reasoned) {
+                            found.add(Module.shown(Path.of(unit.getSourceFile().toUri())) + ":" + from + " method "
+                                    + method.getName() + " has " + (to - from + 1) + " lines");
+                        }
+                    }
+                    return super.visitMethod(method, null);
+                }
+            }.scan(unit, null);
+        });
+        return found;
+    }
+
+    /** Parses the files, without resolving any name, and shows each to the reader. */
+    private static void eachUnit(List<Path> files, BiConsumer<DocTrees, CompilationUnitTree> reader)
+            throws IOException {
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-        try (StandardJavaFileManager manager = compiler.getStandardFileManager(null, null, null)) {
+        try (StandardJavaFileManager manager = compiler.getStandardFileManager(null, null, UTF_8)) {
             JavacTask task = (JavacTask) compiler.getTask(
                     null, manager, null, List.of("-proc:none"), null, manager.getJavaFileObjectsFromPaths(files));
-            SourcePositions positions = Trees.instance(task).getSourcePositions();
+            DocTrees trees = DocTrees.instance(task);
             for (CompilationUnitTree unit : task.parse()) {
-                String[] text =
-                        unit.getSourceFile().getCharContent(true).toString().split("\n", -1);
-                LineMap lines = unit.getLineMap();
-                new TreeScanner<@Nullable Void, @Nullable Void>() {
-                    @Override
-                    public @Nullable Void visitMethod(MethodTree method, @Nullable Void nothing) {
-                        if (method.getBody() != null) {
-                            long from = lines.getLineNumber(positions.getStartPosition(unit, method));
-                            long body = lines.getLineNumber(positions.getStartPosition(unit, method.getBody()));
-                            long to = lines.getLineNumber(positions.getEndPosition(unit, method));
-                            boolean reasoned = text[(int) body].strip().startsWith("//");
-                            if (to - from + 1 > METHOD_LINES && !reasoned) {
-                                found.add(Module.shown(
-                                                Path.of(unit.getSourceFile().toUri())) + ":" + from + " method "
-                                        + method.getName() + " has " + (to - from + 1) + " lines");
-                            }
-                        }
-                        return super.visitMethod(method, null);
-                    }
-                }.scan(unit, null);
+                reader.accept(trees, unit);
             }
         }
-        return found;
     }
 }

@@ -184,11 +184,9 @@ final class LeaseState {
     void lost(LossCause why) {
         List<Consumer<? super LossCause>> callbacks;
         synchronized (this) {
-            if (releaseCalled) {
-                return;
-            }
             cause = why;
-            callbacks = lossCallbacks;
+            // It may turn out during a release that the lease had ended before; no callback comes after a release.
+            callbacks = releaseCalled ? List.of() : lossCallbacks;
             lossCallbacks = List.of();
             heardOfLoss |= !callbacks.isEmpty();
             if (toInterrupt != null) {

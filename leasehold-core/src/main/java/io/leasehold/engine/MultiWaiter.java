@@ -64,7 +64,7 @@ final class MultiWaiter implements Pending<MultiLease> {
         OwnerToken owner = OwnerToken.draw(wiring.runtime());
         AcquireRequest request =
                 AcquireRequest.exclusive(names, owner, wiring.holderId(), timings.toldNanos(), timings.answerNanos());
-        wiring.store().acquire(request).whenComplete((reply, error) -> {
+        Edge.ask(() -> wiring.store().acquire(request)).whenComplete((reply, error) -> {
             if (reply instanceof AcquireReply.Granted granted && isWorthKeeping(granted)) {
                 for (LockName name : names) {
                     keep(client.keep(name, granted.grant(), settings));

@@ -78,7 +78,7 @@ final class RenewalLoop {
                 held.stream().mapToLong(g -> g.timings().answerNanos()).min().orElseThrow();
         RenewBatch batch =
                 new RenewBatch(held.stream().map(GrantKeeper::renewalItem).toList(), timeoutNanos);
-        CompletableFuture<RenewReply> sent = store.renew(batch);
+        CompletableFuture<RenewReply> sent = Edge.ask(() -> store.renew(batch));
         held.forEach(GrantKeeper::renewalSent);
         sent.whenComplete((reply, error) -> {
             for (int i = 0; i < held.size(); i++) {

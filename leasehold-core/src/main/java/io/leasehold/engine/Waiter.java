@@ -159,7 +159,8 @@ final class Waiter implements Pending<Lease> {
         if (maxWaitNanos > 0) {
             request = request.waiting(policy.silenceNanos());
         }
-        wiring.store().acquire(request).whenComplete((reply, error) -> {
+        AcquireRequest sent = request;
+        Edge.ask(() -> wiring.store().acquire(sent)).whenComplete((reply, error) -> {
             AcquireReply answer = reply != null ? reply : broken(error);
             on(new AcquireMachine.Replied(answer, wiring.random()));
         });

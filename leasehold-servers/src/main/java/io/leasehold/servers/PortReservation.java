@@ -6,7 +6,9 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.SocketException;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +27,7 @@ final class PortReservation implements AutoCloseable {
     static final int BUS_OFFSET = 10_000;
     private static final int LOWEST = 10_000;
     private static final int COUNT = 10_000;
+    private static final int LAUNCH_TRIES = 50;
 
     private final int port;
     private final DatagramSocket mark;
@@ -37,6 +40,28 @@ final class PortReservation implements AutoCloseable {
     /** Reserves any free port. */
     static PortReservation any() {
         return any(port -> true);
+    }
+
+    /**
+     * Reserves ports until one can be bound, since a program that ignores the mark may take one between probe and bind.
+     *
+     * @param launch starts the server and keeps the reservation, or returns empty if the port turned out to be taken
+     */
+    static <T> T launch(Function<PortReservation, Optional<T>> launch) {
+        for (int i = 0; i < LAUNCH_TRIES; i++) {
+            PortReservation reserved = any();
+            try {
+                Optional<T> launched = launch.apply(reserved);
+                if (launched.isPresent()) {
+                    return launched.get();
+                }
+            } catch (RuntimeException e) {
+                reserved.close();
+                throw e;
+            }
+            reserved.close();
+        }
+        throw new ServerException("no server could bind its port in " + LAUNCH_TRIES + " tries");
     }
 
     /** Reserves a free port among those the caller has not tried yet. */

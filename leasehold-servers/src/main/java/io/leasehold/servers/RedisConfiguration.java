@@ -1,9 +1,7 @@
 package io.leasehold.servers;
 
 import java.nio.file.Path;
-import java.security.SecureRandom;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -67,6 +65,8 @@ final class RedisConfiguration {
         lines.addAll(userLines);
         if (launcher != null) {
             lines.add("user " + launcher.user() + " on >" + launcher.password() + " ~* &* +@all");
+            lines.add("masteruser " + launcher.user());
+            lines.add("masterauth " + launcher.password());
         }
         return lines;
     }
@@ -79,6 +79,7 @@ final class RedisConfiguration {
     static final class Collector {
         private final List<String> lines = new ArrayList<>();
         private @Nullable String password;
+        private RedisProcess.@Nullable Credentials launcher;
         private boolean protectedByUsers;
 
         void line(String line) {
@@ -106,20 +107,21 @@ final class RedisConfiguration {
             protectedByUsers = true;
         }
 
+        void launcher(RedisProcess.Credentials credentials) {
+            launcher = credentials;
+        }
+
         RedisConfiguration finish() {
             List<String> all = new ArrayList<>(lines);
             if (password != null) {
                 all.add("requirepass " + quote(password));
             }
             boolean needsLauncher = password != null || protectedByUsers;
-            return new RedisConfiguration(List.copyOf(all), password, needsLauncher ? newLauncher() : null);
+            return new RedisConfiguration(List.copyOf(all), password, needsLauncher ? launcherOrNew() : null);
         }
 
-        private static RedisProcess.Credentials newLauncher() {
-            byte[] secret = new byte[16];
-            new SecureRandom().nextBytes(secret);
-            return new RedisProcess.Credentials(
-                    "leasehold-launcher", HexFormat.of().formatHex(secret));
+        private RedisProcess.Credentials launcherOrNew() {
+            return launcher == null ? RedisProcess.Credentials.random() : launcher;
         }
 
         private static String refuseLineBreaks(String text) {

@@ -5,8 +5,10 @@ import java.net.ConnectException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 import java.util.regex.Pattern;
@@ -41,6 +43,12 @@ final class RedisProcess {
 
     /** The user as whom the launcher talks to the server. */
     record Credentials(String user, String password) {
+        static Credentials random() {
+            byte[] secret = new byte[16];
+            new SecureRandom().nextBytes(secret);
+            return new Credentials("leasehold-launcher", HexFormat.of().formatHex(secret));
+        }
+
         @Override
         public String toString() {
             return user;
@@ -154,14 +162,18 @@ final class RedisProcess {
         }
     }
 
-    /** Waits until the condition holds, asking every few milliseconds; fails with the log's tail when it never does. */
+    /**
+     * Waits until the condition holds, asking every few milliseconds; fails with the log's tail when it never does.
+     *
+     * <p>A broken connection only means that it does not hold yet: servers that change roles drop their clients.
+     */
     void await(String what, Duration patience, BooleanSupplier condition) {
         long startNanos = System.nanoTime();
-        while (!condition.getAsBoolean()) {
+        while (!holds(condition)) {
             if (System.nanoTime() - startNanos > patience.toNanos()) {
                 throw new ServerException(this + ": " + what + " did not happen within " + patience + "\n" + logTail());
             }
-            nap(5, "waiting until " + what);
+            nap(5, "waiting for " + what);
         }
     }
 
@@ -209,6 +221,17 @@ final class RedisProcess {
             throw e;
         } catch (IOException brokenByAStrangerOrByItsEnd) {
             return false;
+        }
+    }
+
+    private static boolean holds(BooleanSupplier condition) {
+        try {
+            return condition.getAsBoolean();
+        } catch (ServerException e) {
+            if (e.getCause() instanceof IOException && !(e.getCause() instanceof RespErrorException)) {
+                return false;
+            }
+            throw e;
         }
     }
 

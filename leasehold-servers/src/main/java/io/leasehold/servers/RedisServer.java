@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +30,7 @@ public final class RedisServer implements AutoCloseable {
     private final int port;
     private final RedisConfiguration configuration;
     private final RedisProcess process;
+    private boolean configured;
     private boolean closed;
 
     private RedisServer(
@@ -189,6 +191,11 @@ public final class RedisServer implements AutoCloseable {
         process.await(what, patience, () -> condition.test(this));
     }
 
+    /** As whom the launcher, and servers of the same group, talk to this one; null if everybody may do everything. */
+    RedisProcess.@Nullable Credentials launcher() {
+        return configuration.launcher();
+    }
+
     private void launch() {
         if (closed) {
             throw new ServerException(process + " is closed");
@@ -199,14 +206,16 @@ public final class RedisServer implements AutoCloseable {
     }
 
     private RedisProcess.StartOutcome tryLaunch() {
-        directory.writeConfiguration(configuration.lines(port, directory.path(), binary.version()));
+        // Only once: Sentinel has the servers rewrite their own configuration, which must outlive a restart.
+        if (!configured) {
+            directory.writeConfiguration(configuration.lines(port, directory.path(), binary.version()));
+            configured = true;
+        }
         return process.start();
     }
 
     /** What the server is to be; every method says what differs from a bare server without persistence. */
     public static final class Builder {
-        private static final int PORT_TRIES = 50;
-
         private final RedisConfiguration.Collector configuration = new RedisConfiguration.Collector();
         private int port;
         private @Nullable Path directory;
@@ -280,6 +289,12 @@ public final class RedisServer implements AutoCloseable {
             return this;
         }
 
+        /** The launcher's own user, the same for all members of a group, so that each can replicate from any other. */
+        Builder launcher(RedisProcess.Credentials credentials) {
+            configuration.launcher(credentials);
+            return this;
+        }
+
         /**
          * Starts the server and waits until it answers.
          *
@@ -303,23 +318,11 @@ public final class RedisServer implements AutoCloseable {
             return server;
         }
 
-        // Another program may take the port between the probe and the bind; then the next port is tried.
         private RedisServer startOnFreePort(RedisBinary chosen, ServerDirectory home) {
-            for (int i = 0; i < PORT_TRIES; i++) {
-                PortReservation reserved = PortReservation.any();
-                try {
-                    RedisServer server =
-                            new RedisServer(chosen, home, reserved, reserved.port(), configuration.finish());
-                    if (server.tryLaunch() == RedisProcess.StartOutcome.READY) {
-                        return server;
-                    }
-                } catch (RuntimeException e) {
-                    reserved.close();
-                    throw e;
-                }
-                reserved.close();
-            }
-            throw new ServerException("no Redis server could bind a port in " + PORT_TRIES + " tries");
+            return PortReservation.launch(reserved -> {
+                RedisServer server = new RedisServer(chosen, home, reserved, reserved.port(), configuration.finish());
+                return server.tryLaunch() == RedisProcess.StartOutcome.READY ? Optional.of(server) : Optional.empty();
+            });
         }
     }
 }

@@ -12,14 +12,17 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -279,14 +282,39 @@ class RedisServerTest {
         });
     }
 
+    @Test
+    void extractsTheBundledServerOnceForManyJvms() throws Exception {
+        List<Process> jvms = new ArrayList<>();
+        try {
+            for (int i = 0; i < 4; i++) {
+                ProcessBuilder builder = anotherJvm();
+                // Neither chosen nor found: only the bundled server is left, and nobody has extracted it here yet.
+                builder.environment().remove(RedisBinary.ENVIRONMENT);
+                builder.environment().put("PATH", "");
+                builder.environment().put("XDG_CACHE_HOME", temporary.toString());
+                jvms.add(builder.start());
+            }
+            List<Path> directories = new ArrayList<>();
+            for (Process jvm : jvms) {
+                directories.add(Path.of(jvm.inputReader().readLine().split(" ", 2)[1]));
+            }
+            try (Stream<Path> cached = Files.list(temporary.resolve("leasehold"))) {
+                assertThat(cached).hasSize(1).allMatch(Files::isExecutable);
+            }
+            for (Process jvm : jvms) {
+                jvm.destroyForcibly();
+            }
+            // The guardians must not depend on the PATH either.
+            await(() -> directories.stream().noneMatch(Files::exists));
+        } finally {
+            for (Process jvm : jvms) {
+                jvm.destroyForcibly().waitFor();
+            }
+        }
+    }
+
     private static void assertServerEndsWith(Consumer<Process> end) throws Exception {
-        Process jvm = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        classPath(),
-                        ServerInAnotherJvm.class.getName())
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
+        Process jvm = anotherJvm().start();
         try {
             String[] told = jvm.inputReader().readLine().split(" ", 2);
             ProcessHandle server = ProcessHandle.of(Long.parseLong(told[0])).orElseThrow();
@@ -294,14 +322,28 @@ class RedisServerTest {
             assertThat(server.isAlive()).isTrue();
             assertThat(directory).isDirectory();
             end.accept(jvm);
-            long startNanos = System.nanoTime();
-            while (server.isAlive() || Files.exists(directory)) {
-                assertThat(Duration.ofNanos(System.nanoTime() - startNanos)).isLessThan(Duration.ofSeconds(20));
-                Thread.sleep(5);
-            }
+            await(() -> !server.isAlive() && !Files.exists(directory));
         } finally {
             jvm.destroyForcibly().waitFor();
         }
+    }
+
+    private static void await(BooleanSupplier condition) throws InterruptedException {
+        long startNanos = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            assertThat(Duration.ofNanos(System.nanoTime() - startNanos)).isLessThan(Duration.ofSeconds(20));
+            Thread.sleep(5);
+        }
+    }
+
+    private static ProcessBuilder anotherJvm() {
+        return new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:TieredStopAtLevel=1",
+                        "-cp",
+                        classPath(),
+                        ServerInAnotherJvm.class.getName())
+                .redirectError(ProcessBuilder.Redirect.INHERIT);
     }
 
     private static String classPath() {
