@@ -56,7 +56,8 @@ public final class JdbcStores {
             try (Connection connection = dataSource.getConnection()) {
                 connection.setAutoCommit(true);
                 url = String.valueOf(connection.getMetaData().getURL());
-                incarnation = prepared(connection, statements, new SchemaCheck(statements, runtime, clock.kind(), where));
+                incarnation =
+                        prepared(connection, statements, new SchemaCheck(statements, runtime, clock.kind(), where));
             }
             String description = withoutParameters(url);
             return start(
@@ -108,10 +109,7 @@ public final class JdbcStores {
             Connections connections,
             LockRuntime runtime) {
         Guarantees guarantees = new Guarantees(
-                Guarantee.Exclusion.WITHIN_DRIFT,
-                Guarantee.Fencing.INCREASING,
-                Guarantee.Queueing.POLLING,
-                scope(url));
+                Guarantee.Exclusion.WITHIN_DRIFT, Guarantee.Fencing.INCREASING, Guarantee.Queueing.POLLING, scope(url));
         return LeaseTableStore.start(
                 new LeaseTableStore.Settings(description, dialect, guarantees, clock, connections), runtime);
     }

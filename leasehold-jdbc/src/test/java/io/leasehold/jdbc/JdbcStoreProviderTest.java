@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Guarantee;
 import io.leasehold.Lease;
-import io.leasehold.LockClient;
 import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import java.nio.file.Path;
@@ -95,8 +95,7 @@ class JdbcStoreProviderTest {
         assertThatThrownBy(() -> Leasehold.connect(url + "wrong-pssst"))
                 .isInstanceOf(StoreAccessException.class)
                 .hasStackTraceContaining("Wrong user name or password")
-                .satisfies(e -> assertThat(Throwables.getStackTrace(e))
-                        .doesNotContain("pssst"));
+                .satisfies(e -> assertThat(Throwables.getStackTrace(e)).doesNotContain("pssst"));
     }
 
     @Test

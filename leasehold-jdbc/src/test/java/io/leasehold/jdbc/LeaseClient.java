@@ -77,7 +77,10 @@ final class LeaseClient implements AutoCloseable {
 
     RenewReply.Item renew(String name, OwnerToken owner, Duration ttl) {
         RenewBatch.Item item = new RenewBatch.Item(LockName.exactly(name), owner, ttl.toNanos());
-        return store.renew(new RenewBatch(List.of(item), LIMIT.toNanos())).join().items().get(0);
+        return store.renew(new RenewBatch(List.of(item), LIMIT.toNanos()))
+                .join()
+                .items()
+                .get(0);
     }
 
     @Override

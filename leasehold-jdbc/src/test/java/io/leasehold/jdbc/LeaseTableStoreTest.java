@@ -68,8 +68,7 @@ class LeaseTableStoreTest {
 
     private static AcquireRequest both(OwnerToken owner) {
         List<LockName> names = List.of(LockName.exactly("b"), LockName.exactly("a"));
-        return AcquireRequest.exclusive(
-                names, owner, "test", LeaseClient.TTL.toNanos(), LeaseClient.LIMIT.toNanos());
+        return AcquireRequest.exclusive(names, owner, "test", LeaseClient.TTL.toNanos(), LeaseClient.LIMIT.toNanos());
     }
 
     @ParameterizedTest
@@ -180,7 +179,8 @@ class LeaseTableStoreTest {
                         ? DriverManager.getConnection("jdbc:sqlite:" + file())
                         : dataSource.getConnection();
                 Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery("SELECT count(*) FROM leasehold_lock WHERE name LIKE '" + like + "'")) {
+                ResultSet row =
+                        statement.executeQuery("SELECT count(*) FROM leasehold_lock WHERE name LIKE '" + like + "'")) {
             row.next();
             return row.getInt(1);
         }
@@ -215,12 +215,12 @@ class LeaseTableStoreTest {
             try (Blocker blocker = new Blocker(file())) {
                 first = client.store.acquire(LeaseClient.request("first", client.owner()));
                 OwnerToken withdrawn = client.owner();
-                CompletableFuture<AcquireReply> second =
-                        client.store.acquire(LeaseClient.request("second", withdrawn));
+                CompletableFuture<AcquireReply> second = client.store.acquire(LeaseClient.request("second", withdrawn));
                 released = client.store.release(LeaseClient.releaseRequest("second", withdrawn, 0));
                 assertThat(second.get(10, TimeUnit.SECONDS))
-                        .isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> assertThat(failed.kind())
-                                .isEqualTo(FailureKind.NO_EFFECT));
+                        .isInstanceOfSatisfying(
+                                AcquireReply.Failed.class,
+                                failed -> assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT));
                 blocker.execute("ROLLBACK");
             }
             assertThat(first.join()).isInstanceOf(AcquireReply.Granted.class);
@@ -237,16 +237,18 @@ class LeaseTableStoreTest {
             for (int i = 0; i < 20_010; i++) {
                 replies.add(client.store.acquire(LeaseClient.request("lock-" + i, client.owner())));
             }
-            assertThat(replies.get(20_009)).isCompletedWithValueMatching(reply ->
-                    reply instanceof AcquireReply.Failed failed && failed.error().getMessage().contains("slow down"));
+            assertThat(replies.get(20_009))
+                    .isCompletedWithValueMatching(reply -> reply instanceof AcquireReply.Failed failed
+                            && failed.error().getMessage().contains("slow down"));
             assertThat(replies.get(100)).isNotDone();
             client.close();
             blocker.execute("ROLLBACK");
         }
         for (CompletableFuture<AcquireReply> reply : replies) {
             assertThat(reply.get(30, TimeUnit.SECONDS))
-                    .isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> assertThat(failed.kind())
-                            .isEqualTo(FailureKind.NO_EFFECT));
+                    .isInstanceOfSatisfying(
+                            AcquireReply.Failed.class,
+                            failed -> assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT));
         }
     }
 
@@ -284,9 +286,11 @@ class LeaseTableStoreTest {
                 execute("DROP TABLE leasehold_lock");
             }
             assertThat(client.acquire("x", client.owner()))
-                    .isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> assertThat(failed.error())
-                            .hasMessageContaining("acquire of [x] at " + client.store.description())
-                            .hasMessageNotContaining("\n"));
+                    .isInstanceOfSatisfying(
+                            AcquireReply.Failed.class,
+                            failed -> assertThat(failed.error())
+                                    .hasMessageContaining("acquire of [x] at " + client.store.description())
+                                    .hasMessageNotContaining("\n"));
         }
     }
 }

@@ -41,7 +41,11 @@ class SqliteClockTest {
     }
 
     private static Holder holder(LeaseClient client, String name) {
-        return client.store.describe(LockName.exactly(name)).join().orElseThrow().holder();
+        return client.store
+                .describe(LockName.exactly(name))
+                .join()
+                .orElseThrow()
+                .holder();
     }
 
     @ParameterizedTest

@@ -63,7 +63,8 @@ class SqliteFileTest {
 
     @Test
     void theFileAndItsDirectoriesAreMadeForTheirUserAlone() throws IOException {
-        assumeTrue(directory.getFileSystem().supportedFileAttributeViews().contains("posix"), "needs POSIX permissions");
+        assumeTrue(
+                directory.getFileSystem().supportedFileAttributeViews().contains("posix"), "needs POSIX permissions");
         Path file = directory.resolve("one/two/locks.db");
         try (LeaseClient client = open(file)) {
             assertUsable(client, "x");
@@ -88,13 +89,17 @@ class SqliteFileTest {
 
     @Test
     void aDirectoryIsRefused() {
-        assertThat(refusal(directory)).isInstanceOf(StoreUnavailableException.class).hasMessageContaining("is a directory");
+        assertThat(refusal(directory))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("is a directory");
     }
 
     @Test
     void aFileInPlaceOfADirectoryIsRefused() throws IOException {
         Path file = Files.createFile(directory.resolve("file")).resolve("locks.db");
-        assertThat(refusal(file)).isInstanceOf(StoreUnavailableException.class).hasMessageContaining("cannot be created");
+        assertThat(refusal(file))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("cannot be created");
     }
 
     @Test
@@ -134,8 +139,12 @@ class SqliteFileTest {
         assertThat(refusal(file)).isInstanceOf(UnsafeStoreException.class).hasMessageContaining("something else");
         try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file);
                 Statement statement = connection.createStatement()) {
-            assertThat(statement.executeQuery("PRAGMA journal_mode").getString(1)).isEqualTo("delete");
-            assertThat(statement.executeQuery("SELECT count(*) FROM sqlite_master").getInt(1)).isEqualTo(1);
+            assertThat(statement.executeQuery("PRAGMA journal_mode").getString(1))
+                    .isEqualTo("delete");
+            assertThat(statement
+                            .executeQuery("SELECT count(*) FROM sqlite_master")
+                            .getInt(1))
+                    .isEqualTo(1);
         }
     }
 
@@ -174,8 +183,8 @@ class SqliteFileTest {
     void networkFileSystemsAreRefusedBeforeAnythingIsMadeThere(String type) {
         Path file = directory.resolve("locks.db");
         FileSystems mounted = existing -> type;
-        assertThatThrownBy(() -> LeaseClient.open(
-                        runtime -> SqliteStore.open(file, Synchronous.NORMAL, mounted, runtime)))
+        assertThatThrownBy(
+                        () -> LeaseClient.open(runtime -> SqliteStore.open(file, Synchronous.NORMAL, mounted, runtime)))
                 .isInstanceOf(UnsafeStoreException.class)
                 .hasMessageContainingAll(file.toString(), type, "local disk");
         assertThat(file).doesNotExist();
@@ -199,7 +208,8 @@ class SqliteFileTest {
             }
             AcquireReply.Granted after = second.granted("x", second.owner());
             assertThat(after.grant().incarnation()).isNotEqualTo(before.grant().incarnation());
-            assertThat(after.grant().tokens().first()).isGreaterThan(before.grant().tokens().last());
+            assertThat(after.grant().tokens().first())
+                    .isGreaterThan(before.grant().tokens().last());
             assertThat(first.renew("x", owner, LeaseClient.TTL)).isInstanceOf(RenewReply.NotOurs.class);
         }
     }
@@ -217,7 +227,9 @@ class SqliteFileTest {
             assertThat(client.acquire("x", client.owner()))
                     .isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
                         assertThat(failed.kind()).isNotEqualTo(FailureKind.UNKNOWN);
-                        assertThat(failed.error().getMessage()).contains(file.toString()).doesNotContain("\n");
+                        assertThat(failed.error().getMessage())
+                                .contains(file.toString())
+                                .doesNotContain("\n");
                     });
         }
     }
@@ -226,7 +238,9 @@ class SqliteFileTest {
     @Test
     void aFullDiskFailsRequestsWithoutEffectAndPassesWhenThereIsRoom() throws Exception {
         Path mount = Files.createDirectory(directory.resolve("small"));
-        assumeTrue(run("mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", mount.toString()), "may not mount a small disk");
+        assumeTrue(
+                run("mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", mount.toString()),
+                "may not mount a small disk");
         try {
             Path ballast = mount.resolve("ballast");
             try (LeaseClient client = open(mount.resolve("locks.db"))) {
@@ -270,7 +284,8 @@ class SqliteFileTest {
 
     private static boolean run(String... command) throws IOException, InterruptedException {
         try {
-            Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+            Process process =
+                    new ProcessBuilder(command).redirectErrorStream(true).start();
             process.getInputStream().readAllBytes();
             return process.waitFor(30, TimeUnit.SECONDS) && process.exitValue() == 0;
         } catch (IOException e) {
@@ -294,11 +309,10 @@ class SqliteFileTest {
                     Duration.ofMillis(200).toNanos());
             CompletableFuture<AcquireReply> queued = client.store.acquire(request);
             CompletableFuture<AcquireReply> behind = client.store.acquire(request.seenToken(1));
-            assertThat(queued.get(10, TimeUnit.SECONDS))
-                    .isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
-                        assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT);
-                        assertThat(failed.error()).hasMessageContainingAll("200 ms", "[x]", file.toString());
-                    });
+            assertThat(queued.get(10, TimeUnit.SECONDS)).isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
+                assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT);
+                assertThat(failed.error()).hasMessageContainingAll("200 ms", "[x]", file.toString());
+            });
             assertThat(behind.get(10, TimeUnit.SECONDS)).isInstanceOf(AcquireReply.Failed.class);
             statement.execute("ROLLBACK");
             assertThat(client.store.describe(LockName.exactly("x")).join())
@@ -323,8 +337,8 @@ class SqliteFileTest {
     @Test
     void fullSynchronousIsAnOption() {
         Path file = directory.resolve("full.db");
-        try (LeaseClient client = LeaseClient.open(
-                runtime -> SqliteStore.open(file, Synchronous.FULL, FileSystems.real(), runtime))) {
+        try (LeaseClient client =
+                LeaseClient.open(runtime -> SqliteStore.open(file, Synchronous.FULL, FileSystems.real(), runtime))) {
             assertUsable(client, "x");
         }
     }

@@ -2,10 +2,10 @@ package io.leasehold.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.Lease;
-import io.leasehold.LockClient;
-import io.leasehold.Leasehold;
 import io.leasehold.DistributedLock;
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.testkit.process.ChildJvm;
 import java.nio.file.Files;
@@ -110,7 +110,8 @@ class SqliteProcessesTest {
         SplittableRandom random = new SplittableRandom(1);
         try (LeaseClient survivor = LeaseClient.open(runtime -> SqliteStore.open(file, runtime))) {
             for (int i = 0; i < KILLS; i++) {
-                try (ChildJvm child = ChildJvm.of(Churner.class).arguments(file.toString()).start()) {
+                try (ChildJvm child =
+                        ChildJvm.of(Churner.class).arguments(file.toString()).start()) {
                     child.awaitLine("ready", PATIENCE);
                     long untilNanos = System.nanoTime() + random.nextLong(1_000_000, 150_000_000);
                     while (System.nanoTime() - untilNanos < 0) {
@@ -136,7 +137,8 @@ class SqliteProcessesTest {
     void killedAloneLeavesTheFileUsable() throws Exception {
         Path file = directory.resolve("alone.db");
         for (int i = 0; i < 5; i++) {
-            try (ChildJvm child = ChildJvm.of(Churner.class).arguments(file.toString()).start()) {
+            try (ChildJvm child =
+                    ChildJvm.of(Churner.class).arguments(file.toString()).start()) {
                 child.awaitLine("ready", PATIENCE);
                 child.kill();
             }

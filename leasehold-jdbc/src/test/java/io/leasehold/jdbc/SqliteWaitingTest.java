@@ -122,7 +122,9 @@ class SqliteWaitingTest {
             Ear ear = listen(client);
             client.granted("x", client.owner());
             client.acquire(waiting("x", client.owner()));
-            assertThat(client.store.forceRelease(LockName.exactly("x"), "somebody else").join())
+            assertThat(client.store
+                            .forceRelease(LockName.exactly("x"), "somebody else")
+                            .join())
                     .isFalse();
             assertThat(client.store.forceRelease(LockName.exactly("x"), "test").join())
                     .isTrue();

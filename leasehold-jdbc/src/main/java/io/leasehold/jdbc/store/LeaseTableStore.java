@@ -182,8 +182,8 @@ public final class LeaseTableStore implements LockStore {
     public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
         return queue.submit(
                 Task.reading("a look at " + name, (table, now) -> describe(name, table, now), (kind, error) -> {
-                            throw error;
-                        }),
+                    throw error;
+                }),
                 ADMIN_LIMIT_NANOS);
     }
 
@@ -201,12 +201,9 @@ public final class LeaseTableStore implements LockStore {
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         Pattern pattern = pattern(glob);
         return queue.submit(
-                Task.reading(
-                        "listing " + glob,
-                        (table, now) -> list(pattern, limit, table, now),
-                        (kind, error) -> {
-                            throw error;
-                        }),
+                Task.reading("listing " + glob, (table, now) -> list(pattern, limit, table, now), (kind, error) -> {
+                    throw error;
+                }),
                 ADMIN_LIMIT_NANOS);
     }
 
@@ -232,11 +229,10 @@ public final class LeaseTableStore implements LockStore {
         return queue.submit(
                         Task.<Optional<OwnerToken>>writing(
                                 "force-release of " + name,
-                                (table, now) ->
-                                        Optional.ofNullable(verbs.forceRelease(name, holderId, table, now)),
+                                (table, now) -> Optional.ofNullable(verbs.forceRelease(name, holderId, table, now)),
                                 (kind, error) -> {
-                            throw error;
-                        }),
+                                    throw error;
+                                }),
                         ADMIN_LIMIT_NANOS)
                 .thenApply(this::tellLoss);
     }

@@ -81,11 +81,15 @@ class LeaseRulesTest {
     void aHeldLockIsBusyUntilItsEnd() {
         LeaseRow held = heldBy(ANN, at(0));
         LeaseRow justBefore = LeaseRules.asOf(held, at(TTL - 1));
-        LeaseRules.Wait wait = (LeaseRules.Wait) LeaseRules.acquire(List.of(justBefore), request(BOB), at(TTL - 1), true);
+        LeaseRules.Wait wait =
+                (LeaseRules.Wait) LeaseRules.acquire(List.of(justBefore), request(BOB), at(TTL - 1), true);
         assertThat(wait.holder()).isNotNull();
         assertThat(wait.lookAgainAtNanos()).isEqualTo(TTL);
         assertThat(wait.rows()).isEmpty();
-        assertThat(grant(LeaseRules.asOf(held, at(TTL)), request(BOB), at(TTL)).rows().get(0).fence())
+        assertThat(grant(LeaseRules.asOf(held, at(TTL)), request(BOB), at(TTL))
+                        .rows()
+                        .get(0)
+                        .fence())
                 .isGreaterThan(held.fence());
     }
 
@@ -114,8 +118,9 @@ class LeaseRulesTest {
     void aHoldThatEndsLaterThanItsTtlAllowsIsCutToOneTtl() {
         LeaseRow held = heldBy(ANN, at(Duration.ofHours(5).toNanos()));
         LeaseRow now = LeaseRules.asOf(held, at(100));
-        assertThat(now.held()).isNotNull().satisfies(h -> assertThat(h.expiresAtNanos())
-                .isEqualTo(100 + TTL));
+        assertThat(now.held())
+                .isNotNull()
+                .satisfies(h -> assertThat(h.expiresAtNanos()).isEqualTo(100 + TTL));
     }
 
     @Test
@@ -157,8 +162,8 @@ class LeaseRulesTest {
     void severalLocksAreGrantedTogetherOrNotAtAll() {
         LeaseRow free = new LeaseRow(LockName.exactly("a"), "boot:1", null, null, 0, WALL + 99);
         LeaseRow held = heldBy(ANN, at(0));
-        AcquireRequest both =
-                AcquireRequest.exclusive(List.of(NAME, LockName.exactly("a")), BOB, "holder", TTL, 1).waiting(1);
+        AcquireRequest both = AcquireRequest.exclusive(List.of(NAME, LockName.exactly("a")), BOB, "holder", TTL, 1)
+                .waiting(1);
         LeaseRules.Wait wait = (LeaseRules.Wait) LeaseRules.acquire(List.of(free, held), both, at(0), true);
         assertThat(wait.rows()).extracting(LeaseRow::name).containsExactly(NAME);
         LeaseRow released = LeaseRules.release(held, ANN, 0, at(0));
@@ -172,9 +177,11 @@ class LeaseRulesTest {
         LeaseRow held = heldBy(ANN, at(0));
         assertThat(LeaseRules.renew(held, BOB, TTL, at(1))).isNull();
         assertThat(LeaseRules.renew(held, ANN, millis(1), at(1))).isEqualTo(held);
-        assertThat(LeaseRules.renew(held, ANN, TTL, at(5))).isNotNull().satisfies(row -> assertThat(row.held())
+        assertThat(LeaseRules.renew(held, ANN, TTL, at(5)))
                 .isNotNull()
-                .satisfies(h -> assertThat(h.expiresAtNanos()).isEqualTo(5 + TTL)));
+                .satisfies(row -> assertThat(row.held())
+                        .isNotNull()
+                        .satisfies(h -> assertThat(h.expiresAtNanos()).isEqualTo(5 + TTL)));
         assertThat(LeaseRules.renew(LeaseRules.asOf(held, at(TTL)), ANN, TTL, at(TTL)))
                 .isNull();
     }

@@ -202,9 +202,10 @@ class LeaseTableTest {
             LeaseTable table = table(Database.H2, connection);
             table.insert(held("x", 1));
             assertThatThrownBy(() -> table.insert(held("x", 1)))
-                    .isInstanceOfSatisfying(SQLException.class, e -> assertThat(
-                                    Database.H2.dialect.troubles().apply(e))
-                            .isEqualTo(SqlTrouble.CONTENTION));
+                    .isInstanceOfSatisfying(
+                            SQLException.class,
+                            e -> assertThat(Database.H2.dialect.troubles().apply(e))
+                                    .isEqualTo(SqlTrouble.CONTENTION));
         }
     }
 }
