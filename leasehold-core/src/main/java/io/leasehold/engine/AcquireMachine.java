@@ -100,6 +100,7 @@ final class AcquireMachine {
     private boolean stoodInLine;
     /** Whether a request has come back, answered or failed; only the first may outlast the deadline. */
     private boolean returned;
+
     /** Whether the store may remember this owner token: queued, or a request whose outcome is unknown. */
     private boolean remembered;
 
@@ -128,6 +129,29 @@ final class AcquireMachine {
     /** Whether the outcome was told and nothing of this attempt is in flight. */
     boolean isOver() {
         return told && phase == Phase.DONE;
+    }
+
+    /** What becomes of a lease that is offered within the process. */
+    enum Offer {
+        /** It is the outcome of this attempt. */
+        ACCEPTED,
+        /** The attempt has had its outcome already. */
+        GONE,
+        /** The attempt is contending with the store, and may be granted the lock there. */
+        CONTENDING
+    }
+
+    /** A lease of this process is offered: taken if the attempt has not begun to contend. */
+    Offer offered() {
+        if (told) {
+            return Offer.GONE;
+        }
+        if (phase != Phase.LOCAL) {
+            return Offer.CONTENDING;
+        }
+        told = true;
+        phase = Phase.DONE;
+        return Offer.ACCEPTED;
     }
 
     /** Takes in an event and says what to do, in this order. */

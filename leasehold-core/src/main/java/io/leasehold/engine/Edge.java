@@ -11,15 +11,6 @@ final class Edge {
 
     private Edge() {}
 
-    /** The store's answer; what it throws at once, against its contract, becomes a failed one and stops nobody. */
-    static <T> CompletableFuture<T> call(Supplier<CompletableFuture<T>> request) {
-        try {
-            return request.get();
-        } catch (RuntimeException e) {
-            return CompletableFuture.failedFuture(e);
-        }
-    }
-
     /** Waits for a result that comes within a bounded time; an interrupt is kept for later. */
     static <T> T join(LockRuntime runtime, CompletableFuture<T> future) {
         boolean interrupted = false;
@@ -52,6 +43,15 @@ final class Edge {
         } catch (CancellationException e) {
             e.fillInStackTrace();
             throw e;
+        }
+    }
+
+    /** What a store answers; one that throws instead has failed. */
+    static <T> CompletableFuture<T> ask(Supplier<CompletableFuture<T>> store) {
+        try {
+            return store.get();
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
         }
     }
 

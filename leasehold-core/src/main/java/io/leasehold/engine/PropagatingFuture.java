@@ -3,10 +3,8 @@ package io.leasehold.engine;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A future whose cancellation, also through stages derived from it, withdraws what it stands for.
- *
- * <p>A derived stage cancels the stage it came from, which does nothing once that is done: what was delivered may be in
- * use, and is not taken back.
+ * A future whose cancellation, also through stages derived from it, withdraws what it stands for; once it is completed,
+ * cancelling a derived stage withdraws nothing any more.
  *
  * <p>The one class here that extends another: {@link CompletableFuture} offers no other way for derived stages to reach
  * their source.

@@ -85,23 +85,13 @@ final class ReentrantView implements ReentrantLockView {
             return;
         }
         holds.end(name);
-        LeaseLostException lost = lost(held.lease);
         if (held.lease.release() == ReleaseOutcome.ALREADY_LOST) {
-            throw lost != null
-                    ? lost
-                    : new LeaseLostException(
-                            name,
-                            LossCause.NOT_OURS,
-                            "it was gone when unlock() came; what it protected may have been used by others");
-        }
-    }
-
-    private static @Nullable LeaseLostException lost(Lease lease) {
-        try {
-            lease.ensureValidFor(Duration.ZERO);
-            return null;
-        } catch (LeaseLostException e) {
-            return e;
+            LossCause cause =
+                    held.lease instanceof LeaseHandle handle ? handle.state().cause() : null;
+            throw new LeaseLostException(
+                    name,
+                    cause != null ? cause : LossCause.NOT_OURS,
+                    "it had ended before unlock(); what it protected may have been used by others");
         }
     }
 

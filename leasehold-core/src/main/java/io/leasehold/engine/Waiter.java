@@ -2,14 +2,17 @@ package io.leasehold.engine;
 
 import io.leasehold.AmbiguousAcquireException;
 import io.leasehold.Attempt;
+import io.leasehold.Holder;
 import io.leasehold.Lease;
 import io.leasehold.LockListener;
 import io.leasehold.LockListener.AttemptOutcome;
 import io.leasehold.LockName;
+import io.leasehold.LockOptions;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseRequest;
@@ -27,9 +30,10 @@ import org.jspecify.annotations.Nullable;
  * the timer is armed, under the same guard as the decision, so that events which come at once cannot swap them; what
  * leads outside is carried out without it.
  */
-final class Waiter {
+final class Waiter implements Pending<Lease> {
 
     private final LockName name;
+    private final WaitSettings settings;
     private final Timings timings;
     private final WaitPolicy policy;
     private final long maxWaitNanos;
@@ -43,10 +47,11 @@ final class Waiter {
     private LockRuntime.@Nullable Timer timer;
     private boolean closing;
 
-    Waiter(LockName name, Timings timings, WaitPolicy policy, long maxWaitNanos, Wiring wiring, NameDesks desks) {
+    Waiter(LockName name, WaitSettings settings, long maxWaitNanos, Wiring wiring, NameDesks desks) {
         this.name = name;
-        this.timings = timings;
-        this.policy = policy;
+        this.settings = settings;
+        this.timings = settings.timings();
+        this.policy = settings.policy();
         this.maxWaitNanos = maxWaitNanos;
         this.wiring = wiring;
         this.desks = desks;
@@ -60,11 +65,12 @@ final class Waiter {
         return name;
     }
 
-    /**
-     * Completes, on whatever thread, with the attempt's outcome; exceptionally if the store failed or the caller
-     * gave up.
-     */
-    CompletableFuture<Attempt<Lease>> result() {
+    LockOptions options() {
+        return settings.options();
+    }
+
+    @Override
+    public CompletableFuture<Attempt<Lease>> result() {
         return result;
     }
 
@@ -78,12 +84,29 @@ final class Waiter {
         on(new AcquireMachine.Started());
     }
 
+    /** A lease of a grant that this process holds is offered. */
+    AcquireMachine.Offer handOver(LeaseState lease) {
+        AcquireMachine.Offer answer;
+        synchronized (this) {
+            answer = machine.offered();
+            if (answer == AcquireMachine.Offer.ACCEPTED) {
+                cancelTimer();
+            }
+        }
+        if (answer == AcquireMachine.Offer.ACCEPTED) {
+            desks.leave(this);
+            tell(AttemptOutcome.ACQUIRED, waited());
+            result.complete(new Attempt.Acquired<>(wiring.leaks().handle(lease)));
+        }
+        return answer;
+    }
+
     void woken() {
         on(new AcquireMachine.Woken());
     }
 
-    /** The caller wants no more; what was or will be granted is given back. */
-    void giveUp() {
+    @Override
+    public void giveUp() {
         on(new AcquireMachine.GaveUp());
         result.whenComplete((attempt, error) -> {
             if (attempt instanceof Attempt.Acquired<Lease> acquired) {
@@ -142,10 +165,11 @@ final class Waiter {
 
     private void send(OwnerToken sender) {
         AcquireRequest request = AcquireRequest.exclusive(
-                        List.of(name), sender, wiring.holderId(), timings.ttlNanos(), timings.answerNanos())
+                        List.of(name), sender, wiring.holderId(), timings.toldNanos(), timings.answerNanos())
+                .reserve(desks.reserve(name))
                 .seenToken(desks.seenToken(name));
         AcquireRequest sent = maxWaitNanos > 0 ? request.waiting(policy.silenceNanos()) : request;
-        Edge.call(() -> wiring.store().acquire(sent)).whenComplete((reply, error) -> {
+        Edge.ask(() -> wiring.store().acquire(sent)).whenComplete((reply, error) -> {
             AcquireReply answer = reply != null ? reply : broken(error);
             on(new AcquireMachine.Replied(answer, wiring.random()));
         });
@@ -161,8 +185,7 @@ final class Waiter {
             return;
         }
         cancelTimer();
-        timer = wiring.runtime()
-                .schedule(atNanos - wiring.runtime().nanoTime(), () -> on(new AcquireMachine.TimerFired()));
+        timer = wiring.timeline().scheduleAt(atNanos, () -> on(new AcquireMachine.TimerFired()));
     }
 
     private void cancelTimer() {
@@ -181,12 +204,13 @@ final class Waiter {
     }
 
     private void finish(AcquireMachine.Outcome outcome) {
-        Duration waited = Duration.ofNanos(wiring.runtime().nanoTime() - startAtNanos);
+        Duration waited = waited();
         if (outcome instanceof AcquireMachine.Acquired acquired) {
             acquired(acquired, waited);
         } else if (outcome instanceof AcquireMachine.Busy busy) {
             tell(maxWaitNanos == 0 ? AttemptOutcome.BUSY : AttemptOutcome.TIMEOUT, waited);
-            result.complete(new Attempt.Busy<>(name, waited, busy.holder(), busy.votes()));
+            Holder holder = busy.holder() != null ? busy.holder() : desks.localHolder(name);
+            result.complete(new Attempt.Busy<>(name, waited, holder, busy.votes()));
         } else if (outcome instanceof AcquireMachine.Failed failed) {
             boolean ambiguous = failed.error() instanceof AmbiguousAcquireException;
             tell(ambiguous ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR, waited);
@@ -206,11 +230,16 @@ final class Waiter {
     }
 
     private void acquired(AcquireMachine.Acquired acquired, Duration waited) {
-        desks.saw(name, acquired.grant().tokens().last());
-        LeaseHandle lease = new LeaseHandle(name, acquired.grant(), acquired.ballot(), timings, wiring);
-        lease.begin();
+        Grant grant = acquired.grant();
+        GrantKeeper keeper = new GrantKeeper(name, grant, acquired.ballot(), settings, wiring, desks);
+        desks.granted(name, keeper, grant.tokens().last());
+        LeaseHandle lease = keeper.begin();
         tell(AttemptOutcome.ACQUIRED, waited);
         result.complete(new Attempt.Acquired<>(lease));
+    }
+
+    private Duration waited() {
+        return Duration.ofNanos(wiring.runtime().nanoTime() - startAtNanos);
     }
 
     private void tell(AttemptOutcome outcome, Duration waited) {

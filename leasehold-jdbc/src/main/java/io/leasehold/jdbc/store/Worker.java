@@ -1,0 +1,223 @@
+package io.leasehold.jdbc.store;
+
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.jdbc.dialect.SqlTrouble;
+import io.leasehold.jdbc.lease.StoreTime;
+import io.leasehold.spi.FailureKind;
+import java.sql.SQLException;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The one thread that talks to the database: takes tasks from the queue and carries out each in a transaction of its
+ * own.
+ *
+ * <p>It waits for locks only inside the database, in short spans, and between them looks whether anybody still waits
+ * for the task.
+ */
+final class Worker implements Runnable {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
+
+    /** Connections after which a store that keeps moving is given up. */
+    private static final int MOST_RESTARTS = 5;
+
+    private final WorkQueue queue;
+    private final Connections connections;
+    private final StoreClock clock;
+    private final Dialect dialect;
+    private final String store;
+    private final Runnable reachableAgain;
+    private boolean unreachable;
+    private final CompletableFuture<Void> ended = new CompletableFuture<>();
+
+    /**
+     * A worker.
+     *
+     * @param reachableAgain is run after the first transaction that succeeds after a failure of the connection
+     */
+    Worker(
+            WorkQueue queue,
+            Connections connections,
+            StoreClock clock,
+            Dialect dialect,
+            String store,
+            Runnable reachableAgain) {
+        this.queue = queue;
+        this.connections = connections;
+        this.clock = clock;
+        this.dialect = dialect;
+        this.store = store;
+        this.reachableAgain = reachableAgain;
+    }
+
+    /** Completes when the queue is closed and all connections are. */
+    CompletableFuture<Void> ended() {
+        return ended;
+    }
+
+    @Override
+    public void run() {
+        try {
+            for (Task<?> task = queue.take(); task != null; task = queue.take()) {
+                carryOut(task);
+                queue.finished(task);
+            }
+        } finally {
+            connections.close();
+            ended.complete(null);
+        }
+    }
+
+    private <R> void carryOut(Task<R> task) {
+        if (!task.start()) {
+            return;
+        }
+        try {
+            int restarts = 0;
+            while (restarts <= MOST_RESTARTS) {
+                Try result = new Attempt<>(task, restarts == 0).run();
+                if (result == Try.ENDED) {
+                    return;
+                }
+                if (result == Try.MOVED) {
+                    restarts++;
+                }
+                if (!task.startAgain()) {
+                    return;
+                }
+                if (queue.isClosed()) {
+                    break;
+                }
+            }
+            String why = queue.isClosed() ? ": the store was closed" : ": connections to it keep breaking";
+            task.fail(FailureKind.NO_EFFECT, new StoreUnavailableException(task.what() + " at " + store + why, null));
+        } catch (RuntimeException | Error e) {
+            LOG.error("{} at {} failed unexpectedly", task.what(), store, e);
+            task.fail(
+                    FailureKind.UNKNOWN,
+                    new StoreUnavailableException(task.what() + " at " + store + " failed unexpectedly: " + e, e));
+        }
+    }
+
+    /** How a try ended. */
+    private enum Try {
+        /** The task is over. */
+        ENDED,
+        /** Another transaction was in the way. */
+        AGAIN,
+        /** The connection did not lead to the store any more; a new one may. */
+        MOVED
+    }
+
+    /** One transaction for one task. */
+    private final class Attempt<R> {
+
+        private final Task<R> task;
+        private final boolean mayReconnect;
+        private boolean begun;
+        private boolean committing;
+        /** Whether the connection may be used again. */
+        private boolean fit;
+
+        /**
+         * An attempt.
+         *
+         * @param mayReconnect whether a dead connection leads to another attempt
+         */
+        Attempt(Task<R> task, boolean mayReconnect) {
+            this.task = task;
+            this.mayReconnect = mayReconnect;
+        }
+
+        Try run() {
+            LeaseTable table = null;
+            try {
+                table = connections.take();
+                return task.writes() ? write(table) : read(table);
+            } catch (SQLException e) {
+                return failed(table, e);
+            } catch (LockStoreException e) {
+                Failure failure = Failure.of(e);
+                task.fail(failure.kind(), failure.error());
+                return Try.ENDED;
+            } finally {
+                if (table != null) {
+                    connections.putBack(table, !fit);
+                }
+            }
+        }
+
+        private Try read(LeaseTable table) throws SQLException {
+            R result = task.run(table, clock.read(table));
+            return succeeded(result);
+        }
+
+        private Try write(LeaseTable table) throws SQLException {
+            StoreTime before = clock.isReadBeforeTransaction() ? clock.read(table) : null;
+            table.begin();
+            begun = true;
+            if (!connections.leadsToStore()) {
+                LOG.warn("{} was moved or deleted while it was open; opening it anew. Holds it kept are lost.", store);
+                table.rollback();
+                return Try.MOVED;
+            }
+            if (!task.passPointOfNoReturn()) {
+                table.rollback();
+                fit = true;
+                return Try.ENDED;
+            }
+            R result = task.run(table, before != null ? before : clock.read(table));
+            committing = true;
+            table.commit();
+            return succeeded(result);
+        }
+
+        private Try succeeded(R result) {
+            fit = true;
+            task.succeed(result);
+            if (unreachable) {
+                unreachable = false;
+                reachableAgain.run();
+            }
+            return Try.ENDED;
+        }
+
+        private Try failed(@Nullable LeaseTable table, SQLException e) {
+            SqlTrouble trouble = dialect.troubles().apply(e);
+            if (trouble == SqlTrouble.CONTENTION) {
+                fit = table != null && (!begun || rolledBack(table));
+                return Try.AGAIN;
+            }
+            unreachable |= trouble == SqlTrouble.UNREACHABLE;
+            fit = trouble != SqlTrouble.UNREACHABLE
+                    && trouble != SqlTrouble.DAMAGED
+                    && table != null
+                    && rolledBack(table);
+            if (trouble == SqlTrouble.UNREACHABLE && table != null && !committing && mayReconnect) {
+                // The connection may have been dead for long; nothing was committed, so a new one may be tried.
+                return Try.MOVED;
+            }
+            Failure failure = Failure.of(trouble, task.what(), store, e);
+            boolean mayHaveCommitted = committing && trouble != SqlTrouble.FULL;
+            task.fail(mayHaveCommitted ? FailureKind.UNKNOWN : failure.kind(), failure.error());
+            return Try.ENDED;
+        }
+    }
+
+    /** Ends a failed transaction; says whether the connection is fit for the next. */
+    private static boolean rolledBack(LeaseTable table) {
+        try {
+            table.forgetStatements();
+            table.rollback();
+            return true;
+        } catch (SQLException e) {
+            // SQLite has rolled back by itself where it says that no transaction is active.
+            return String.valueOf(e.getMessage()).contains("no transaction is active");
+        }
+    }
+}
