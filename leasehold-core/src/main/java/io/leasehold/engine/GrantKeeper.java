@@ -44,6 +44,9 @@ final class GrantKeeper {
 
     private long nextToken;
     private @Nullable LeaseState current;
+    /** The lease whose holder asked for its release last; until it is passed on, that release waits for an outcome. */
+    private @Nullable LeaseState givenBack;
+
     private List<CompletableFuture<Void>> renewalsByHand = List.of();
     private @Nullable Thread holdingThread;
     private LockRuntime.@Nullable Timer renewTimer;
@@ -181,7 +184,7 @@ final class GrantKeeper {
                 return future;
             }
         }
-        finishRenewalsByHand(null);
+        finishRenewalsByHand(this::releasedMeanwhile);
         return future;
     }
 
@@ -258,6 +261,10 @@ final class GrantKeeper {
                 + Duration.ofNanos(timings.maxHoldNanos()) + "); it ends with its validity");
     }
 
+    private IllegalStateException releasedMeanwhile() {
+        return new IllegalStateException("lease on \"" + name + "\" was released during its renewal");
+    }
+
     private void finishRenewalsByHand(@Nullable Supplier<RuntimeException> error) {
         List<CompletableFuture<Void>> waiting;
         LossCause lost;
@@ -313,7 +320,11 @@ final class GrantKeeper {
 
     /** The holder of this lease gives it back: passed on within the process if that is allowed, else released. */
     void release(LeaseState lease) {
+        synchronized (this) {
+            givenBack = lease;
+        }
         if (!passOn(lease)) {
+            takeBack(lease);
             on(new LeaseMachine.ReleaseCalled());
         }
     }
@@ -338,12 +349,10 @@ final class GrantKeeper {
                 }
                 case GONE -> desks.leave(next);
                 case CONTENDING -> {
-                    takeBack(lease);
                     return false;
                 }
             }
         }
-        takeBack(lease);
         return false;
     }
 
@@ -378,25 +387,33 @@ final class GrantKeeper {
     private void sendRelease(@Nullable LossCause lost) {
         disarm();
         wiring.holds().remove(grant.owner(), this);
-        finishRenewalsByHand(
-                () -> new IllegalStateException("lease on \"" + name + "\" was released during its renewal"));
-        LeaseState lease = currentLease();
+        finishRenewalsByHand(this::releasedMeanwhile);
         if (lost != null) {
             if (lost != LossCause.NOT_OURS) {
                 // Also after an expiry: the holder is done, so nothing is lost by freeing what may be left.
                 end(ReleaseRequest.Kind.UNDO);
             }
-            finish(lease, ReleaseOutcome.ALREADY_LOST);
+            finish(ReleaseOutcome.ALREADY_LOST);
             return;
         }
         long validUntilAtNanos = machine.validUntilAtNanos();
-        end(ReleaseRequest.Kind.RELEASE).thenAccept(reply -> finish(lease, outcome(reply, validUntilAtNanos)));
+        end(ReleaseRequest.Kind.RELEASE).thenAccept(reply -> finish(outcome(reply, validUntilAtNanos)));
         desks.ended(name, this);
     }
 
-    private static void finish(@Nullable LeaseState lease, ReleaseOutcome outcome) {
-        if (lease != null) {
-            lease.released(outcome);
+    /** Both, for a client that closes may have come between the minting of a lease and its acceptance. */
+    private void finish(ReleaseOutcome outcome) {
+        LeaseState last;
+        LeaseState asked;
+        synchronized (this) {
+            last = current;
+            asked = givenBack;
+        }
+        if (last != null) {
+            last.released(outcome);
+        }
+        if (asked != null && asked != last) {
+            asked.released(outcome);
         }
     }
 
