@@ -78,6 +78,8 @@ final class LeaseMachine {
         RELEASED
     }
 
+    private static final long LEAST_RETRY_NANOS = 1_000_000;
+
     private final Timings timings;
     private final long acquiredAtNanos;
     private State state = State.HELD;
@@ -85,6 +87,10 @@ final class LeaseMachine {
     private boolean renewing;
     private boolean atRisk;
     private boolean unconfirmed;
+    private long unconfirmedAtNanos;
+    /** The renewal that is in flight left before the suspension, whose length its sending time does not show. */
+    private boolean outdated;
+
     private boolean sending;
     private boolean releasePending;
     /** Why renewals have stopped, if they have. */
@@ -129,7 +135,7 @@ final class LeaseMachine {
         } else if (event instanceof Abandoned abandoned) {
             stopped = abandoned.cause();
         } else if (event instanceof Suspended) {
-            suspended(actions);
+            suspended(nowNanos, actions);
         } else if (state == State.HELD) {
             actions.add(new ArmEnd(validUntilAtNanos));
         }
@@ -163,6 +169,16 @@ final class LeaseMachine {
         if (state != State.HELD) {
             return;
         }
+        if (outdated) {
+            outdated = false;
+            confirm(actions);
+            return;
+        }
+        if (unconfirmed && sentAtNanos - unconfirmedAtNanos < 0) {
+            // A session's heartbeat from before the suspension.
+            actions.add(new ArmRenew(nowNanos + Math.max(LEAST_RETRY_NANOS, timings.renewalRetryNanos())));
+            return;
+        }
         long untilAtNanos = sentAtNanos + timings.validityNanos();
         if (untilAtNanos - validUntilAtNanos > 0) {
             validUntilAtNanos = untilAtNanos;
@@ -177,6 +193,7 @@ final class LeaseMachine {
 
     private void renewFailed(long nowNanos, List<Action> actions) {
         renewing = false;
+        outdated = false;
         if (state != State.HELD) {
             return;
         }
@@ -215,13 +232,21 @@ final class LeaseMachine {
         }
     }
 
-    private void suspended(List<Action> actions) {
-        if (state == State.HELD && !unconfirmed) {
+    private void suspended(long nowNanos, List<Action> actions) {
+        if (state == State.HELD) {
             unconfirmed = true;
-            if (!renewing && stopped == null) {
-                renewing = true;
-                actions.add(new Renew(true));
+            unconfirmedAtNanos = nowNanos;
+            outdated = renewing;
+            if (!renewing) {
+                confirm(actions);
             }
+        }
+    }
+
+    private void confirm(List<Action> actions) {
+        if (stopped == null) {
+            renewing = true;
+            actions.add(new Renew(true));
         }
     }
 
