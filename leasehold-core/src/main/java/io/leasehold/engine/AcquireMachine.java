@@ -342,6 +342,7 @@ final class AcquireMachine {
         if (!unlimited && deadlineAtNanos - nowNanos < pauseNanos) {
             return new Arm(deadlineAtNanos);
         }
-        return new Arm(nowNanos + pauseNanos);
+        // Not so far that times could no longer be compared by their difference.
+        return new Arm(nowNanos + Math.min(pauseNanos, Long.MAX_VALUE / 4));
     }
 }

@@ -74,7 +74,8 @@ final class Timeline {
         for (Entry entry : due) {
             try {
                 entry.task.run();
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
+                // Also an Error: the other entries are other people's renewals.
                 LOG.error("a timed task of the lock client failed", e);
             }
         }
