@@ -99,9 +99,17 @@ public final class EngineClient implements LockClient {
         if (closing) {
             // close() may have looked before this waiter came, or before its lease did.
             waiter.clientClosing();
-            wiring.holds().all().forEach(GrantKeeper::endAtClose);
+            endStragglers();
         }
         return waiter;
+    }
+
+    /** What close() has not seen; what it has seen is not among the holds any more. */
+    private void endStragglers() {
+        wiring.holds().all().forEach(grant -> {
+            grant.clientClosing();
+            grant.endAtClose();
+        });
     }
 
     Pending<MultiLease> enterAll(List<LockName> names, WaitSettings settings, long maxWaitNanos) {
@@ -116,7 +124,11 @@ public final class EngineClient implements LockClient {
     Lease keep(LockName name, Grant grant, WaitSettings settings) {
         GrantKeeper keeper = new GrantKeeper(name, grant, grant.tokens().last(), settings, wiring, desks);
         desks.granted(name, keeper, grant.tokens().last());
-        return keeper.begin();
+        Lease lease = keeper.begin();
+        if (closing) {
+            endStragglers();
+        }
+        return lease;
     }
 
     /** A thread that waits without limit for what it opened itself, and that is renewed, would wait for ever. */
