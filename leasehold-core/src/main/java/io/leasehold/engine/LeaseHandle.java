@@ -23,6 +23,8 @@ final class LeaseHandle implements Lease {
 
     private final LeaseState state;
     private final LeakWatch.Trace trace;
+    /** Nobody but close() will see the outcome of the release. */
+    private volatile boolean closing;
 
     LeaseHandle(LeaseState state, LeakWatch leaks) {
         this.state = state;
@@ -107,12 +109,20 @@ final class LeaseHandle implements Lease {
         return Edge.onCallbackExecutor(runtime(), give());
     }
 
+    /** Sends the release that {@link #close()} waits for. */
+    void beginClose() {
+        if (state.isUnreleased()) {
+            closing = true;
+            give();
+        }
+    }
+
     @Override
     public void close() {
         try {
-            boolean first = state.isUnreleased();
-            ReleaseOutcome outcome = Edge.join(runtime(), give());
-            if (first) {
+            beginClose();
+            ReleaseOutcome outcome = Edge.join(runtime(), state.release());
+            if (closing) {
                 state.logUnheardLoss(outcome);
             }
         } catch (RuntimeException e) {

@@ -6,7 +6,6 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.MultiLease;
 import io.leasehold.ReleaseOutcome;
-import io.leasehold.spi.LockRuntime;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -18,12 +17,10 @@ import java.util.function.Consumer;
 final class MultiLeaseHandle implements MultiLease {
 
     private final List<Lease> parts;
-    private final LockRuntime runtime;
 
     /** The parts in the order in which they were acquired, that of their names. */
-    MultiLeaseHandle(List<Lease> parts, LockRuntime runtime) {
+    MultiLeaseHandle(List<Lease> parts) {
         this.parts = List.copyOf(parts);
-        this.runtime = runtime;
     }
 
     @Override
@@ -59,9 +56,10 @@ final class MultiLeaseHandle implements MultiLease {
         parts.forEach(part -> part.ensureValidFor(duration));
     }
 
+    /** Part by part: the callback executor, on which the asynchronous form completes, may be waiting for this. */
     @Override
     public void renew() {
-        Edge.join(runtime, renewAsync());
+        parts.forEach(Lease::renew);
     }
 
     @Override
@@ -71,7 +69,12 @@ final class MultiLeaseHandle implements MultiLease {
 
     @Override
     public ReleaseOutcome release() {
-        return Edge.join(runtime, releaseAsync());
+        parts.forEach(Lease::releaseAsync);
+        ReleaseOutcome all = ReleaseOutcome.RELEASED;
+        for (int i = parts.size() - 1; i >= 0; i--) {
+            all = worse(all, parts.get(i).release());
+        }
+        return all;
     }
 
     @Override
@@ -92,7 +95,11 @@ final class MultiLeaseHandle implements MultiLease {
 
     @Override
     public void close() {
-        parts.forEach(Lease::releaseAsync);
+        for (Lease part : parts) {
+            if (part instanceof LeaseHandle handle) {
+                handle.beginClose();
+            }
+        }
         for (int i = parts.size() - 1; i >= 0; i--) {
             parts.get(i).close();
         }

@@ -170,7 +170,7 @@ final class MultiWaiter implements Pending<MultiLease> {
             all = List.copyOf(acquired);
         }
         if (all.size() == names.size()) {
-            result.complete(new Attempt.Acquired<>(new MultiLeaseHandle(all, wiring.runtime())));
+            result.complete(new Attempt.Acquired<>(new MultiLeaseHandle(all)));
         }
     }
 
