@@ -36,6 +36,8 @@ final class LeakWatch {
     }
 
     Trace trace(LeaseHandle handle, LeaseState lease) {
+        // Leases that are never renewed are never looked for; what is dropped of them must not pile up here.
+        report();
         Throwable stack = withStacks ? new Throwable("the lease was acquired here") : null;
         Trace trace = new Trace(handle, lease, stack);
         traces.add(trace);
@@ -69,6 +71,10 @@ final class LeakWatch {
         }
 
         private void leaked() {
+            if (lease.cause() != null) {
+                // It has ended, and was left to end by itself.
+                return;
+            }
             if (stack != null) {
                 LOG.error("lease on \"{}\" was dropped without a release", lease.name(), stack);
             }
