@@ -200,7 +200,9 @@ final class LeaseState {
             }
         }
         callbacks.forEach(callback -> call(() -> callback.accept(why)));
-        tellEnd(new HoldEnd.Lost(why));
+        if (!tellEnd(new HoldEnd.Lost(why))) {
+            return;
+        }
         keeper.wiring().events().tell(l -> l.lost(new LockListener.Lost(name(), token, why, heldFor())));
     }
 
@@ -255,11 +257,12 @@ final class LeaseState {
         Thread.currentThread().interrupt();
     }
 
-    private void tellEnd(HoldEnd how) {
+    /** Tells how it ended, once: false if that was told before. */
+    private boolean tellEnd(HoldEnd how) {
         CompletableFuture<HoldEnd> asked;
         synchronized (this) {
             if (end != null) {
-                return;
+                return false;
             }
             end = how;
             asked = ended;
@@ -267,6 +270,7 @@ final class LeaseState {
         if (asked != null) {
             call(() -> asked.complete(how));
         }
+        return true;
     }
 
     CompletionStage<HoldEnd> whenEnded() {
@@ -306,10 +310,9 @@ final class LeaseState {
     }
 
     void released(ReleaseOutcome outcome) {
-        if (!released.complete(outcome)) {
+        if (!released.complete(outcome) || !tellEnd(new HoldEnd.Released(outcome))) {
             return;
         }
-        tellEnd(new HoldEnd.Released(outcome));
         keeper.wiring().events().tell(l -> l.released(new LockListener.Released(name(), token, outcome, heldFor())));
     }
 
