@@ -246,6 +246,20 @@ final class FaultsInVirtualTimeTest {
     }
 
     @Test
+    void aSuspensionDuringTheAcquireIsNoticed() throws InterruptedException {
+        Lab.Client client = lab.client("client");
+        client.acquire().release();
+        lab.world.runFor(Duration.ofSeconds(5));
+        CompletableFuture<Attempt<Lease>> future = client.attempt(Duration.ofMinutes(5));
+        lab.world.runFor(Duration.ofNanos(1_500_000));
+        client.process.suspend(Duration.ofMinutes(1));
+        Lease lease = lab.world.runUntilDone(future).orElseThrow();
+        assertThat(lease.isValid())
+                .as("the node gave it away a minute ago, unless it was asked again")
+                .isEqualTo(lab.isHeld());
+    }
+
+    @Test
     void aShortSuspensionIsSurvivedByARenewal() throws InterruptedException {
         Lab.Client client = lab.client("client");
         Lease lease = client.acquire();
