@@ -35,6 +35,11 @@ abstract class PassingNode implements LockNode {
     }
 
     @Override
+    public boolean isAtomicOver(List<LockName> names) {
+        return node.isAtomicOver(names);
+    }
+
+    @Override
     public void listen(StoreSignals signals) {
         node.listen(signals);
     }

@@ -53,7 +53,7 @@ final class Simulation {
     Simulation(long seed, Map<String, Long> counts, UnaryOperator<LockNode> variant) {
         this.counts = counts;
         this.forcing = seed % 4 == 0;
-        this.suspending = seed % 3 == 0 && !Boolean.getBoolean("nosuspend");
+        this.suspending = seed % 3 == 0 && Boolean.getBoolean("leasehold.simulation.suspend");
         world = VirtualWorld.seeded(seed);
         host = world.process("node");
         host.monotonicRate(1.0 + (world.randomBelow(801) - 400) / 100_000.0);
@@ -89,6 +89,10 @@ final class Simulation {
                 return reply;
             });
         }
+    }
+
+    static LockName lock(long number) {
+        return LockName.exactly("lock-" + number);
     }
 
     void count(String what) {
@@ -196,7 +200,7 @@ final class Simulation {
             default -> {
                 if (forcing) {
                     count("forced release");
-                    node.forceRelease(LockName.exactly("lock-" + world.randomBelow(LOCKS)), null);
+                    node.forceRelease(lock(world.randomBelow(LOCKS)), null);
                 }
             }
         }
