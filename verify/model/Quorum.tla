@@ -62,12 +62,12 @@ MaxOf(set) == CHOOSE h \in set : \A g \in set : g <= h
 IsQuorum(set) == 2 * Cardinality(set) > Cardinality(Nodes)
 Symmetric == Permutations(Nodes)
 
-Ballots == {m \in reqs : m.t \in {"acquire", "repair"}}
-High(o) == MaxOf({0} \cup {m.cand + Reserve - 1 : m \in {b \in Ballots : b.to = o}})
+IsBallot(m) == m.t = "acquire" \/ m.t = "repair"
+High(o) == MaxOf({0} \cup {m.cand + Reserve - 1 : m \in {b \in reqs : b.to = o /\ IsBallot(b)}})
 Count(t, o) == Cardinality({m \in reqs : m.t = t /\ m.to = o})
 RECURSIVE Sum(_, _)
 Sum(f, set) == IF set = {} THEN 0 ELSE LET x == CHOOSE x \in set : TRUE IN f[x] + Sum(f, set \ {x})
-MayForget == Sum(life, Nodes) < MaxForgets
+MayForget == MaxForgets > 0 /\ Sum(life, Nodes) < MaxForgets
 
 Init ==
     /\ now = 1
@@ -109,11 +109,11 @@ Trusted(n, m) ==
     ELSE m.s - marker[n] >= Quarantine
 
 Vote(n, o, c, s, v) == [t |-> "vote", n |-> n, o |-> o, cand |-> c, s |-> s, v |-> v]
-Tell(set) == reps' = {r \in reps \cup set : Useful(r, now, phase, vu)}
+Tell(set) == reps' = reps \cup {r \in set : Useful(r, now, phase, vu)}
 
 \* acquire.lua, for a first request, a further ballot and a repair.
 NodeGrant(n, m) ==
-    /\ m \in Ballots /\ n \in m.at
+    /\ IsBallot(m) /\ n \in m.at
     /\ Trusted(n, m)
     /\ ~Stale(m.cand, n) /\ ~TooFar(m.cand, n)
     /\ \E k \in Found(n) :
@@ -128,7 +128,7 @@ NodeGrant(n, m) ==
 
 \* acquire.lua at a node without a marker.
 NodeRefuse(n, m) ==
-    /\ m \in Ballots /\ n \in m.at
+    /\ IsBallot(m) /\ n \in m.at
     /\ marker[n] = Absent
     /\ IF Broken = "birth-from-a-late-request"
        THEN marker' = [marker EXCEPT ![n] = m.s] /\ UNCHANGED reps
@@ -201,7 +201,8 @@ SendAcquire(o) ==
 Win(r) ==
     /\ r.t = "vote" /\ phase[r.o] = "trying"
     /\ now < r.s + Ttl - Drift
-    /\ \E votes \in SUBSET {x \in reps : x.t = "vote" /\ x.o = r.o /\ x.cand = r.cand /\ x.s = r.s} :
+    /\ LET all == {x \in reps : x.t = "vote" /\ x.o = r.o /\ x.cand = r.cand /\ x.s = r.s} IN
+       \E votes \in IF Incr THEN SUBSET all ELSE {all} :
         /\ IsQuorum({x.n : x \in votes})
         /\ LET t == MaxOf({x.v : x \in votes}) IN
             /\ tok' = [tok EXCEPT ![r.o] = t]
@@ -278,15 +279,17 @@ Overtaken(m) == \A n \in m.at : m.cand <= fence[n]
 IsClosed(o) ==
     \A n \in Nodes :
         /\ o \in finished[n] /\ key[n].o # o
-        /\ \A m \in Ballots : m.to = o /\ n \in m.at => m.cand <= fence[n]
-IsDead(m) ==
-    CASE m.t \in {"acquire", "repair"} -> Overtaken(m)
-      [] m.t = "birth"                 -> FALSE
-      [] OTHER                         -> IsClosed(m.to)
-View == <<now, key, fence, marker, life, phase, tok, last, vu, reps, top, ordered, gentle, finished,
-          IF Broken = "none" /\ ~MayForget THEN {m \in reqs : ~IsDead(m)} ELSE reqs,
-          [o \in Attempts |-> IF ~MayForget /\ IsClosed(o) THEN <<>>
-                              ELSE <<High(o), Count("acquire", o), Count("renew", o), Count("repair", o)>>]>>
+        /\ \A m \in reqs : m.to = o /\ IsBallot(m) /\ n \in m.at => m.cand <= fence[n]
+IsDead(m, closed) ==
+    CASE IsBallot(m)    -> Overtaken(m)
+      [] m.t = "birth"  -> FALSE
+      [] OTHER          -> m.to \in closed
+View ==
+    LET closed == IF MayForget THEN {} ELSE {o \in Attempts : IsClosed(o)} IN
+    <<now, key, fence, marker, life, phase, tok, last, vu, reps, top, ordered, gentle, finished,
+      IF Broken = "none" /\ ~MayForget THEN {m \in reqs : ~IsDead(m, closed)} ELSE reqs,
+      [o \in Attempts |-> IF o \in closed THEN <<>>
+                          ELSE <<High(o), Count("acquire", o), Count("renew", o), Count("repair", o)>>]>>
 
 -----------------------------------------------------------------------------
 Holding(o) == phase[o] = "held" /\ now < vu[o]
