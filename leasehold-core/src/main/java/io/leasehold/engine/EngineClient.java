@@ -121,10 +121,10 @@ public final class EngineClient implements LockClient {
     }
 
     /** Keeps a grant that was not obtained through a desk. */
-    Lease keep(LockName name, Grant grant, WaitSettings settings) {
+    Lease keep(LockName name, Grant grant, WaitSettings settings, long mark) {
         GrantKeeper keeper = new GrantKeeper(name, grant, grant.tokens().last(), settings, wiring, desks);
         desks.granted(name, keeper, grant.tokens().last());
-        Lease lease = keeper.begin();
+        Lease lease = keeper.begin(mark);
         if (closing) {
             endStragglers();
         }
