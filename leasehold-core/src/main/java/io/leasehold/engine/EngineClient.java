@@ -113,10 +113,10 @@ public final class EngineClient implements LockClient {
     }
 
     /** Keeps a grant that was not obtained through a desk. */
-    Lease keep(LockName name, Grant grant, WaitSettings settings) {
+    Lease keep(LockName name, Grant grant, WaitSettings settings, long mark) {
         GrantKeeper keeper = new GrantKeeper(name, grant, grant.tokens().last(), settings, wiring, desks);
         desks.granted(name, keeper, grant.tokens().last());
-        return keeper.begin();
+        return keeper.begin(mark);
     }
 
     /** A thread that waits without limit for what it opened itself, and that is renewed, would wait for ever. */

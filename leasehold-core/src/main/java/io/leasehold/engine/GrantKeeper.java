@@ -62,8 +62,13 @@ final class GrantKeeper {
         this.machine = new LeaseMachine(timings, grant.sentAtNanos(), grantedAtNanos);
     }
 
-    /** Makes the first lease, arms the timers and lets the client find the grant. */
-    LeaseHandle begin() {
+    /**
+     * Makes the first lease, arms the timers and lets the client find the grant. If the machine was suspended since the
+     * request was sent, the lease begins unconfirmed.
+     *
+     * @param mark taken from the {@link SuspendWatch} before the request was sent
+     */
+    LeaseHandle begin(long mark) {
         LeaseState first;
         synchronized (this) {
             first = mint();
@@ -71,6 +76,9 @@ final class GrantKeeper {
         wiring.holds().add(grant.owner(), this);
         wiring.suspensions().watch();
         perform(machine.begin(grant.sentAtNanos(), wiring.random()));
+        if (wiring.suspensions().hasSleptSince(mark)) {
+            suspended();
+        }
         return wiring.leaks().handle(first);
     }
 

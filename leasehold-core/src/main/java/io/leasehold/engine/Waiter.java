@@ -44,6 +44,9 @@ final class Waiter implements Pending<Lease> {
     private final CompletableFuture<Attempt<Lease>> result = new CompletableFuture<>();
 
     private OwnerToken owner;
+    /** From the {@link SuspendWatch}, before the last request was sent. */
+    private long mark;
+
     private LockRuntime.@Nullable Timer timer;
     private boolean closing;
 
@@ -152,6 +155,7 @@ final class Waiter implements Pending<Lease> {
                 owner = OwnerToken.draw(wiring.runtime());
             }
             OwnerToken sender = owner;
+            mark = wiring.suspensions().mark();
             steps.add(() -> send(sender));
         } else if (action instanceof AcquireMachine.Arm arm) {
             arm(arm.atNanos());
@@ -233,7 +237,11 @@ final class Waiter implements Pending<Lease> {
         Grant grant = acquired.grant();
         GrantKeeper keeper = new GrantKeeper(name, grant, acquired.ballot(), settings, wiring, desks);
         desks.granted(name, keeper, grant.tokens().last());
-        LeaseHandle lease = keeper.begin();
+        long sentMark;
+        synchronized (this) {
+            sentMark = mark;
+        }
+        LeaseHandle lease = keeper.begin(sentMark);
         tell(AttemptOutcome.ACQUIRED, waited);
         result.complete(new Attempt.Acquired<>(lease));
     }
