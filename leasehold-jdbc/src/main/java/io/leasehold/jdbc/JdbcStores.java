@@ -150,6 +150,13 @@ public final class JdbcStores {
     }
 
     private static LockStoreException refusal(Dialect dialect, String where, SQLException e) {
+        if ("08001".equals(e.getSQLState()) && e.getErrorCode() == 0) {
+            // So says DriverManager itself when no driver takes the URL.
+            return new StoreUnavailableException(
+                    where + " cannot be opened: no JDBC driver for " + dialect.database()
+                            + " is present; add its artefact, as in com.h2database:h2",
+                    null);
+        }
         // A driver that quotes the URL may quote a password in it: such words are not repeated.
         boolean quotesUrl = String.valueOf(e.getMessage()).contains("jdbc:");
         SQLException cause = quotesUrl ? null : e;

@@ -179,7 +179,7 @@ class SqliteFileTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "virtiofs"})
+    @ValueSource(strings = {"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "virtiofs", "fakeowner"})
     void networkFileSystemsAreRefusedBeforeAnythingIsMadeThere(String type) {
         Path file = directory.resolve("locks.db");
         FileSystems mounted = existing -> type;
@@ -191,7 +191,19 @@ class SqliteFileTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"ext4", "xfs", "btrfs", "overlay", "tmpfs", "apfs", "NTFS", "zfs", "fuseblk"})
+    @ValueSource(
+            strings = {
+                "ext4",
+                "xfs",
+                "btrfs",
+                "overlay",
+                "tmpfs",
+                "apfs",
+                "NTFS",
+                "zfs",
+                "fuseblk",
+                "fuse.fuse-overlayfs"
+            })
     void localFileSystemsAreTaken(String type) {
         assertThat(FileSystems.isNetwork(type)).isFalse();
     }

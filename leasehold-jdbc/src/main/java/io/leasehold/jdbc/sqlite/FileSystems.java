@@ -21,6 +21,7 @@ public interface FileSystems {
             "coda",
             "davfs",
             "drvfs",
+            "fakeowner",
             "gfs2",
             "glusterfs",
             "gpfs",
@@ -42,6 +43,16 @@ public interface FileSystems {
             "vmhgfs",
             "webdav");
 
+    /** FUSE file systems that only add something to a local one. */
+    Set<String> LOCAL_FUSE = Set.of(
+            "fuse.bindfs",
+            "fuse.encfs",
+            "fuse.fuse-overlayfs",
+            "fuse.gocryptfs",
+            "fuse.mergerfs",
+            "fuse.ntfs-3g",
+            "fuse.securefs");
+
     /** The type as the operating system calls it. */
     String typeOf(Path existing) throws IOException;
 
@@ -53,7 +64,8 @@ public interface FileSystems {
     /** Whether a file on such a file system may be open on several machines at once. */
     static boolean isNetwork(String type) {
         String lower = type.toLowerCase(Locale.ROOT);
-        // A FUSE file system may be anything; those that are local have a block device and are called fuseblk.
-        return NETWORK.contains(lower) || lower.startsWith("fuse.") || lower.startsWith("nfs");
+        // A FUSE file system may be anything; those with a block device of their own are called fuseblk.
+        boolean unknownFuse = lower.startsWith("fuse.") && !LOCAL_FUSE.contains(lower);
+        return NETWORK.contains(lower) || unknownFuse || lower.startsWith("nfs");
     }
 }
