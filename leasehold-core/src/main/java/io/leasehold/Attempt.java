@@ -54,8 +54,8 @@ public sealed interface Attempt<H extends Hold> {
      * @param holder who held it at the last answer, if the store said so
      * @param votes what each node said last
      */
-    record Busy<H extends Hold>(LockName lockName, Duration waited, @Nullable Holder holder, List<NodeVote> votes)
-            implements Attempt<H> {
+    record Busy<H extends Hold>(
+            LockName lockName, Duration waited, @Nullable Holder holder, List<NodeVote> votes) implements Attempt<H> {
         /** Refuses nulls and copies the votes. */
         public Busy {
             Objects.requireNonNull(lockName, "lockName");

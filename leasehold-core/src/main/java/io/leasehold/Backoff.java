@@ -79,7 +79,8 @@ public sealed interface Backoff {
     private static void requireOrder(Duration low, Duration high) {
         Objects.requireNonNull(high, "upper bound");
         if (high.compareTo(low) < 0) {
-            throw new IllegalArgumentException("backoff: " + high + " is below " + low + "; the bounds are in the wrong order");
+            throw new IllegalArgumentException(
+                    "backoff: " + high + " is below " + low + "; the bounds are in the wrong order");
         }
     }
 }

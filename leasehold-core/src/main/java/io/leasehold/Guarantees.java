@@ -23,18 +23,13 @@ public record Guarantees(
 
     /** Whether this promises at least the given level of its kind. */
     public boolean covers(Guarantee level) {
-        return offered(level) >= ((Enum<?>) level).ordinal();
-    }
-
-    private int offered(Guarantee level) {
-        if (level instanceof Guarantee.Exclusion) {
-            return exclusion.ordinal();
-        } else if (level instanceof Guarantee.Fencing) {
-            return fencing.ordinal();
-        } else if (level instanceof Guarantee.Queueing) {
-            return queueing.ordinal();
-        } else {
-            return scope.ordinal();
+        if (level instanceof Guarantee.Exclusion wanted) {
+            return exclusion.compareTo(wanted) >= 0;
+        } else if (level instanceof Guarantee.Fencing wanted) {
+            return fencing.compareTo(wanted) >= 0;
+        } else if (level instanceof Guarantee.Queueing wanted) {
+            return queueing.compareTo(wanted) >= 0;
         }
+        return scope.compareTo((Guarantee.Scope) level) >= 0;
     }
 }

@@ -170,8 +170,9 @@ public final class LockOptions {
         }
         Duration interval = renewalInterval();
         if (interval != null && interval.multipliedBy(2).compareTo(validity()) > 0) {
-            throw refused("renewal every " + interval + " leaves no room for a failed renewal: two intervals must fit into"
-                    + " ttl − drift = " + validity());
+            throw refused(
+                    "renewal every " + interval + " leaves no room for a failed renewal: two intervals must fit into"
+                            + " ttl − drift = " + validity());
         }
         if (minimumValidity().isNegative() || minimumValidity().compareTo(validity()) >= 0) {
             throw refused("minimumValidity is " + minimumValidity() + "; it must be between zero and ttl − drift = "

@@ -57,7 +57,10 @@ public interface LockStore extends AutoCloseable {
      */
     CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId);
 
-    /** Ends connections and threads. Holds stay until their ttl. */
+    /**
+     * Ends connections and threads, and completes with a failure what is still unanswered. Holds stay until their
+     * ttl.
+     */
     @Override
     void close();
 }

@@ -34,7 +34,8 @@ public final class OwnerToken {
      */
     public static OwnerToken fromHex(String hex) {
         if (hex.length() != 2 * BYTES || !hex.chars().allMatch(c -> Character.digit(c, 16) >= 0)) {
-            throw new IllegalArgumentException("an owner token is 40 hexadecimal digits; got " + hex.length() + " characters");
+            throw new IllegalArgumentException(
+                    "an owner token is 40 hexadecimal digits; got " + hex.length() + " characters");
         }
         return new OwnerToken(hex.toLowerCase(java.util.Locale.ROOT));
     }

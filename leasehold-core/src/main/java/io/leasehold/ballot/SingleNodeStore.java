@@ -1,0 +1,207 @@
+package io.leasehold.ballot;
+
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Ballot;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.TokenRange;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One node as a store: proposes candidates for fencing tokens and repeats a stale one with a higher ballot of the
+ * same owner token.
+ *
+ * <p>A candidate is {@code max(seen token + 1, estimate of the node's clock in µs)}. A stale answer carries the
+ * floor; the k-th ballot after it adds {@code reserve × 2^k}, so that contenders that all learned the same floor
+ * separate. Safe for all threads.
+ */
+public final class SingleNodeStore implements LockStore {
+
+    /** Ballots of one request before it is answered as refused; doubling makes more of them pointless. */
+    private static final int MOST_BALLOTS = 12;
+
+    private static final long RETRY_NANOS = 10_000_000L;
+
+    private final LockNode node;
+    private final LockRuntime runtime;
+    private final BallotClock clock = new BallotClock();
+
+    /** Lifts a node, which is closed with this store. */
+    public SingleNodeStore(LockNode node, LockRuntime runtime) {
+        this.node = Objects.requireNonNull(node, "node");
+        this.runtime = Objects.requireNonNull(runtime, "runtime");
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        OptionalLong estimate = estimate();
+        if (estimate.isPresent()) {
+            return propose(new Effort(request, runtime.nanoTime(), 0), candidate(request, estimate.getAsLong()));
+        }
+        long startAtNanos = runtime.nanoTime();
+        return node.probe(request.timeoutNanos()).thenCompose(reply -> {
+            if (reply instanceof NodeReply.Answered answered) {
+                learn(answered, startAtNanos);
+                long now = runtime.nanoTime();
+                return propose(
+                        new Effort(request, startAtNanos, 0),
+                        candidate(request, estimate().orElse(now)));
+            }
+            return CompletableFuture.completedFuture(failed(((NodeReply.Failed) reply), FailureKind.NO_EFFECT, 0));
+        });
+    }
+
+    /**
+     * One request on its way through its ballots.
+     *
+     * @param startAtNanos when the first of them began
+     * @param stale how many were stale
+     */
+    private record Effort(AcquireRequest request, long startAtNanos, int stale) {
+        Effort afterStale() {
+            return new Effort(request, startAtNanos, stale + 1);
+        }
+    }
+
+    private static long candidate(AcquireRequest request, long estimate) {
+        return Math.max(1, Math.max(request.seenToken() + 1, estimate));
+    }
+
+    private CompletableFuture<AcquireReply> propose(Effort effort, long candidate) {
+        AcquireRequest request = effort.request();
+        if (candidate >= TokenRange.LIMIT - request.reserve()) {
+            return CompletableFuture.completedFuture(tokensExhausted(candidate));
+        }
+        Ballot ballot = new Ballot(request, candidate, request.reserve());
+        long sentAtNanos = runtime.nanoTime();
+        return node.acquire(ballot).thenCompose(reply -> {
+            if (reply instanceof NodeReply.Answered answered) {
+                learn(answered, sentAtNanos);
+            }
+            if (reply instanceof NodeReply.Stale stale && mayGoOn(effort)) {
+                long floor = Math.max(stale.floor(), estimate().orElse(0));
+                long lead = (long) request.reserve() << effort.stale();
+                return propose(effort.afterStale(), Math.max(candidate, floor) + lead);
+            }
+            return CompletableFuture.completedFuture(answer(ballot, sentAtNanos, reply));
+        });
+    }
+
+    private boolean mayGoOn(Effort effort) {
+        return effort.stale() < MOST_BALLOTS
+                && runtime.nanoTime() - effort.startAtNanos() < effort.request().timeoutNanos();
+    }
+
+    private AcquireReply answer(Ballot ballot, long sentAtNanos, NodeReply reply) {
+        long highest = ballot.tokens().last();
+        if (reply instanceof NodeReply.Yes yes) {
+            return new AcquireReply.Granted(
+                    new Grant(ballot.request().owner(), ballot.tokens(), sentAtNanos, yes.incarnation()), List.of());
+        } else if (reply instanceof NodeReply.Held held) {
+            return held.queued()
+                    ? new AcquireReply.Queued(held.holder(), highest, List.of())
+                    : new AcquireReply.Busy(held.holder(), highest, List.of());
+        } else if (reply instanceof NodeReply.Refused refused) {
+            return new AcquireReply.Refused(refused.reason(), refused.retryNanos(), highest, List.of());
+        } else if (reply instanceof NodeReply.Stale stale) {
+            return new AcquireReply.Refused(
+                    "every fencing token proposed for " + ballot.request().names() + " at " + node.description()
+                            + " was overtaken (fence " + stale.floor() + ")",
+                    RETRY_NANOS,
+                    highest,
+                    List.of());
+        }
+        return failed((NodeReply.Failed) reply, null, highest);
+    }
+
+    private static AcquireReply failed(NodeReply.Failed failure, @Nullable FailureKind atMost, long ballot) {
+        FailureKind kind = atMost != null && failure.kind() == FailureKind.UNKNOWN ? atMost : failure.kind();
+        return new AcquireReply.Failed(kind, failure.error(), ballot);
+    }
+
+    private AcquireReply tokensExhausted(long candidate) {
+        return new AcquireReply.Failed(
+                FailureKind.PERMANENT,
+                new StoreUnavailableException(
+                        "fencing token " + candidate + " at " + node.description()
+                                + " would reach 2^53; the node's clock or a stored fence is absurd",
+                        null),
+                0);
+    }
+
+    private OptionalLong estimate() {
+        synchronized (clock) {
+            return clock.estimateMicros(runtime.nanoTime());
+        }
+    }
+
+    private void learn(NodeReply.Answered answered, long sentAtNanos) {
+        synchronized (clock) {
+            clock.answered(answered.incarnation(), answered.serverMicros(), sentAtNanos, runtime.nanoTime());
+        }
+    }
+
+    @Override
+    public String description() {
+        return node.description();
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return node.guarantees();
+    }
+
+    @Override
+    public void listen(StoreSignals signals) {
+        node.listen(signals);
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        return node.renew(batch);
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        return node.release(request);
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return node.describe(name);
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return node.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        return node.forceRelease(name, holderId);
+    }
+
+    @Override
+    public void close() {
+        node.close();
+    }
+}

@@ -1,0 +1,312 @@
+package io.leasehold.engine;
+
+import io.leasehold.AmbiguousAcquireException;
+import io.leasehold.Holder;
+import io.leasehold.LockStoreException;
+import io.leasehold.NodeVote;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Grant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One waiter's attempt at the store, from its first request to exactly one outcome. Pure: events and the time come
+ * in, actions go out; the shell carries them out in order and decides nothing.
+ *
+ * <p>Invariants. At most one request is in flight. An undo is asked for only while none is, and from then on nothing
+ * else is sent with that owner token: a request after it is told to use a fresh one. The outcome is told once; after
+ * it a late reply can only lead to an undo.
+ */
+final class AcquireMachine {
+
+    /** What happens to an attempt. */
+    sealed interface Event {}
+
+    /** The waiter stands in the local queue. */
+    record Enqueued() implements Event {}
+
+    /** The waiter is first in this process: it may contend. */
+    record Started() implements Event {}
+
+    /** The store has answered. */
+    record Replied(AcquireReply reply, long random) implements Event {}
+
+    /** The store said that asking again may be worth it. */
+    record Woken() implements Event {}
+
+    /** The time asked for by {@link Arm} has come, or may have. */
+    record TimerFired() implements Event {}
+
+    /** The caller wants no more: interrupted, cancelled, or the client is closing. */
+    record GaveUp() implements Event {}
+
+    /** What the shell is to do. */
+    sealed interface Action {}
+
+    /**
+     * Send the request.
+     *
+     * @param freshOwner with a new owner token
+     */
+    record Send(boolean freshOwner) implements Action {}
+
+    /** Fire the timer at this time; it replaces the one before. */
+    record Arm(long atNanos) implements Action {}
+
+    /** End the current owner token, raising the fence to the ballot. */
+    record Undo(long ballot) implements Action {}
+
+    /** Tell the caller. */
+    record Finish(Outcome outcome) implements Action {}
+
+    /** How an attempt ends. */
+    sealed interface Outcome {}
+
+    /** The lock is held. */
+    record Acquired(Grant grant) implements Outcome {}
+
+    /** Somebody else kept it. */
+    record Busy(@Nullable Holder holder, List<NodeVote> votes) implements Outcome {}
+
+    /** The store failed. */
+    record Failed(LockStoreException error) implements Outcome {}
+
+    /** The caller gave up. */
+    record Abandoned() implements Outcome {}
+
+    private enum Phase {
+        LOCAL,
+        IN_FLIGHT,
+        PAUSED,
+        DONE
+    }
+
+    private final String what;
+    private final Timings timings;
+    private final WaitPolicy policy;
+    private final long deadlineAtNanos;
+    private final boolean unlimited;
+
+    private Phase phase = Phase.LOCAL;
+    private boolean told;
+    private boolean wakePending;
+    private boolean answered;
+    /** Whether the store may remember this owner token: queued, or a request whose outcome is unknown. */
+    private boolean remembered;
+
+    private boolean unknown;
+    private boolean freshOwner;
+    private long highestBallot;
+    private long lastAnswerAtNanos;
+    private int pauses;
+    private Outcome atDeadline = new Busy(null, List.of());
+
+    /**
+     * An attempt that begins now.
+     *
+     * @param what the lock and store, for messages
+     * @param maxWaitNanos the caller's patience; {@link Long#MAX_VALUE} for no limit
+     */
+    AcquireMachine(String what, Timings timings, WaitPolicy policy, long maxWaitNanos, long nowNanos) {
+        this.what = what;
+        this.timings = timings;
+        this.policy = policy;
+        this.unlimited = maxWaitNanos > Long.MAX_VALUE / 2;
+        this.deadlineAtNanos = unlimited ? 0 : nowNanos + maxWaitNanos;
+        this.lastAnswerAtNanos = nowNanos;
+    }
+
+    /** Whether the outcome was told and nothing of this attempt is in flight. */
+    boolean isOver() {
+        return told && phase == Phase.DONE;
+    }
+
+    /** Takes in an event and says what to do, in this order. */
+    List<Action> on(Event event, long nowNanos) {
+        if (event instanceof Enqueued) {
+            return unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));
+        } else if (event instanceof Started) {
+            return started(nowNanos);
+        } else if (event instanceof Replied replied) {
+            return replied(replied, nowNanos);
+        } else if (event instanceof Woken) {
+            return woken();
+        } else if (event instanceof TimerFired) {
+            return timerFired(nowNanos);
+        }
+        return gaveUp(new Abandoned());
+    }
+
+    private List<Action> started(long nowNanos) {
+        if (phase != Phase.LOCAL || told) {
+            return List.of();
+        }
+        lastAnswerAtNanos = nowNanos;
+        return send();
+    }
+
+    private List<Action> send() {
+        boolean fresh = freshOwner;
+        freshOwner = false;
+        phase = Phase.IN_FLIGHT;
+        wakePending = false;
+        Action send = new Send(fresh);
+        // The first request is waited for in any case, so that an undisturbed acquire arms no timer.
+        return unlimited || !answered ? List.of(send) : List.of(new Arm(deadlineAtNanos), send);
+    }
+
+    private List<Action> woken() {
+        if (phase == Phase.PAUSED) {
+            return send();
+        }
+        wakePending = true;
+        return List.of();
+    }
+
+    private List<Action> timerFired(long nowNanos) {
+        if (expired(nowNanos)) {
+            // Zero patience means one round trip.
+            return phase == Phase.IN_FLIGHT && !answered ? List.of() : gaveUp(atDeadline);
+        }
+        if (phase == Phase.PAUSED) {
+            return send();
+        }
+        return told || unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));
+    }
+
+    private boolean expired(long nowNanos) {
+        return !unlimited && nowNanos - deadlineAtNanos >= 0;
+    }
+
+    private List<Action> gaveUp(Outcome outcome) {
+        if (told) {
+            return List.of();
+        }
+        told = true;
+        Action finish = new Finish(outcome);
+        if (phase == Phase.IN_FLIGHT) {
+            return List.of(finish);
+        }
+        return ended(finish);
+    }
+
+    /** Nothing is in flight: ends the owner token if the store may remember it, and tells the outcome. */
+    private List<Action> ended(Action finish) {
+        phase = Phase.DONE;
+        return remembered ? List.of(new Undo(highestBallot), finish) : List.of(finish);
+    }
+
+    private List<Action> replied(Replied event, long nowNanos) {
+        AcquireReply reply = event.reply();
+        highestBallot = Math.max(highestBallot, reply.ballot());
+        if (!(reply instanceof AcquireReply.Failed)) {
+            answered = true;
+            unknown = false;
+            lastAnswerAtNanos = nowNanos;
+        }
+        if (reply instanceof AcquireReply.Granted granted) {
+            return granted(granted.grant(), event.random(), nowNanos);
+        }
+        remembered |= reply instanceof AcquireReply.Queued;
+        if (reply instanceof AcquireReply.Failed failed && failed.kind() == FailureKind.UNKNOWN) {
+            remembered = true;
+            unknown = true;
+        }
+        if (told) {
+            phase = Phase.DONE;
+            return remembered ? List.of(new Undo(highestBallot)) : List.of();
+        }
+        return refused(reply, event.random(), nowNanos);
+    }
+
+    private List<Action> granted(Grant grant, long random, long nowNanos) {
+        if (told) {
+            phase = Phase.DONE;
+            return List.of(new Undo(highestBallot));
+        }
+        long leftNanos = grant.sentAtNanos() + timings.validityNanos() - nowNanos;
+        if (leftNanos >= Math.max(1, timings.minimumValidityNanos())) {
+            told = true;
+            phase = Phase.DONE;
+            return List.of(new Finish(new Acquired(grant)));
+        }
+        Action undo = new Undo(highestBallot);
+        forgetOwner();
+        atDeadline = new Failed(new StoreUnavailableException(
+                what + " was granted too slowly: " + leftNanos / 1_000_000 + " ms of validity were left, "
+                        + timings.minimumValidityNanos() / 1_000_000 + " ms are needed; it was given back",
+                null));
+        Action next = pauseOrFinish(policy.retryNanos(pauses, random), nowNanos);
+        return List.of(undo, next);
+    }
+
+    /** After an undo nothing is sent with the old owner token. */
+    private void forgetOwner() {
+        freshOwner = true;
+        remembered = false;
+        unknown = false;
+        highestBallot = 0;
+    }
+
+    private List<Action> refused(AcquireReply reply, long random, long nowNanos) {
+        long pauseNanos;
+        if (reply instanceof AcquireReply.Queued queued) {
+            atDeadline = new Busy(queued.holder(), queued.votes());
+            pauseNanos = policy.queuedNanos(queued.holder(), random);
+        } else if (reply instanceof AcquireReply.Busy busy) {
+            atDeadline = new Busy(busy.holder(), busy.votes());
+            pauseNanos = policy.polledNanos(busy.holder(), pauses, random);
+        } else if (reply instanceof AcquireReply.Refused refused) {
+            atDeadline = new Failed(
+                    new StoreUnavailableException(what + " was refused: " + refused.reason(), refused.votes(), null));
+            pauseNanos = Math.max(refused.retryNanos(), 1_000_000);
+        } else {
+            AcquireReply.Failed failed = (AcquireReply.Failed) reply;
+            atDeadline = new Failed(verdict(failed));
+            boolean silent = nowNanos - lastAnswerAtNanos >= timings.ttlNanos();
+            if (failed.kind() == FailureKind.PERMANENT || silent) {
+                return gaveUpNow();
+            }
+            pauseNanos = policy.retryNanos(pauses, random);
+        }
+        if (expired(nowNanos)) {
+            return gaveUpNow();
+        }
+        if (wakePending && !(reply instanceof AcquireReply.Failed)) {
+            return send();
+        }
+        return List.of(pauseOrFinish(pauseNanos, nowNanos));
+    }
+
+    private LockStoreException verdict(AcquireReply.Failed failed) {
+        if (!unknown || failed.kind() == FailureKind.PERMANENT) {
+            return failed.error();
+        }
+        return new AmbiguousAcquireException(
+                what + ": the outcome of a request is unknown; it is being undone. Last: "
+                        + failed.error().getMessage(),
+                failed.votes(),
+                failed.error());
+    }
+
+    private List<Action> gaveUpNow() {
+        told = true;
+        return ended(new Finish(atDeadline));
+    }
+
+    private Action pauseOrFinish(long pauseNanos, long nowNanos) {
+        if (expired(nowNanos)) {
+            told = true;
+            phase = Phase.DONE;
+            return new Finish(atDeadline);
+        }
+        pauses++;
+        phase = Phase.PAUSED;
+        if (!unlimited && deadlineAtNanos - nowNanos < pauseNanos) {
+            return new Arm(deadlineAtNanos);
+        }
+        return new Arm(nowNanos + pauseNanos);
+    }
+}

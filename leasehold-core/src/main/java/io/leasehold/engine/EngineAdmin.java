@@ -1,0 +1,46 @@
+package io.leasehold.engine;
+
+import io.leasehold.Holder;
+import io.leasehold.LockAdmin;
+import io.leasehold.LockName;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Asks the store, and waits at the edge. */
+final class EngineAdmin implements LockAdmin {
+
+    private final LockRuntime runtime;
+    private final LockStore store;
+
+    EngineAdmin(LockRuntime runtime, LockStore store) {
+        this.runtime = runtime;
+        this.store = store;
+    }
+
+    @Override
+    public Optional<Holder> inspect(LockName name) {
+        return Edge.join(runtime, store.describe(Objects.requireNonNull(name, "name")))
+                .map(LockRecord::holder);
+    }
+
+    @Override
+    public List<HeldLock> list(String glob, int limit) {
+        Objects.requireNonNull(glob, "glob");
+        if (limit < 1) {
+            throw new IllegalArgumentException("limit is " + limit + "; it must be at least 1");
+        }
+        return Edge.join(runtime, store.list(glob, limit)).stream()
+                .map(r -> new HeldLock(r.name(), r.holder()))
+                .toList();
+    }
+
+    @Override
+    public boolean forceRelease(LockName name, @Nullable String holderId) {
+        return Edge.join(runtime, store.forceRelease(Objects.requireNonNull(name, "name"), holderId));
+    }
+}

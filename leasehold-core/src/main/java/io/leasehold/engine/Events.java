@@ -1,0 +1,32 @@
+package io.leasehold.engine;
+
+import io.leasehold.LockListener;
+import java.util.List;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Tells the listeners; what they throw harms nobody. */
+final class Events {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+
+    private final List<LockListener> listeners;
+
+    Events(List<LockListener> listeners) {
+        this.listeners = listeners;
+    }
+
+    void tell(Consumer<LockListener> event) {
+        for (LockListener listener : listeners) {
+            try {
+                event.accept(listener);
+            } catch (RuntimeException e) {
+                LOG.warn(
+                        "lock listener {} failed; the lock is not affected",
+                        listener.getClass().getName(),
+                        e);
+            }
+        }
+    }
+}

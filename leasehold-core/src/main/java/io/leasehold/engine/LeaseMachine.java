@@ -1,0 +1,209 @@
+package io.leasehold.engine;
+
+import io.leasehold.LossCause;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One lease from its grant to exactly one end: held → (at risk →) lost, or released. Pure: events and the time come
+ * in, actions go out.
+ *
+ * <p>Invariants. Once ended, never held again, whatever arrives late. At most one renewal is in flight. After a
+ * release was asked for, no renewal is. The validity only ever moves forward.
+ */
+final class LeaseMachine {
+
+    /** What happens to a lease. */
+    sealed interface Event {}
+
+    /** The time for a renewal has come, or the holder asks for one. */
+    record RenewDue(boolean byHand) implements Event {}
+
+    /** The store has extended it; the ttl counts from {@code sentAtNanos}. */
+    record Renewed(long sentAtNanos) implements Event {}
+
+    /** A renewal failed. */
+    record RenewFailed() implements Event {}
+
+    /** The end may have come. */
+    record EndDue() implements Event {}
+
+    /** It is known from outside that the lease is over. */
+    record TakenAway(LossCause cause) implements Event {}
+
+    /** The holder gives it back. */
+    record ReleaseCalled() implements Event {}
+
+    /** What the shell is to do. */
+    sealed interface Action {}
+
+    /** Send a renewal. */
+    record Renew(boolean byHand) implements Action {}
+
+    /** Send {@link RenewDue} at this time. */
+    record ArmRenew(long atNanos) implements Action {}
+
+    /** Send {@link EndDue} at this time. */
+    record ArmEnd(long atNanos) implements Action {}
+
+    /** Tell whoever listens that a renewal is late. */
+    record TellAtRisk(long remainingNanos) implements Action {}
+
+    /** Tell whoever listens that the lease is lost. */
+    record TellLost(LossCause cause) implements Action {}
+
+    /**
+     * End the owner token at the store.
+     *
+     * @param lost null if the lease was held until now, otherwise why it had ended before
+     */
+    record SendRelease(@Nullable LossCause lost) implements Action {}
+
+    private enum State {
+        HELD,
+        LOST,
+        RELEASED
+    }
+
+    private final Timings timings;
+    private final long acquiredAtNanos;
+    private State state = State.HELD;
+    private long validUntilAtNanos;
+    private boolean renewing;
+    private boolean atRisk;
+    private boolean capped;
+    private @Nullable LossCause cause;
+
+    LeaseMachine(Timings timings, long sentAtNanos, long nowNanos) {
+        this.timings = timings;
+        this.acquiredAtNanos = nowNanos;
+        this.validUntilAtNanos = sentAtNanos + timings.validityNanos();
+    }
+
+    /** What to arm when it begins; the first renewal comes up to a tenth of the interval early, at random. */
+    List<Action> begin(long sentAtNanos, long random) {
+        Action end = new ArmEnd(validUntilAtNanos);
+        if (!timings.renewed()) {
+            return List.of(end);
+        }
+        long early = timings.renewalNanos() / 10 * random / WaitPolicy.ONE;
+        return List.of(end, new ArmRenew(sentAtNanos + timings.renewalNanos() - early));
+    }
+
+    /** Takes in an event and says what to do, in this order. */
+    List<Action> on(Event event, long nowNanos) {
+        List<Action> actions = new ArrayList<>(2);
+        if (state == State.HELD && nowNanos - validUntilAtNanos >= 0) {
+            lose(capped ? LossCause.MAX_HOLD : LossCause.EXPIRED, actions);
+        }
+        if (event instanceof RenewDue due) {
+            renewDue(due, nowNanos, actions);
+        } else if (event instanceof Renewed renewed) {
+            renewed(renewed.sentAtNanos(), nowNanos, actions);
+        } else if (event instanceof RenewFailed) {
+            renewFailed(nowNanos, actions);
+        } else if (event instanceof TakenAway away) {
+            lose(away.cause(), actions);
+        } else if (event instanceof ReleaseCalled) {
+            releaseCalled(actions);
+        } else if (state == State.HELD) {
+            actions.add(new ArmEnd(validUntilAtNanos));
+        }
+        return actions;
+    }
+
+    private void renewDue(RenewDue due, long nowNanos, List<Action> actions) {
+        if (state != State.HELD || renewing) {
+            return;
+        }
+        if (nowNanos - acquiredAtNanos > timings.maxHoldNanos() - timings.validityNanos()) {
+            capped = true;
+            tellIfAtRisk(nowNanos, actions);
+            if (!atRisk) {
+                actions.add(new ArmRenew(nowNanos + Math.max(1, timings.renewalRetryNanos())));
+            }
+            return;
+        }
+        renewing = true;
+        actions.add(new Renew(due.byHand()));
+    }
+
+    private void renewed(long sentAtNanos, long nowNanos, List<Action> actions) {
+        renewing = false;
+        if (state != State.HELD) {
+            return;
+        }
+        long untilAtNanos = sentAtNanos + timings.validityNanos();
+        if (untilAtNanos - validUntilAtNanos > 0) {
+            validUntilAtNanos = untilAtNanos;
+        }
+        atRisk = false;
+        if (timings.renewed()) {
+            long nextAtNanos = sentAtNanos + timings.renewalNanos();
+            actions.add(new ArmRenew(nextAtNanos - nowNanos > 0 ? nextAtNanos : nowNanos));
+        }
+    }
+
+    private void renewFailed(long nowNanos, List<Action> actions) {
+        renewing = false;
+        if (state != State.HELD) {
+            return;
+        }
+        tellIfAtRisk(nowNanos, actions);
+        if (timings.renewed()) {
+            actions.add(new ArmRenew(nowNanos + timings.renewalRetryNanos()));
+        }
+    }
+
+    private void tellIfAtRisk(long nowNanos, List<Action> actions) {
+        long remainingNanos = validUntilAtNanos - nowNanos;
+        if (!atRisk && remainingNanos < timings.riskNanos()) {
+            atRisk = true;
+            actions.add(new TellAtRisk(remainingNanos));
+        }
+    }
+
+    private void releaseCalled(List<Action> actions) {
+        if (state == State.RELEASED) {
+            return;
+        }
+        LossCause lost = state == State.LOST ? cause : null;
+        state = State.RELEASED;
+        actions.add(new SendRelease(lost));
+    }
+
+    private void lose(LossCause why, List<Action> actions) {
+        if (state != State.HELD) {
+            return;
+        }
+        state = State.LOST;
+        cause = why;
+        actions.add(new TellLost(why));
+    }
+
+    /** Why it was lost, also after its release; null if it was not. */
+    @Nullable
+    LossCause cause() {
+        return cause;
+    }
+
+    /** Whether a renewal could still succeed. */
+    boolean isHeld() {
+        return state == State.HELD;
+    }
+
+    /** The validity left, never negative; zero once ended. */
+    long remainingNanos(long nowNanos) {
+        return state == State.HELD ? Math.max(0, validUntilAtNanos - nowNanos) : 0;
+    }
+
+    /** Until when it was or is valid, unless it ended before. */
+    long validUntilAtNanos() {
+        return validUntilAtNanos;
+    }
+
+    long acquiredAtNanos() {
+        return acquiredAtNanos;
+    }
+}

@@ -1,0 +1,43 @@
+package io.leasehold.engine;
+
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StoreProvider;
+import io.leasehold.spi.StoreUri;
+import java.util.Map;
+import java.util.ServiceLoader;
+
+/** Finds the provider for a URI's scheme among those on the class path or module path. */
+public final class StoreLookup {
+
+    private static final Map<String, String> ARTEFACTS = Map.ofEntries(
+            Map.entry("redis", "leasehold-redis"),
+            Map.entry("rediss", "leasehold-redis"),
+            Map.entry("redis-replicated", "leasehold-redis"),
+            Map.entry("redis-sentinel", "leasehold-redis"),
+            Map.entry("redis-cluster", "leasehold-redis"),
+            Map.entry("sqlite", "leasehold-jdbc"),
+            Map.entry("jdbc", "leasehold-jdbc"),
+            Map.entry("zk", "leasehold-zookeeper"),
+            Map.entry("etcd", "leasehold-etcd"));
+
+    private StoreLookup() {}
+
+    /**
+     * Opens the store.
+     *
+     * @throws IllegalArgumentException if no provider knows the scheme; the message names the missing artefact
+     */
+    public static LockStore open(StoreUri uri, LockRuntime runtime) {
+        for (StoreProvider provider : ServiceLoader.load(StoreProvider.class, StoreProvider.class.getClassLoader())) {
+            if (provider.schemes().contains(uri.scheme())) {
+                return provider.open(uri, runtime);
+            }
+        }
+        String artefact = ARTEFACTS.get(uri.scheme());
+        throw new IllegalArgumentException("store URI \"" + uri.redacted() + "\": "
+                + (artefact == null
+                        ? "the scheme \"" + uri.scheme() + "\" is not known"
+                        : "add the artefact io.leasehold:" + artefact + " for the scheme \"" + uri.scheme() + "\""));
+    }
+}

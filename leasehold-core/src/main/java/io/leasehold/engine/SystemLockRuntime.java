@@ -1,0 +1,124 @@
+package io.leasehold.engine;
+
+import io.leasehold.spi.LockRuntime;
+import java.security.SecureRandom;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The real world: the only class of core that reads a clock, draws randomness or starts a thread.
+ *
+ * <p>One timer thread and up to four callback threads, all daemons, which end when idle.
+ */
+public final class SystemLockRuntime implements LockRuntime {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+    private static final int CALLBACK_THREADS = 4;
+
+    private final SecureRandom secureRandom = new SecureRandom();
+    private final ScheduledThreadPoolExecutor timers;
+    private final ThreadPoolExecutor callbacks;
+
+    /** A runtime of its own threads, for one client. */
+    public SystemLockRuntime() {
+        timers = new ScheduledThreadPoolExecutor(1, threads("leasehold-timer"));
+        timers.setRemoveOnCancelPolicy(true);
+        timers.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+        timers.setKeepAliveTime(10, TimeUnit.SECONDS);
+        timers.allowCoreThreadTimeOut(true);
+        callbacks = new ThreadPoolExecutor(
+                CALLBACK_THREADS,
+                CALLBACK_THREADS,
+                10,
+                TimeUnit.SECONDS,
+                new LinkedBlockingQueue<>(),
+                threads("leasehold-callback"));
+        callbacks.allowCoreThreadTimeOut(true);
+    }
+
+    private static ThreadFactory threads(String name) {
+        AtomicInteger count = new AtomicInteger();
+        return task -> {
+            Thread thread = new Thread(task, name + "-" + count.incrementAndGet());
+            thread.setDaemon(true);
+            return thread;
+        };
+    }
+
+    @Override
+    public long nanoTime() {
+        return System.nanoTime();
+    }
+
+    @Override
+    public long wallMillis() {
+        return System.currentTimeMillis();
+    }
+
+    @Override
+    public Timer schedule(long delayNanos, Runnable task) {
+        try {
+            ScheduledFuture<?> scheduled =
+                    timers.schedule(() -> guarded(task), Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
+            return () -> scheduled.cancel(false);
+        } catch (RejectedExecutionException e) {
+            // After close() nothing is renewed or told any more; leases end by themselves.
+            return () -> {};
+        }
+    }
+
+    @Override
+    public void execute(Runnable task) {
+        try {
+            callbacks.execute(() -> guarded(task));
+        } catch (RejectedExecutionException e) {
+            LOG.warn("a callback came after its client was closed and was dropped");
+        }
+    }
+
+    private static void guarded(Runnable task) {
+        try {
+            task.run();
+        } catch (RuntimeException | Error e) {
+            LOG.error("a task of the lock client failed", e);
+        }
+    }
+
+    @Override
+    public void randomBytes(byte[] bytes) {
+        secureRandom.nextBytes(bytes);
+    }
+
+    @Override
+    public long randomBelow(long bound) {
+        return ThreadLocalRandom.current().nextLong(bound);
+    }
+
+    @Override
+    public void await(CompletableFuture<?> future) throws InterruptedException {
+        try {
+            future.get();
+        } catch (ExecutionException | CancellationException e) {
+            // Done is all that is asked here; the caller reads the result.
+            return;
+        }
+    }
+
+    @Override
+    public void close() {
+        timers.shutdownNow();
+        callbacks.shutdown();
+    }
+}

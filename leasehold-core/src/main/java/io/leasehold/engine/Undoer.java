@@ -1,0 +1,125 @@
+package io.leasehold.engine;
+
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Ends owner tokens at the store: sends a release or undo, and repeats it until it is answered or what it could undo
+ * has ended by itself.
+ */
+final class Undoer {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+    private static final long FIRST_PAUSE_NANOS = 50_000_000L;
+    private static final long MOST_PAUSE_NANOS = 1_000_000_000L;
+
+    private final LockRuntime runtime;
+    private final LockStore store;
+    private final Set<Ending> pending = ConcurrentHashMap.newKeySet();
+
+    Undoer(LockRuntime runtime, LockStore store) {
+        this.runtime = runtime;
+        this.store = store;
+    }
+
+    /**
+     * Sends the request and goes on until it is answered, for at most {@code forNanos}.
+     *
+     * @return the first reply; never completes exceptionally
+     */
+    CompletableFuture<ReleaseReply> end(ReleaseRequest request, long forNanos) {
+        Ending ending = new Ending(request, runtime.nanoTime() + forNanos);
+        pending.add(ending);
+        ending.send();
+        return ending.firstReply;
+    }
+
+    /** The store can be reached again: repeats at once what is unanswered. */
+    void reconnected() {
+        pending.forEach(Ending::hurry);
+    }
+
+    /** Whether everything is answered or given up. */
+    boolean isIdle() {
+        return pending.isEmpty();
+    }
+
+    private final class Ending {
+
+        private final ReleaseRequest request;
+        private final long untilAtNanos;
+        private final CompletableFuture<ReleaseReply> firstReply = new CompletableFuture<>();
+        private boolean over;
+        private int tries;
+        private boolean inFlight;
+        private LockRuntime.@Nullable Timer timer;
+
+        Ending(ReleaseRequest request, long untilAtNanos) {
+            this.request = request;
+            this.untilAtNanos = untilAtNanos;
+        }
+
+        void send() {
+            synchronized (this) {
+                if (inFlight || over) {
+                    return;
+                }
+                inFlight = true;
+            }
+            store.release(request).whenComplete((reply, error) -> {
+                try {
+                    answered(reply != null ? reply : broken(error));
+                } catch (RuntimeException e) {
+                    LOG.error("ending a hold on {} failed unexpectedly", request.names(), e);
+                }
+            });
+        }
+
+        private ReleaseReply broken(@Nullable Throwable error) {
+            return new ReleaseReply.Failed(
+                    FailureKind.UNKNOWN,
+                    new StoreUnavailableException(
+                            "release of " + request.names() + " at " + store.description() + " failed: " + error,
+                            error));
+        }
+
+        private void answered(ReleaseReply reply) {
+            firstReply.complete(reply);
+            boolean again = reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT;
+            long nowNanos = runtime.nanoTime();
+            synchronized (this) {
+                inFlight = false;
+                if (again && untilAtNanos - nowNanos > 0) {
+                    long pause = Math.min(MOST_PAUSE_NANOS, FIRST_PAUSE_NANOS << Math.min(tries, 10));
+                    tries++;
+                    timer = runtime.schedule(Math.min(pause, untilAtNanos - nowNanos), this::send);
+                    return;
+                }
+                over = true;
+            }
+            pending.remove(this);
+        }
+
+        void hurry() {
+            LockRuntime.Timer waiting;
+            synchronized (this) {
+                waiting = timer;
+                timer = null;
+            }
+            if (waiting != null) {
+                waiting.cancel();
+                send();
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package io.leasehold.engine;
+
+import io.leasehold.Backoff;
+import io.leasehold.Holder;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How long a waiter waits before it asks again. Pure: randomness comes in as a number in {@code [0, ONE)}.
+ *
+ * @param recheckNanos the bound between two looks at a held lock, before jitter
+ * @param retry the delays where nothing wakes us
+ */
+record WaitPolicy(long recheckNanos, Backoff retry) {
+
+    /** The bound of random numbers: parts in a million. */
+    static final long ONE = 1_000_000;
+
+    /** At a store that wakes us: min(holder's remaining ttl, recheck) + 0…20 %. */
+    long queuedNanos(@Nullable Holder holder, long random) {
+        long base = Math.min(recheckNanos, remainingNanos(holder));
+        return base + base / 5 * random / ONE;
+    }
+
+    /** At a store that can only be polled: the back-off, but not past the end of the holder's ttl. */
+    long polledNanos(@Nullable Holder holder, int triesBefore, long random) {
+        return Math.min(retryNanos(triesBefore, random), queuedNanos(holder, random));
+    }
+
+    /** After a transient failure. */
+    long retryNanos(int triesBefore, long random) {
+        if (retry instanceof Backoff.Fixed fixed) {
+            return fixed.delay().toNanos();
+        } else if (retry instanceof Backoff.Jittered jittered) {
+            long least = jittered.least().toNanos();
+            return least + scaled(jittered.most().toNanos() - least, random);
+        }
+        Backoff.Exponential exponential = (Backoff.Exponential) retry;
+        long cap = exponential.cap().toNanos();
+        long first = exponential.first().toNanos();
+        int doublings = Math.min(triesBefore, 62 - (64 - Long.numberOfLeadingZeros(first)));
+        long full = Math.min(cap, first << Math.max(0, doublings));
+        return full / 2 + scaled(full / 2, random);
+    }
+
+    /** The longest a waiting request may leave the store without a sign of life. */
+    long silenceNanos() {
+        return recheckNanos + recheckNanos / 5;
+    }
+
+    private static long scaled(long span, long random) {
+        return (long) ((double) span * random / ONE);
+    }
+
+    private static long remainingNanos(@Nullable Holder holder) {
+        Duration remaining = holder == null ? null : holder.remainingTtl();
+        // A millisecond more, so that a store that rounds down does not show the lock as held just once more.
+        return remaining == null ? Long.MAX_VALUE : Math.max(0, Timings.saturatedNanos(remaining)) + 1_000_000;
+    }
+}

@@ -1,0 +1,282 @@
+package io.leasehold.memory;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Guarantees;
+import io.leasehold.Holder;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Ballot;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A node that lives in this process: the grant rule of {@link LockNode} on a map.
+ *
+ * <p>Several clients may share one instance, as threads of one process or as the clients of a simulated world.
+ * Its clock is the runtime's wall clock at its birth plus the monotonic time since, so it never jumps.
+ *
+ * <p>All state is guarded by {@code this}; signals are sent outside of it.
+ */
+public final class InMemoryNode implements LockNode {
+
+    private static final long RETENTION_MICROS = 60_000_000L;
+    private static final long MOST_LEAD_MICROS = 7_500_000L;
+    private static final int SWEEP_EVERY = 4_096;
+
+    private final LockRuntime runtime;
+    private final Incarnation incarnation;
+    private final long birthMicros;
+    private final long birthAtNanos;
+    private final List<StoreSignals> listeners = new CopyOnWriteArrayList<>();
+    private final Map<LockName, Entry> entries = new TreeMap<>();
+    private int requestsSinceSweep;
+
+    /** A fresh, empty node. */
+    public InMemoryNode(LockRuntime runtime) {
+        this.runtime = runtime;
+        this.birthMicros = runtime.wallMillis() * 1_000;
+        this.birthAtNanos = runtime.nanoTime();
+        byte[] id = new byte[8];
+        runtime.randomBytes(id);
+        this.incarnation = new Incarnation(java.util.HexFormat.of().formatHex(id));
+    }
+
+    /** What is kept of one name. */
+    private static final class Entry {
+        private @Nullable Held held;
+        private long fence;
+        private final Map<OwnerToken, Long> waiters = new LinkedHashMap<>();
+    }
+
+    private record Held(OwnerToken owner, String holderId, long token, long endsAtNanos) {}
+
+    @Override
+    public CompletableFuture<NodeReply> probe(long timeoutNanos) {
+        return CompletableFuture.completedFuture(new NodeReply.Stale(0, incarnation, serverMicros()));
+    }
+
+    @Override
+    public synchronized CompletableFuture<NodeReply> acquire(Ballot ballot) {
+        sweepSometimes();
+        return CompletableFuture.completedFuture(decide(ballot, runtime.nanoTime(), serverMicros()));
+    }
+
+    private NodeReply decide(Ballot ballot, long nowNanos, long serverMicros) {
+        AcquireRequest request = ballot.request();
+        Entry entry = entries.computeIfAbsent(request.name(), n -> new Entry());
+        if (ballot.candidate() > Math.max(entry.fence, serverMicros) + MOST_LEAD_MICROS) {
+            return new NodeReply.Refused(
+                    "fencing token " + ballot.candidate() + " runs ahead of the node's clock",
+                    0,
+                    incarnation,
+                    serverMicros);
+        }
+        long floor = Math.max(entry.fence, serverMicros - RETENTION_MICROS);
+        if (ballot.candidate() <= floor) {
+            return new NodeReply.Stale(floor, incarnation, serverMicros);
+        }
+        Held held = current(entry, nowNanos);
+        dropSilentWaiters(entry, nowNanos);
+        boolean own = held != null && held.owner().equals(request.owner());
+        if (own || (held == null && isFirst(entry, request.owner()))) {
+            long endsAtNanos = nowNanos + request.ttlNanos();
+            if (held != null && held.endsAtNanos() - endsAtNanos > 0) {
+                endsAtNanos = held.endsAtNanos();
+            }
+            entry.held = new Held(request.owner(), request.holderId(), ballot.candidate(), endsAtNanos);
+            entry.fence = ballot.tokens().last();
+            entry.waiters.remove(request.owner());
+            return new NodeReply.Yes(incarnation, serverMicros);
+        }
+        if (request.isWaiting()) {
+            long forgottenAtNanos = nowNanos
+                    + 2 * request.recheckNanos()
+                    + Duration.ofSeconds(1).toNanos();
+            entry.waiters.put(request.owner(), forgottenAtNanos);
+        }
+        return new NodeReply.Held(
+                held == null ? null : holder(held, nowNanos), request.isWaiting(), incarnation, serverMicros);
+    }
+
+    /** A free lock goes to its first waiter; whoever does not wait passes only where nobody waits. */
+    private static boolean isFirst(Entry entry, OwnerToken owner) {
+        return entry.waiters.isEmpty()
+                || entry.waiters.keySet().iterator().next().equals(owner);
+    }
+
+    private static void dropSilentWaiters(Entry entry, long nowNanos) {
+        entry.waiters.values().removeIf(forgottenAtNanos -> nowNanos - forgottenAtNanos >= 0);
+    }
+
+    private static @Nullable Held current(Entry entry, long nowNanos) {
+        Held held = entry.held;
+        if (held != null && nowNanos - held.endsAtNanos() >= 0) {
+            entry.held = null;
+            return null;
+        }
+        return held;
+    }
+
+    private static Holder holder(Held held, long nowNanos) {
+        return new Holder(
+                held.holderId(), Duration.ofNanos(held.endsAtNanos() - nowNanos), OptionalLong.of(held.token()));
+    }
+
+    @Override
+    public synchronized CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        long nowNanos = runtime.nanoTime();
+        List<RenewReply.Item> answers = new ArrayList<>(batch.items().size());
+        for (RenewBatch.Item item : batch.items()) {
+            Entry entry = entries.get(item.name());
+            Held held = entry == null ? null : current(entry, nowNanos);
+            if (entry == null || held == null || !held.owner().equals(item.owner())) {
+                answers.add(new RenewReply.NotOurs());
+                continue;
+            }
+            long endsAtNanos = nowNanos + item.ttlNanos();
+            if (endsAtNanos - held.endsAtNanos() > 0) {
+                entry.held = new Held(held.owner(), held.holderId(), held.token(), endsAtNanos);
+            }
+            answers.add(new RenewReply.Renewed(nowNanos));
+        }
+        return CompletableFuture.completedFuture(new RenewReply(answers));
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        boolean released = false;
+        List<LockName> toWake = new ArrayList<>();
+        synchronized (this) {
+            long nowNanos = runtime.nanoTime();
+            for (LockName name : request.names()) {
+                Entry entry = entries.computeIfAbsent(name, n -> new Entry());
+                boolean waited = entry.waiters.remove(request.owner()) != null;
+                Held held = current(entry, nowNanos);
+                if (held != null && held.owner().equals(request.owner())) {
+                    entry.held = null;
+                    released = true;
+                }
+                long most = Math.max(entry.fence, serverMicros()) + MOST_LEAD_MICROS;
+                entry.fence = Math.max(entry.fence, Math.min(request.ballot(), most));
+                if ((released || waited) && entry.held == null && !entry.waiters.isEmpty()) {
+                    toWake.add(name);
+                }
+            }
+        }
+        toWake.forEach(this::wakeAll);
+        return CompletableFuture.completedFuture(released ? new ReleaseReply.Released() : new ReleaseReply.NotOurs());
+    }
+
+    private void wakeAll(LockName name) {
+        listeners.forEach(l -> l.wake(name));
+    }
+
+    @Override
+    public synchronized CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        Entry entry = entries.get(name);
+        long nowNanos = runtime.nanoTime();
+        Held held = entry == null ? null : current(entry, nowNanos);
+        return CompletableFuture.completedFuture(
+                Optional.ofNullable(held).map(h -> new LockRecord(name, holder(h, nowNanos))));
+    }
+
+    @Override
+    public synchronized CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        Pattern pattern = Globs.pattern(glob);
+        long nowNanos = runtime.nanoTime();
+        List<LockRecord> found = new ArrayList<>();
+        for (Map.Entry<LockName, Entry> e : entries.entrySet()) {
+            Held held = current(e.getValue(), nowNanos);
+            if (held != null
+                    && found.size() < limit
+                    && pattern.matcher(e.getKey().text()).matches()) {
+                found.add(new LockRecord(e.getKey(), holder(held, nowNanos)));
+            }
+        }
+        return CompletableFuture.completedFuture(found);
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        Held removed;
+        synchronized (this) {
+            Entry entry = entries.get(name);
+            removed = entry == null ? null : current(entry, runtime.nanoTime());
+            if (entry == null || removed == null || (holderId != null && !holderId.equals(removed.holderId()))) {
+                return CompletableFuture.completedFuture(false);
+            }
+            entry.fence = Math.max(entry.fence, serverMicros());
+            entry.held = null;
+        }
+        listeners.forEach(l -> l.lost(removed.owner(), LossCause.FORCE_RELEASED));
+        wakeAll(name);
+        return CompletableFuture.completedFuture(true);
+    }
+
+    private long serverMicros() {
+        return birthMicros + (runtime.nanoTime() - birthAtNanos) / 1_000;
+    }
+
+    /** Forgets names whose fence the clock has overtaken by the retention, so that one-off names leave nothing. */
+    private void sweepSometimes() {
+        if (++requestsSinceSweep < Math.max(SWEEP_EVERY, entries.size())) {
+            return;
+        }
+        requestsSinceSweep = 0;
+        long nowNanos = runtime.nanoTime();
+        long floor = serverMicros() - RETENTION_MICROS;
+        for (Iterator<Entry> all = entries.values().iterator(); all.hasNext(); ) {
+            Entry entry = all.next();
+            dropSilentWaiters(entry, nowNanos);
+            if (current(entry, nowNanos) == null && entry.waiters.isEmpty() && entry.fence <= floor) {
+                all.remove();
+            }
+        }
+    }
+
+    @Override
+    public String description() {
+        return "memory:";
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return new Guarantees(
+                Guarantee.Exclusion.WITHIN_DRIFT,
+                Guarantee.Fencing.INCREASING,
+                Guarantee.Queueing.FIFO,
+                Guarantee.Scope.PROCESS);
+    }
+
+    @Override
+    public void listen(StoreSignals signals) {
+        listeners.add(signals);
+    }
+
+    /** Leaves everything as it is: the node may have other clients. */
+    @Override
+    public void close() {}
+}

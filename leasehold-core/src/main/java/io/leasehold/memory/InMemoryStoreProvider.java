@@ -1,0 +1,32 @@
+package io.leasehold.memory;
+
+import io.leasehold.ballot.SingleNodeStore;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StoreProvider;
+import io.leasehold.spi.StoreUri;
+import java.util.Set;
+
+/**
+ * Opens {@code memory:}: each client has a store of its own. Clients that are to exclude each other share an
+ * {@link InMemoryNode}.
+ */
+public final class InMemoryStoreProvider implements StoreProvider {
+
+    /** For {@link java.util.ServiceLoader}. */
+    public InMemoryStoreProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of("memory");
+    }
+
+    @Override
+    public LockStore open(StoreUri uri, LockRuntime runtime) {
+        if (!uri.rest().isEmpty()) {
+            throw new IllegalArgumentException("store URI \"" + uri.redacted()
+                    + "\": nothing may follow \"memory:\"; each client has a store of its own");
+        }
+        return new SingleNodeStore(new InMemoryNode(runtime), runtime);
+    }
+}

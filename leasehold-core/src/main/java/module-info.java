@@ -1,0 +1,15 @@
+/** Distributed locks as leases: the API, the engine, and the in-memory store. */
+module io.leasehold.core {
+    requires org.slf4j;
+    requires static transitive org.jspecify;
+
+    exports io.leasehold;
+    exports io.leasehold.spi;
+    exports io.leasehold.ballot;
+    exports io.leasehold.memory;
+
+    uses io.leasehold.spi.StoreProvider;
+
+    provides io.leasehold.spi.StoreProvider with
+            io.leasehold.memory.InMemoryStoreProvider;
+}
