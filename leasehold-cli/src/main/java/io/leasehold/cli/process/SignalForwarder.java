@@ -4,7 +4,6 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import sun.misc.Signal;
 
 /**
  * Catches the signals that are meant for the command and hands each to whoever is responsible at that moment; those that
@@ -21,24 +20,17 @@ public final class SignalForwarder {
     private SignalForwarder() {}
 
     /** Catches from now on; nobody is responsible yet. */
-    @SuppressWarnings("sunapi")
     public static SignalForwarder install() {
         SignalForwarder forwarder = new SignalForwarder();
         for (ForwardedSignal signal : ForwardedSignal.values()) {
-            try {
-                Signal.handle(new Signal(signal.name()), ignored -> forwarder.received(signal));
-            } catch (IllegalArgumentException unknownHere) {
-                // This system does not have the signal, or the JVM was told to keep it.
-                continue;
-            }
+            JvmSignals.handle(signal.name(), () -> forwarder.received(signal));
         }
         return forwarder;
     }
 
     /** The number of the signal on this system. */
-    @SuppressWarnings("sunapi")
     public static int number(ForwardedSignal signal) {
-        return new Signal(signal.name()).getNumber();
+        return JvmSignals.number(signal.name());
     }
 
     private void received(ForwardedSignal signal) {
