@@ -1,15 +1,12 @@
 package io.leasehold.cli.process;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,14 +49,9 @@ final class Guardian implements AutoCloseable {
     }
 
     private Process start() throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-                "/bin/sh", "-c", Script.GUARDIAN, "leasehold-guardian", mark.text(), Long.toString(grace.toMillis())));
-        ProcessBuilder builder = new ProcessBuilder(sessions.inOwnSession(command))
-                .redirectError(ProcessBuilder.Redirect.DISCARD)
-                .directory(Path.of("/").toFile());
-        // Neither this run's mark (it would kill itself) nor an outer run's, nor a password in a store's URI.
-        builder.environment().keySet().removeIf(name -> name.startsWith("LEASEHOLD_"));
-        return builder.start();
+        List<String> command =
+                ShellScript.command("guardian.sh", "leasehold-guardian", mark.text(), Long.toString(grace.toMillis()));
+        return ShellScript.start(sessions.inOwnSession(command));
     }
 
     /** The command was started; its process group, where it has one of its own, is killed as a whole. */
@@ -137,20 +129,6 @@ final class Guardian implements AutoCloseable {
             pipe.flush();
         } catch (IOException gone) {
             // It is not needed any more.
-        }
-    }
-
-    /** The script, a resource beside this class. */
-    private static final class Script {
-        private static final String GUARDIAN = read();
-
-        private static String read() {
-            try (InputStream in =
-                    Objects.requireNonNull(Guardian.class.getResourceAsStream("guardian.sh"), "guardian.sh")) {
-                return new String(in.readAllBytes(), StandardCharsets.US_ASCII);
-            } catch (IOException e) {
-                throw new java.io.UncheckedIOException(e);
-            }
         }
     }
 }

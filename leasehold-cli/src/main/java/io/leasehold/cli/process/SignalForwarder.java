@@ -2,6 +2,7 @@ package io.leasehold.cli.process;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -51,16 +52,16 @@ public final class SignalForwarder {
 
     /** Makes this receiver responsible, and hands it what was kept; null to keep what comes. */
     public void handTo(@Nullable Consumer<ForwardedSignal> receiver) {
-        while (true) {
-            ForwardedSignal next;
-            synchronized (this) {
-                next = receiver == null ? null : kept.pollFirst();
-                if (next == null) {
-                    responsible = receiver;
-                    return;
-                }
+        List<ForwardedSignal> missed = List.of();
+        synchronized (this) {
+            responsible = receiver;
+            if (receiver != null) {
+                missed = List.copyOf(kept);
+                kept.clear();
             }
-            receiver.accept(next);
+        }
+        if (receiver != null) {
+            missed.forEach(receiver);
         }
     }
 

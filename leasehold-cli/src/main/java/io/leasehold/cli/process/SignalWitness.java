@@ -21,10 +21,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class SignalWitness implements AutoCloseable {
 
-    private static final String SCRIPT = "trap 'echo INT' INT; trap 'echo TERM' TERM; trap 'echo HUP' HUP\n"
-            + "trap 'echo USR1' USR1; trap '' QUIT USR2 PIPE\n"
-            + "echo READY\n"
-            + "while :; do read -r line; [ $? -eq 1 ] && exit; done";
     private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
     private static final long MEMORY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -34,18 +30,13 @@ final class SignalWitness implements AutoCloseable {
 
     private SignalWitness(Process process) {
         this.process = process;
-        for (ForwardedSignal signal : ForwardedSignal.values()) {
-            seenAtNanos.put(signal, new ArrayDeque<>());
-        }
     }
 
     /** Starts it in our group. */
     static @Nullable SignalWitness start() {
         try {
-            ProcessBuilder builder = new ProcessBuilder("/bin/sh", "-c", SCRIPT, "leasehold-witness")
-                    .redirectError(ProcessBuilder.Redirect.DISCARD);
-            builder.environment().keySet().removeIf(name -> name.startsWith("LEASEHOLD_"));
-            SignalWitness witness = new SignalWitness(builder.start());
+            SignalWitness witness =
+                    new SignalWitness(ShellScript.start(ShellScript.command("witness.sh", "leasehold-witness")));
             Thread reader = new Thread(witness::read, "leasehold-witness");
             reader.setDaemon(true);
             reader.start();
@@ -70,14 +61,18 @@ final class SignalWitness implements AutoCloseable {
         if (line.equals("READY")) {
             ready = true;
         } else {
-            seenAtNanos.get(ForwardedSignal.valueOf(line)).addLast(System.nanoTime());
+            seen(ForwardedSignal.valueOf(line)).addLast(System.nanoTime());
         }
         notifyAll();
     }
 
+    private Deque<Long> seen(ForwardedSignal signal) {
+        return seenAtNanos.computeIfAbsent(signal, any -> new ArrayDeque<>());
+    }
+
     /** Whether this signal, which has just reached us, went to the whole group; waits a moment for the answer. */
     synchronized boolean wentToGroup(ForwardedSignal signal) {
-        Deque<Long> seen = seenAtNanos.get(signal);
+        Deque<Long> seen = seen(signal);
         long startedAtNanos = System.nanoTime();
         while (true) {
             while (!seen.isEmpty() && System.nanoTime() - seen.getFirst() > MEMORY_NANOS) {
