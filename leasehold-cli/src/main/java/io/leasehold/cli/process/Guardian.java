@@ -6,7 +6,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,9 +48,8 @@ final class Guardian implements AutoCloseable {
     }
 
     private Process start() throws IOException {
-        List<String> command =
-                ShellScript.command("guardian.sh", "leasehold-guardian", mark.text(), Long.toString(grace.toMillis()));
-        return ShellScript.start(sessions.inOwnSession(command));
+        return ShellScript.start(
+                sessions, "guardian.sh", "leasehold-guardian", mark.text(), Long.toString(grace.toMillis()));
     }
 
     /** The command was started; its process group, where it has one of its own, is killed as a whole. */

@@ -25,6 +25,11 @@ final class SessionStarter {
         if (lookup.find("perl") instanceof CommandLookup.Result.Found perl) {
             return new SessionStarter(List.of(perl.path().toString(), "-e", PERL, "--"));
         }
+        return none();
+    }
+
+    /** Starts commands in our own session and group. */
+    static SessionStarter none() {
         return new SessionStarter(List.of());
     }
 

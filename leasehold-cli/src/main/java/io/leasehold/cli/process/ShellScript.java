@@ -13,22 +13,21 @@ final class ShellScript {
 
     private ShellScript() {}
 
-    /** The command that runs a script; the name is what a process list shows. */
-    static List<String> command(String resource, String name, String... arguments) {
-        List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", read(resource), name));
-        command.addAll(List.of(arguments));
-        return command;
-    }
-
     /**
-     * A process that belongs to us and not to the command: without this run's mark or an outer run's, by which it would be
-     * ended with the command, and without a password in a store's URI.
+     * Starts a script with a process that belongs to us and not to the command: without this run's mark or an outer run's,
+     * by which it would be ended with the command, and without a password in a store's URI.
+     *
+     * @param name what a process list shows; the text of the script travels in the environment to keep that list readable
      */
-    static Process start(List<String> command) throws IOException {
-        ProcessBuilder builder = new ProcessBuilder(command)
+    static Process start(SessionStarter sessions, String resource, String name, String... arguments)
+            throws IOException {
+        List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", "eval \"$script\"", name));
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder = new ProcessBuilder(sessions.inOwnSession(command))
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
                 .directory(Path.of("/").toFile());
-        builder.environment().keySet().removeIf(name -> name.startsWith("LEASEHOLD_"));
+        builder.environment().keySet().removeIf(variable -> variable.startsWith("LEASEHOLD_"));
+        builder.environment().put("script", read(resource));
         return builder.start();
     }
 

@@ -36,7 +36,7 @@ final class SignalWitness implements AutoCloseable {
     static @Nullable SignalWitness start() {
         try {
             SignalWitness witness =
-                    new SignalWitness(ShellScript.start(ShellScript.command("witness.sh", "leasehold-witness")));
+                    new SignalWitness(ShellScript.start(SessionStarter.none(), "witness.sh", "leasehold-witness"));
             Thread reader = new Thread(witness::read, "leasehold-witness");
             reader.setDaemon(true);
             reader.start();
