@@ -22,6 +22,13 @@ public interface LockClient extends AutoCloseable {
         return named(LockName.exactly(name));
     }
 
+    /**
+     * Several locks, to be acquired together; no I/O.
+     *
+     * @throws IllegalArgumentException if there is none
+     */
+    MultiLock all(LockName... names);
+
     /** Sees and repairs what is at the store. */
     LockAdmin admin();
 
@@ -39,10 +46,10 @@ public interface LockClient extends AutoCloseable {
     void close();
 
     /**
-     * Stops acquiring (waiting attempts fail with {@link IllegalStateException}), tells the holders of
-     * what is still held ({@link LossCause#CLIENT_CLOSED}), releases it, and waits for the store's
-     * answers for at most {@code patience}. What could not be released ends with its ttl. A JVM that
-     * exits without this leaves its leases to end by themselves.
+     * Stops acquiring (waiting attempts fail with {@link IllegalStateException}), tells the holders of what is still held
+     * ({@link LossCause#CLIENT_CLOSED}), waits up to half of {@code patience} for those in other threads to give it back,
+     * ends the rest at the store, and waits for the store's answers. What could not be ended ends with its ttl. A JVM
+     * that exits without this leaves its leases to end by themselves. Not interruptible; the flag is kept.
      */
     void close(Duration patience);
 }

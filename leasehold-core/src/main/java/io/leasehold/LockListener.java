@@ -25,6 +25,9 @@ public interface LockListener {
     /** A hold was given back. */
     default void released(Released event) {}
 
+    /** A holder forgot its hold: its handle is unreachable or its thread has died; it is no longer renewed. */
+    default void abandoned(Abandoned event) {}
+
     /** How an attempt ended. The list is closed; handle unknown values all the same. */
     enum AttemptOutcome {
         /** The lock is held. */
@@ -99,4 +102,15 @@ public interface LockListener {
      * @param held since it was acquired
      */
     record Released(LockName name, long fencingToken, ReleaseOutcome outcome, Duration held) {}
+
+    /**
+     * A holder forgot its hold.
+     *
+     * @param name the lock
+     * @param fencingToken the lease
+     * @param cause {@link LossCause#LEAKED} or {@link LossCause#THREAD_DIED}; the lease is lost with it when its
+     *     validity ends
+     * @param held since it was acquired
+     */
+    record Abandoned(LockName name, long fencingToken, LossCause cause, Duration held) {}
 }

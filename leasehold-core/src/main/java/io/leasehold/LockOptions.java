@@ -30,7 +30,9 @@ public final class LockOptions {
             null,
             null,
             Duration.ofSeconds(3),
-            Backoff.exponential(Duration.ofMillis(10), Duration.ofSeconds(1))));
+            Backoff.exponential(Duration.ofMillis(10), Duration.ofSeconds(1)),
+            Fairness.BOUNDED_LOCAL_HAND_OVER,
+            Duration.ZERO));
 
     private final Values values;
 
@@ -47,7 +49,9 @@ public final class LockOptions {
             @Nullable Duration minimumValidity,
             @Nullable Duration nodeTimeout,
             Duration recheck,
-            Backoff retry) {}
+            Backoff retry,
+            Fairness fairness,
+            Duration lockDelay) {}
 
     /**
      * ttl 30 s, renewed every third of it, for at most 24 h; at least a tenth of the ttl valid on
@@ -67,7 +71,9 @@ public final class LockOptions {
                 v.minimumValidity,
                 v.nodeTimeout,
                 v.recheck,
-                v.retry));
+                v.retry,
+                v.fairness,
+                v.lockDelay));
     }
 
     /** Whether and how often leases are renewed. Default: every third of the ttl. */
@@ -80,7 +86,9 @@ public final class LockOptions {
                 v.minimumValidity,
                 v.nodeTimeout,
                 v.recheck,
-                v.retry));
+                v.retry,
+                v.fairness,
+                v.lockDelay));
     }
 
     /**
@@ -96,7 +104,9 @@ public final class LockOptions {
                 v.minimumValidity,
                 v.nodeTimeout,
                 v.recheck,
-                v.retry));
+                v.retry,
+                v.fairness,
+                v.lockDelay));
     }
 
     /**
@@ -112,7 +122,9 @@ public final class LockOptions {
                 Objects.requireNonNull(minimumValidity, "minimumValidity"),
                 v.nodeTimeout,
                 v.recheck,
-                v.retry));
+                v.retry,
+                v.fairness,
+                v.lockDelay));
     }
 
     /**
@@ -128,7 +140,9 @@ public final class LockOptions {
                 v.minimumValidity,
                 Objects.requireNonNull(nodeTimeout, "nodeTimeout"),
                 v.recheck,
-                v.retry));
+                v.retry,
+                v.fairness,
+                v.lockDelay));
     }
 
     /**
@@ -144,7 +158,9 @@ public final class LockOptions {
                 v.minimumValidity,
                 v.nodeTimeout,
                 Objects.requireNonNull(recheck, "recheck"),
-                v.retry));
+                v.retry,
+                v.fairness,
+                v.lockDelay));
     }
 
     /** The delays between tries after transient errors, and at stores that can only be polled. */
@@ -157,13 +173,54 @@ public final class LockOptions {
                 v.minimumValidity,
                 v.nodeTimeout,
                 v.recheck,
-                Objects.requireNonNull(retry, "retry")));
+                Objects.requireNonNull(retry, "retry"),
+                v.fairness,
+                v.lockDelay));
+    }
+
+    /** In which order waiters obtain the lock. Default: FIFO with bounded local hand-over. */
+    public LockOptions fairness(Fairness fairness) {
+        Values v = values;
+        return new LockOptions(new Values(
+                v.ttl,
+                v.renewal,
+                v.maxHold,
+                v.minimumValidity,
+                v.nodeTimeout,
+                v.recheck,
+                v.retry,
+                Objects.requireNonNull(fairness, "fairness"),
+                v.lockDelay));
+    }
+
+    /**
+     * How long the lock stays without a holder after an <em>abnormal</em> end (a crash, a loss): the store keeps it for
+     * ttl + lock delay, the holder relies on the ttl only. For resources that cannot check fencing tokens and need time
+     * to see the last effects of a lost holder. From zero to 24 h less the ttl. Default zero.
+     */
+    public LockOptions lockDelay(Duration lockDelay) {
+        Values v = values;
+        return new LockOptions(new Values(
+                v.ttl,
+                v.renewal,
+                v.maxHold,
+                v.minimumValidity,
+                v.nodeTimeout,
+                v.recheck,
+                v.retry,
+                v.fairness,
+                Objects.requireNonNull(lockDelay, "lockDelay")));
     }
 
     private void requireSafe() {
         Duration ttl = values.ttl;
         if (ttl.compareTo(LEAST_TTL) < 0 || ttl.compareTo(LARGEST_TTL) > 0) {
             throw refused("ttl is " + ttl + "; it must be between " + LEAST_TTL + " and " + LARGEST_TTL);
+        }
+        Duration delay = values.lockDelay;
+        if (delay.isNegative() || delay.compareTo(LARGEST_TTL.minus(ttl)) > 0) {
+            throw refused("lockDelay is " + delay + "; it must be between zero and " + LARGEST_TTL + " less the ttl of "
+                    + ttl);
         }
         if (values.maxHold.compareTo(ttl) < 0) {
             throw refused("maxHold is " + values.maxHold + ", below the ttl of " + ttl);
@@ -245,6 +302,16 @@ public final class LockOptions {
         return values.retry;
     }
 
+    /** In which order waiters obtain the lock. */
+    public Fairness fairness() {
+        return values.fairness;
+    }
+
+    /** How long the lock stays without a holder after an abnormal end. */
+    public Duration lockDelay() {
+        return values.lockDelay;
+    }
+
     /** ttl × 1 % + 2 ms. */
     public Duration drift() {
         return values.ttl.dividedBy(100).plusMillis(2);
@@ -280,6 +347,6 @@ public final class LockOptions {
     public String toString() {
         return "ttl=" + ttl() + " renewal=" + (renewalInterval() == null ? "none" : renewalInterval()) + " maxHold="
                 + maxHold() + " minimumValidity=" + minimumValidity() + " nodeTimeout=" + nodeTimeout() + " recheck="
-                + recheck() + " retry=" + retry();
+                + recheck() + " retry=" + retry() + " fairness=" + fairness() + " lockDelay=" + lockDelay();
     }
 }

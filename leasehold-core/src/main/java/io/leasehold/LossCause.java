@@ -18,5 +18,9 @@ public enum LossCause {
     /** The session that kept the lock alive at the store has ended. */
     SESSION_LOST,
     /** The client was closed while the lock was held. */
-    CLIENT_CLOSED
+    CLIENT_CLOSED,
+    /** The thread that held it through a reentrant view has died without unlocking; it was no longer renewed. */
+    THREAD_DIED,
+    /** Its handle became unreachable without a release; it was no longer renewed. */
+    LEAKED
 }

@@ -171,6 +171,11 @@ public final class SingleNodeStore implements LockStore {
     }
 
     @Override
+    public boolean isAtomicOver(List<LockName> names) {
+        return node.isAtomicOver(names);
+    }
+
+    @Override
     public void listen(StoreSignals signals) {
         node.listen(signals);
     }

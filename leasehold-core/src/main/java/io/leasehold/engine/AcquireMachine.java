@@ -123,6 +123,29 @@ final class AcquireMachine {
         return told && phase == Phase.DONE;
     }
 
+    /** What becomes of a lease that is offered within the process. */
+    enum Offer {
+        /** It is the outcome of this attempt. */
+        ACCEPTED,
+        /** The attempt has had its outcome already. */
+        GONE,
+        /** The attempt is contending with the store, and may be granted the lock there. */
+        CONTENDING
+    }
+
+    /** A lease of this process is offered: taken if the attempt has not begun to contend. */
+    Offer offered() {
+        if (told) {
+            return Offer.GONE;
+        }
+        if (phase != Phase.LOCAL) {
+            return Offer.CONTENDING;
+        }
+        told = true;
+        phase = Phase.DONE;
+        return Offer.ACCEPTED;
+    }
+
     /** Takes in an event and says what to do, in this order. */
     List<Action> on(Event event, long nowNanos) {
         if (event instanceof Enqueued) {

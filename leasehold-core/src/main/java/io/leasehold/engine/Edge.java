@@ -4,6 +4,7 @@ import io.leasehold.spi.LockRuntime;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
 
 /** The edge between futures and callers: where threads block, and where user code is handed results. */
 final class Edge {
@@ -42,6 +43,15 @@ final class Edge {
         } catch (CancellationException e) {
             e.fillInStackTrace();
             throw e;
+        }
+    }
+
+    /** What a store answers; one that throws instead has failed. */
+    static <T> CompletableFuture<T> ask(Supplier<CompletableFuture<T>> store) {
+        try {
+            return store.get();
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
         }
     }
 

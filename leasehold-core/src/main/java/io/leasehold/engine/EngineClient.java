@@ -2,18 +2,23 @@ package io.leasehold.engine;
 
 import io.leasehold.DistributedLock;
 import io.leasehold.Guarantees;
+import io.leasehold.Lease;
 import io.leasehold.LockAdmin;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
+import io.leasehold.MultiLease;
+import io.leasehold.MultiLock;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -25,23 +30,34 @@ public final class EngineClient implements LockClient {
     private static final long QUIET_CHECK_NANOS = 2_000_000;
 
     private final Wiring wiring;
-    private final LockOptions defaults;
-    private final NameDesks desks = new NameDesks();
+    private final WaitSettings defaults;
+    private final NameDesks desks;
     private final ReentrantHolds reentrantHolds = new ReentrantHolds();
     private final CompletableFuture<Void> quiet = new CompletableFuture<>();
     private volatile boolean closing;
 
     /** A client of the store, which it owns from now on, as it owns the runtime. */
     public EngineClient(
-            LockRuntime runtime, LockStore store, LockOptions defaults, String label, List<LockListener> listeners) {
-        this.defaults = accepted(defaults, store);
+            LockRuntime runtime,
+            LockStore store,
+            LockOptions defaults,
+            String label,
+            List<LockListener> listeners,
+            boolean withAcquisitionStacks) {
+        this.defaults = WaitSettings.of(accepted(defaults, store));
+        Timeline timeline = new Timeline(runtime);
+        this.desks = new NameDesks(timeline);
+        HoldTable holds = new HoldTable();
         this.wiring = new Wiring(
                 runtime,
+                timeline,
                 store,
                 new Events(listeners),
-                new Undoer(runtime, store),
-                new RenewalLoop(runtime, store),
-                new HoldTable(),
+                new Undoer(runtime, timeline, store),
+                new RenewalLoop(runtime, timeline, store),
+                holds,
+                new SuspendWatch(runtime, timeline, holds),
+                new LeakWatch(withAcquisitionStacks),
                 HolderId.of(runtime, label));
         store.listen(new Ear());
     }
@@ -55,10 +71,7 @@ public final class EngineClient implements LockClient {
 
         @Override
         public void lost(OwnerToken owner, LossCause cause) {
-            LeaseHandle lease = wiring.holds().find(owner);
-            if (lease != null) {
-                lease.takenAway(cause);
-            }
+            wiring.holds().find(owner).forEach(grant -> grant.takenAway(cause));
         }
 
         @Override
@@ -78,16 +91,40 @@ public final class EngineClient implements LockClient {
         return options;
     }
 
-    Waiter enter(LockName name, LockOptions options, long maxWaitNanos) {
-        accepted(options, wiring.store());
-        WaitPolicy policy = new WaitPolicy(options.recheck().toNanos(), options.retry());
-        Waiter waiter = new Waiter(name, Timings.of(options), policy, maxWaitNanos, wiring, desks);
+    Waiter enter(LockName name, WaitSettings settings, long maxWaitNanos) {
+        accepted(settings.options(), wiring.store());
         refuseIfClosed();
+        Waiter waiter = new Waiter(name, settings, maxWaitNanos, wiring, desks);
         desks.enter(waiter);
         if (closing) {
             waiter.clientClosing();
         }
         return waiter;
+    }
+
+    Pending<MultiLease> enterAll(List<LockName> names, WaitSettings settings, long maxWaitNanos) {
+        accepted(settings.options(), wiring.store());
+        refuseIfClosed();
+        MultiWaiter waiter = new MultiWaiter(names, settings, maxWaitNanos, this, wiring);
+        waiter.start();
+        return waiter;
+    }
+
+    /** Keeps a grant that was not obtained through a desk. */
+    Lease keep(LockName name, Grant grant, WaitSettings settings) {
+        GrantKeeper keeper = new GrantKeeper(name, grant, settings, wiring, desks);
+        desks.granted(name, keeper, grant.tokens().last());
+        return keeper.begin();
+    }
+
+    /** A thread that waits without limit for what it opened itself, and that is renewed, would wait for ever. */
+    void refuseSelfWait(LockName name) {
+        GrantKeeper held = desks.held(name);
+        if (held != null && held.waitsForEver(Thread.currentThread())) {
+            throw new IllegalStateException("thread \"" + Thread.currentThread().getName() + "\" opened a lease on \""
+                    + name + "\" and waits for it without limit: it would wait for itself. Release the lease first, use"
+                    + " asReentrantLock(), or give a maxWait");
+        }
     }
 
     private void refuseIfClosed() {
@@ -107,6 +144,14 @@ public final class EngineClient implements LockClient {
     @Override
     public DistributedLock named(LockName name) {
         return new NamedLock(Objects.requireNonNull(name, "name"), defaults, this);
+    }
+
+    @Override
+    public MultiLock all(LockName... names) {
+        if (names.length == 0) {
+            throw new IllegalArgumentException("all() was given no lock name; it needs at least one");
+        }
+        return new NamedLocks(Arrays.asList(names), defaults, this);
     }
 
     @Override
@@ -143,14 +188,35 @@ public final class EngineClient implements LockClient {
             closing = true;
         }
         desks.all().forEach(Waiter::clientClosing);
-        wiring.holds().all().forEach(LeaseHandle::clientClosing);
-        LockRuntime.Timer limit =
-                wiring.runtime().schedule(Timings.saturatedNanos(patience), () -> quiet.complete(null));
+        List<GrantKeeper> held = wiring.holds().all();
+        held.forEach(GrantKeeper::clientClosing);
+        LockRuntime runtime = wiring.runtime();
+        long patienceNanos = Timings.saturatedNanos(patience);
+        awaitHolders(held, runtime.nanoTime() + patienceNanos / 2);
+        LockRuntime.Timer limit = runtime.schedule(patienceNanos / 2, () -> quiet.complete(null));
         checkQuiet();
-        Edge.join(wiring.runtime(), quiet);
+        Edge.join(runtime, quiet);
         limit.cancel();
         wiring.store().close();
-        wiring.runtime().close();
+        runtime.close();
+    }
+
+    /** Holders in other threads were told: they may finish what they are in the middle of, for half of the patience. */
+    private void awaitHolders(List<GrantKeeper> held, long untilAtNanos) {
+        Thread closer = Thread.currentThread();
+        CompletableFuture<Void> over = new CompletableFuture<>();
+        checkHolders(held, closer, untilAtNanos, over);
+        Edge.join(wiring.runtime(), over);
+        held.forEach(GrantKeeper::endAtClose);
+    }
+
+    private void checkHolders(List<GrantKeeper> held, Thread closer, long untilAtNanos, CompletableFuture<Void> over) {
+        boolean awaited = held.stream().anyMatch(grant -> grant.awaitsOtherThan(closer));
+        if (!awaited || wiring.runtime().nanoTime() - untilAtNanos >= 0) {
+            over.complete(null);
+        } else {
+            wiring.runtime().schedule(QUIET_CHECK_NANOS, () -> checkHolders(held, closer, untilAtNanos, over));
+        }
     }
 
     /** Completes {@link #quiet} once every reply that something could follow from has come. */

@@ -4,27 +4,38 @@ import io.leasehold.spi.OwnerToken;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Stream;
 
-/** The leases a client holds, by owner token. */
+/** The grants a client holds, by owner token; those of one atomic request share theirs. */
 final class HoldTable {
 
-    private final ConcurrentMap<OwnerToken, LeaseHandle> held = new ConcurrentHashMap<>();
+    private final ConcurrentMap<OwnerToken, List<GrantKeeper>> held = new ConcurrentHashMap<>();
 
-    void add(OwnerToken owner, LeaseHandle lease) {
-        held.put(owner, lease);
+    void add(OwnerToken owner, GrantKeeper grant) {
+        held.merge(
+                owner,
+                List.of(grant),
+                (some, more) -> Stream.concat(some.stream(), more.stream()).toList());
     }
 
-    void remove(OwnerToken owner) {
-        held.remove(owner);
+    void remove(OwnerToken owner, GrantKeeper grant) {
+        held.computeIfPresent(owner, (o, grants) -> {
+            List<GrantKeeper> rest = grants.size() == 1 && grants.get(0) == grant
+                    ? List.of()
+                    : grants.stream().filter(g -> g != grant).toList();
+            return rest.isEmpty() ? null : rest;
+        });
     }
 
-    @Nullable
-    LeaseHandle find(OwnerToken owner) {
-        return held.get(owner);
+    List<GrantKeeper> find(OwnerToken owner) {
+        return held.getOrDefault(owner, List.of());
     }
 
-    List<LeaseHandle> all() {
-        return List.copyOf(held.values());
+    boolean isEmpty() {
+        return held.isEmpty();
+    }
+
+    List<GrantKeeper> all() {
+        return held.values().stream().flatMap(List::stream).toList();
     }
 }

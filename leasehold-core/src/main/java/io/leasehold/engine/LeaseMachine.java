@@ -35,6 +35,15 @@ final class LeaseMachine {
     /** The holder gives it back. */
     record ReleaseCalled() implements Event {}
 
+    /** A renewal that {@link #beginSending} allowed has left, in order, for the store. */
+    record RenewalSent() implements Event {}
+
+    /** The holder is gone: no more renewals, and this is the cause when the validity ends. */
+    record Abandoned(LossCause cause) implements Event {}
+
+    /** The machine was suspended: the monotonic clock has not counted, so nothing is known until a renewal succeeds. */
+    record Suspended() implements Event {}
+
     /** What the shell is to do. */
     sealed interface Action {}
 
@@ -72,7 +81,12 @@ final class LeaseMachine {
     private long validUntilAtNanos;
     private boolean renewing;
     private boolean atRisk;
-    private boolean capped;
+    private boolean unconfirmed;
+    private boolean sending;
+    private boolean releasePending;
+    /** Why renewals have stopped, if they have. */
+    private @Nullable LossCause stopped;
+
     private @Nullable LossCause cause;
 
     LeaseMachine(Timings timings, long sentAtNanos, long nowNanos) {
@@ -95,7 +109,7 @@ final class LeaseMachine {
     List<Action> on(Event event, long nowNanos) {
         List<Action> actions = new ArrayList<>(2);
         if (state == State.HELD && nowNanos - validUntilAtNanos >= 0) {
-            lose(capped ? LossCause.MAX_HOLD : LossCause.EXPIRED, actions);
+            lose(stopped != null ? stopped : LossCause.EXPIRED, actions);
         }
         if (event instanceof RenewDue due) {
             renewDue(due, nowNanos, actions);
@@ -107,6 +121,12 @@ final class LeaseMachine {
             lose(away.cause(), actions);
         } else if (event instanceof ReleaseCalled) {
             releaseCalled(actions);
+        } else if (event instanceof RenewalSent) {
+            renewalSent(actions);
+        } else if (event instanceof Abandoned abandoned) {
+            stopped = abandoned.cause();
+        } else if (event instanceof Suspended) {
+            suspended(actions);
         } else if (state == State.HELD) {
             actions.add(new ArmEnd(validUntilAtNanos));
         }
@@ -117,8 +137,10 @@ final class LeaseMachine {
         if (state != State.HELD || renewing) {
             return;
         }
-        if (nowNanos - acquiredAtNanos > timings.maxHoldNanos() - timings.validityNanos()) {
-            capped = true;
+        if (stopped == null && nowNanos - acquiredAtNanos > timings.maxHoldNanos() - timings.validityNanos()) {
+            stopped = LossCause.MAX_HOLD;
+        }
+        if (stopped != null) {
             tellIfAtRisk(nowNanos, actions);
             if (!atRisk) {
                 actions.add(new ArmRenew(nowNanos + Math.max(1, timings.renewalRetryNanos())));
@@ -139,6 +161,7 @@ final class LeaseMachine {
             validUntilAtNanos = untilAtNanos;
         }
         atRisk = false;
+        unconfirmed = false;
         if (timings.renewed()) {
             long nextAtNanos = sentAtNanos + timings.renewalNanos();
             actions.add(new ArmRenew(nextAtNanos - nowNanos > 0 ? nextAtNanos : nowNanos));
@@ -170,7 +193,38 @@ final class LeaseMachine {
         }
         LossCause lost = state == State.LOST ? cause : null;
         state = State.RELEASED;
-        actions.add(new SendRelease(lost));
+        if (sending) {
+            releasePending = true;
+        } else {
+            actions.add(new SendRelease(lost));
+        }
+    }
+
+    private void renewalSent(List<Action> actions) {
+        sending = false;
+        if (releasePending) {
+            releasePending = false;
+            actions.add(new SendRelease(cause));
+        }
+    }
+
+    private void suspended(List<Action> actions) {
+        if (state == State.HELD && !unconfirmed) {
+            unconfirmed = true;
+            if (!renewing && stopped == null) {
+                renewing = true;
+                actions.add(new Renew(true));
+            }
+        }
+    }
+
+    /**
+     * Whether a renewal may be sent now; if so, {@link RenewalSent} must follow, and a release that is called in
+     * between waits for it: so no renewal is ever sent after the release.
+     */
+    boolean beginSending() {
+        sending = state == State.HELD;
+        return sending;
     }
 
     private void lose(LossCause why, List<Action> actions) {
@@ -193,9 +247,9 @@ final class LeaseMachine {
         return state == State.HELD;
     }
 
-    /** The validity left, never negative; zero once ended. */
+    /** The validity left, never negative; zero once ended, or while a suspension is not yet confirmed as survived. */
     long remainingNanos(long nowNanos) {
-        return state == State.HELD ? Math.max(0, validUntilAtNanos - nowNanos) : 0;
+        return state == State.HELD && !unconfirmed ? Math.max(0, validUntilAtNanos - nowNanos) : 0;
     }
 
     /** Until when it was or is valid, unless it ended before. */

@@ -1,5 +1,6 @@
 package io.leasehold.engine;
 
+import io.leasehold.Holder;
 import io.leasehold.LockName;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -10,53 +11,121 @@ import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The local queues: of each name's waiters only the first contends with the store, so that a process is one contender
- * however many threads want the lock.
+ * The local queues: of each name's waiters at most the first contends with the store, so that a process is one contender
+ * however many threads want the lock; and while this process holds the lock and may pass it on, none does.
  *
- * <p>A desk exists while somebody stands at it; the map's per-key atomicity guards it.
+ * <p>A desk exists while somebody stands at it or a grant of this process is held; the map's per-key atomicity guards it.
+ * Nothing else is locked inside.
  */
 final class NameDesks {
 
+    private final Timeline timeline;
     private final ConcurrentMap<LockName, Desk> desks = new ConcurrentHashMap<>();
+
+    NameDesks(Timeline timeline) {
+        this.timeline = timeline;
+    }
 
     private static final class Desk {
         private final Deque<Waiter> line = new ArrayDeque<>(2);
+        private @Nullable GrantKeeper held;
+        /** The grant for whose hand-over the first waiter is being kept back. */
+        private @Nullable GrantKeeper keptBackFor;
+
         private long seenToken;
+
+        boolean isDeserted() {
+            return line.isEmpty() && held == null;
+        }
     }
 
-    /** Lets the waiter stand in line, and start if it is first. */
+    /** Lets the waiter stand in line, and start if it is first and nothing is held here. */
     void enter(Waiter waiter) {
         Desk entered = desks.compute(waiter.name(), (name, desk) -> {
             Desk at = desk == null ? new Desk() : desk;
             at.line.addLast(waiter);
             return at;
         });
-        if (first(waiter.name()) == waiter && entered != null) {
+        if (isAlone(entered, waiter)) {
             waiter.start();
         } else {
             waiter.enqueued();
+            settle(waiter.name());
         }
     }
 
-    /** The waiter is done; the next one starts. */
-    void leave(Waiter waiter) {
-        Waiter[] next = new Waiter[1];
+    private boolean isAlone(Desk entered, Waiter waiter) {
+        boolean[] alone = new boolean[1];
         desks.computeIfPresent(waiter.name(), (name, desk) -> {
-            boolean wasFirst = desk.line.peekFirst() == waiter;
-            desk.line.remove(waiter);
-            if (wasFirst) {
-                next[0] = desk.line.peekFirst();
-            }
-            return desk.line.isEmpty() ? null : desk;
+            alone[0] = desk == entered && desk.line.peekFirst() == waiter && desk.held == null;
+            return desk;
         });
-        if (next[0] != null) {
-            next[0].start();
+        return alone[0];
+    }
+
+    /** The waiter is done. */
+    void leave(Waiter waiter) {
+        desks.computeIfPresent(waiter.name(), (name, desk) -> {
+            desk.line.remove(waiter);
+            return desk.isDeserted() ? null : desk;
+        });
+        settle(waiter.name());
+    }
+
+    /** This process holds the lock now. */
+    void granted(LockName name, GrantKeeper grant, long lastToken) {
+        desks.computeIfPresent(name, (n, desk) -> {
+            desk.held = grant;
+            desk.seenToken = Math.max(desk.seenToken, lastToken);
+            return desk;
+        });
+    }
+
+    /** The grant is over. */
+    void ended(LockName name, GrantKeeper grant) {
+        desks.computeIfPresent(name, (n, desk) -> {
+            if (desk.held == grant) {
+                desk.held = null;
+            }
+            return desk.isDeserted() ? null : desk;
+        });
+        settle(name);
+    }
+
+    /** Starts the first waiter, unless it may still be handed the grant that is held. */
+    private void settle(LockName name) {
+        Waiter[] first = new Waiter[1];
+        GrantKeeper[] held = new GrantKeeper[1];
+        desks.computeIfPresent(name, (n, desk) -> {
+            first[0] = desk.line.peekFirst();
+            held[0] = desk.held;
+            return desk;
+        });
+        if (first[0] == null) {
+            return;
         }
+        long waitNanos = held[0] == null ? 0 : held[0].handOverNanos(first[0].options());
+        if (waitNanos <= 0) {
+            first[0].start();
+        } else if (keepBack(name, held[0])) {
+            timeline.schedule(waitNanos, () -> settle(name));
+        }
+    }
+
+    /** Whether nobody is being kept back for this grant yet: then its end of hand-over needs a timer. */
+    private boolean keepBack(LockName name, GrantKeeper grant) {
+        boolean[] first = new boolean[1];
+        desks.computeIfPresent(name, (n, desk) -> {
+            first[0] = desk.keptBackFor != grant;
+            desk.keptBackFor = grant;
+            return desk;
+        });
+        return first[0];
     }
 
     /** Wakes the contender for this name, if there is one. */
     void wake(LockName name) {
-        Waiter first = first(name);
+        Waiter first = firstInLine(name);
         if (first != null) {
             first.woken();
         }
@@ -67,7 +136,9 @@ final class NameDesks {
         desks.keySet().forEach(this::wake);
     }
 
-    private @Nullable Waiter first(LockName name) {
+    /** The waiter that would be next. */
+    @Nullable
+    Waiter firstInLine(LockName name) {
         Waiter[] first = new Waiter[1];
         desks.computeIfPresent(name, (n, desk) -> {
             first[0] = desk.line.peekFirst();
@@ -76,16 +147,33 @@ final class NameDesks {
         return first[0];
     }
 
+    /** The grant of this name that this process holds. */
+    @Nullable
+    GrantKeeper held(LockName name) {
+        Desk desk = desks.get(name);
+        return desk == null ? null : desk.held;
+    }
+
+    /** This process as the holder, if it is. */
+    @Nullable
+    Holder localHolder(LockName name) {
+        GrantKeeper held = held(name);
+        return held == null ? null : held.asHolder();
+    }
+
+    /** How many tokens to reserve: one, or as many as a grant may be passed on when others wait here. */
+    int reserve(LockName name) {
+        boolean[] others = new boolean[1];
+        desks.computeIfPresent(name, (n, desk) -> {
+            others[0] = desk.line.size() > 1;
+            return desk;
+        });
+        return others[0] ? Timings.MOST_LEASES : 1;
+    }
+
     long seenToken(LockName name) {
         Desk desk = desks.get(name);
         return desk == null ? 0 : desk.seenToken;
-    }
-
-    void saw(LockName name, long token) {
-        desks.computeIfPresent(name, (n, desk) -> {
-            desk.seenToken = Math.max(desk.seenToken, token);
-            return desk;
-        });
     }
 
     boolean isEmpty() {

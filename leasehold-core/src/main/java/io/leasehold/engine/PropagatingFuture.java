@@ -3,7 +3,8 @@ package io.leasehold.engine;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A future whose cancellation, also through stages derived from it, withdraws what it stands for.
+ * A future whose cancellation, also through stages derived from it, withdraws what it stands for; once it is completed,
+ * cancelling a derived stage withdraws nothing any more.
  *
  * <p>The one class here that extends another: {@link CompletableFuture} offers no other way for derived stages to reach
  * their source.
@@ -27,6 +28,6 @@ final class PropagatingFuture<T> extends CompletableFuture<T> {
 
     @Override
     public <U> CompletableFuture<U> newIncompleteFuture() {
-        return new PropagatingFuture<>(onCancel);
+        return new PropagatingFuture<>(() -> cancel(false));
     }
 }

@@ -9,7 +9,12 @@ import org.jspecify.annotations.Nullable;
 /** What threads hold through reentrant views, by client, name and thread; shared by all views of a client. */
 final class ReentrantHolds {
 
+    private static final int LEAST_SWEEP = 64;
+
     private final ConcurrentMap<Key, Counted> holds = new ConcurrentHashMap<>();
+
+    /** What threads left behind when they died is forgotten when the table has doubled. */
+    private volatile int sweepAbove = LEAST_SWEEP;
 
     /** Threads are compared by identity: ids are used again. */
     private record Key(LockName name, Thread thread) {}
@@ -30,7 +35,15 @@ final class ReentrantHolds {
     }
 
     void begin(LockName name, Lease lease) {
-        holds.put(new Key(name, Thread.currentThread()), new Counted(lease));
+        Thread thread = Thread.currentThread();
+        holds.put(new Key(name, thread), new Counted(lease));
+        if (lease instanceof LeaseHandle handle) {
+            handle.state().keeper().bindTo(thread);
+        }
+        if (holds.size() > sweepAbove) {
+            holds.keySet().removeIf(key -> !key.thread().isAlive());
+            sweepAbove = Math.max(LEAST_SWEEP, 2 * holds.size());
+        }
     }
 
     void end(LockName name) {

@@ -86,9 +86,11 @@ final class ReentrantView implements ReentrantLockView {
         }
         holds.end(name);
         if (held.lease.release() == ReleaseOutcome.ALREADY_LOST) {
+            LossCause cause =
+                    held.lease instanceof LeaseHandle handle ? handle.state().cause() : null;
             throw new LeaseLostException(
                     name,
-                    LossCause.EXPIRED,
+                    cause != null ? cause : LossCause.NOT_OURS,
                     "it had ended before unlock(); what it protected may have been used by others");
         }
     }

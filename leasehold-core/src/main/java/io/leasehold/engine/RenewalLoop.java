@@ -7,6 +7,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -18,30 +19,32 @@ final class RenewalLoop {
     private static final int LARGEST_BATCH = 1_000;
 
     private final LockRuntime runtime;
+    private final Timeline timeline;
     private final LockStore store;
     /** Guarded by this. */
-    private List<LeaseHandle> due = new ArrayList<>();
+    private List<GrantKeeper> due = new ArrayList<>();
 
     private long flushAtNanos;
     private LockRuntime.@Nullable Timer flush;
 
-    RenewalLoop(LockRuntime runtime, LockStore store) {
+    RenewalLoop(LockRuntime runtime, Timeline timeline, LockStore store) {
         this.runtime = runtime;
+        this.timeline = timeline;
         this.store = store;
     }
 
-    /** Sends a renewal of this lease within {@code withinNanos}, with others if there are any. */
-    void renew(LeaseHandle lease, long withinNanos) {
+    /** Sends a renewal of this grant within {@code withinNanos}, with others if there are any. */
+    void renew(GrantKeeper grant, long withinNanos) {
         long atNanos = runtime.nanoTime() + withinNanos;
         synchronized (this) {
-            due.add(lease);
+            due.add(grant);
             boolean soonEnough = flush != null && flushAtNanos - atNanos <= 0;
             if (!soonEnough && withinNanos > 0) {
                 if (flush != null) {
                     flush.cancel();
                 }
                 flushAtNanos = atNanos;
-                flush = runtime.schedule(withinNanos, this::flush);
+                flush = timeline.schedule(withinNanos, this::flush);
             }
         }
         if (withinNanos <= 0) {
@@ -50,7 +53,7 @@ final class RenewalLoop {
     }
 
     private void flush() {
-        List<LeaseHandle> all;
+        List<GrantKeeper> all;
         synchronized (this) {
             if (flush != null) {
                 flush.cancel();
@@ -64,25 +67,27 @@ final class RenewalLoop {
         }
     }
 
-    private void send(List<LeaseHandle> leases) {
+    private void send(List<GrantKeeper> grants) {
         // What was released meanwhile is not renewed: nothing but its release is sent with its owner token.
-        List<LeaseHandle> held =
-                leases.stream().filter(LeaseHandle::mayBeRenewed).toList();
+        List<GrantKeeper> held =
+                grants.stream().filter(GrantKeeper::beginSending).toList();
         if (held.isEmpty()) {
             return;
         }
         long timeoutNanos =
-                held.stream().mapToLong(l -> l.timings().answerNanos()).min().orElseThrow();
+                held.stream().mapToLong(g -> g.timings().answerNanos()).min().orElseThrow();
         RenewBatch batch =
-                new RenewBatch(held.stream().map(LeaseHandle::renewalItem).toList(), timeoutNanos);
-        store.renew(batch).whenComplete((reply, error) -> {
+                new RenewBatch(held.stream().map(GrantKeeper::renewalItem).toList(), timeoutNanos);
+        CompletableFuture<RenewReply> sent = Edge.ask(() -> store.renew(batch));
+        held.forEach(GrantKeeper::renewalSent);
+        sent.whenComplete((reply, error) -> {
             for (int i = 0; i < held.size(); i++) {
                 try {
                     held.get(i).renewalAnswered(item(reply, i, error));
                 } catch (RuntimeException e) {
                     LOG.error(
                             "a renewal of \"{}\" failed unexpectedly",
-                            held.get(i).lockName(),
+                            held.get(i).name(),
                             e);
                 }
             }

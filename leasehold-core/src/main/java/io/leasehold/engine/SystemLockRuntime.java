@@ -5,7 +5,7 @@ import java.security.SecureRandom;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.LinkedTransferQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -20,12 +20,13 @@ import org.slf4j.LoggerFactory;
 /**
  * The real world: the only class of core that reads a clock, draws randomness or starts a thread.
  *
- * <p>One timer thread and up to four callback threads, all daemons, which end when idle.
+ * <p>One timer thread, and callback threads as needed, at most {@value #CALLBACK_THREADS}, so that a callback that blocks
+ * harms nobody else; all are daemons and end when idle.
  */
 public final class SystemLockRuntime implements LockRuntime {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
-    private static final int CALLBACK_THREADS = 4;
+    private static final int CALLBACK_THREADS = 64;
 
     private final SecureRandom secureRandom = new SecureRandom();
     private final ScheduledThreadPoolExecutor timers;
@@ -38,14 +39,26 @@ public final class SystemLockRuntime implements LockRuntime {
         timers.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
         timers.setKeepAliveTime(10, TimeUnit.SECONDS);
         timers.allowCoreThreadTimeOut(true);
+        Handing queue = new Handing();
         callbacks = new ThreadPoolExecutor(
-                CALLBACK_THREADS,
-                CALLBACK_THREADS,
-                10,
-                TimeUnit.SECONDS,
-                new LinkedBlockingQueue<>(),
-                threads("leasehold-callback"));
-        callbacks.allowCoreThreadTimeOut(true);
+                0, CALLBACK_THREADS, 10, TimeUnit.SECONDS, queue, threads("leasehold-callback"), queue::putBack);
+    }
+
+    /** Takes a task only if a thread is idle, so that the pool grows while threads are busy, then keeps it. */
+    private static final class Handing extends LinkedTransferQueue<Runnable> {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public boolean offer(Runnable task) {
+            return tryTransfer(task);
+        }
+
+        void putBack(Runnable task, ThreadPoolExecutor pool) {
+            if (pool.isShutdown()) {
+                throw new RejectedExecutionException("the callback executor is closed");
+            }
+            put(task);
+        }
     }
 
     private static ThreadFactory threads(String name) {

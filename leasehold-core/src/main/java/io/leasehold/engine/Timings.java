@@ -6,7 +6,8 @@ import java.time.Duration;
 /**
  * Every span the engine works with, derived from the options of one lock. Pure.
  *
- * @param ttlNanos what the store is told
+ * @param ttlNanos the ttl the holder counts with
+ * @param toldNanos what the store is told: ttl + lock delay
  * @param validityNanos ttl − drift, counted from the sending
  * @param minimumValidityNanos the least validity with which a lease is handed out
  * @param renewalNanos the interval between renewals, or zero for none
@@ -16,6 +17,7 @@ import java.time.Duration;
  */
 record Timings(
         long ttlNanos,
+        long toldNanos,
         long validityNanos,
         long minimumValidityNanos,
         long renewalNanos,
@@ -25,6 +27,13 @@ record Timings(
 
     private static final long LEAST_ANSWER_NANOS = Duration.ofMillis(50).toNanos();
     private static final long MOST_ANSWER_NANOS = Duration.ofSeconds(3).toNanos();
+    /** How many leases one grant may carry, one after another, before the lock is released for others. */
+    static final int MOST_LEASES = 64;
+
+    /** For how long a grant may be passed on within the process. */
+    static final long HAND_OVER_NANOS = Duration.ofMillis(20).toNanos();
+
+    private static final long MOST_SECONDS = Long.MAX_VALUE / 1_000_000_000L - 1;
     private static final long MOST_BATCHING_NANOS = Duration.ofMillis(50).toNanos();
 
     static Timings of(LockOptions options) {
@@ -32,6 +41,7 @@ record Timings(
         long ttlNanos = options.ttl().toNanos();
         return new Timings(
                 ttlNanos,
+                ttlNanos + options.lockDelay().toNanos(),
                 options.validity().toNanos(),
                 options.minimumValidity().toNanos(),
                 interval == null ? 0 : interval.toNanos(),
@@ -59,17 +69,22 @@ record Timings(
         return validityNanos - renewalNanos - renewalNanos / 2;
     }
 
-    /** The longest time an unknown request can matter: ttl + drift. */
+    /** The ttl whose checkable share, as large as the present one's, covers the duration. */
+    Duration ttlForChecking(long durationNanos) {
+        double share = (double) longestCheckableNanos / ttlNanos;
+        return Duration.ofMillis((long) Math.ceil(Math.max(0, durationNanos) / share / 1e6) + 1);
+    }
+
+    /** The longest time an unknown request can matter: what the store was told + drift. */
     long undoNanos() {
-        return ttlNanos + (ttlNanos - validityNanos);
+        return toldNanos + (ttlNanos - validityNanos);
     }
 
     /** Spans beyond what fits into a long of nanoseconds count as that: 292 years. */
     static long saturatedNanos(Duration span) {
-        try {
-            return span.toNanos();
-        } catch (ArithmeticException e) {
-            return span.isNegative() ? Long.MIN_VALUE : Long.MAX_VALUE;
+        if (span.toSeconds() > MOST_SECONDS) {
+            return Long.MAX_VALUE;
         }
+        return span.toSeconds() < -MOST_SECONDS ? Long.MIN_VALUE : span.toNanos();
     }
 }

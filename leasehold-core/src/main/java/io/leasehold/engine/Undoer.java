@@ -6,9 +6,10 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,11 +25,14 @@ final class Undoer {
     private static final long MOST_PAUSE_NANOS = 1_000_000_000L;
 
     private final LockRuntime runtime;
+    private final Timeline timeline;
     private final LockStore store;
-    private final Set<Ending> pending = ConcurrentHashMap.newKeySet();
+    /** In the order of their beginning, so that a replayed world repeats them in the same order; guarded by itself. */
+    private final Set<Ending> pending = new LinkedHashSet<>();
 
-    Undoer(LockRuntime runtime, LockStore store) {
+    Undoer(LockRuntime runtime, Timeline timeline, LockStore store) {
         this.runtime = runtime;
+        this.timeline = timeline;
         this.store = store;
     }
 
@@ -39,19 +43,27 @@ final class Undoer {
      */
     CompletableFuture<ReleaseReply> end(ReleaseRequest request, long forNanos) {
         Ending ending = new Ending(request, runtime.nanoTime() + forNanos);
-        pending.add(ending);
+        synchronized (pending) {
+            pending.add(ending);
+        }
         ending.send();
         return ending.firstReply;
     }
 
     /** The store can be reached again: repeats at once what is unanswered. */
     void reconnected() {
-        pending.forEach(Ending::hurry);
+        List<Ending> unanswered;
+        synchronized (pending) {
+            unanswered = List.copyOf(pending);
+        }
+        unanswered.forEach(Ending::hurry);
     }
 
     /** Whether everything is answered or given up. */
     boolean isIdle() {
-        return pending.isEmpty();
+        synchronized (pending) {
+            return pending.isEmpty();
+        }
     }
 
     private final class Ending {
@@ -76,7 +88,7 @@ final class Undoer {
                 }
                 inFlight = true;
             }
-            store.release(request).whenComplete((reply, error) -> {
+            Edge.ask(() -> store.release(request)).whenComplete((reply, error) -> {
                 try {
                     answered(reply != null ? reply : broken(error));
                 } catch (RuntimeException e) {
@@ -102,12 +114,14 @@ final class Undoer {
                 if (again && untilAtNanos - nowNanos > 0) {
                     long pause = Math.min(MOST_PAUSE_NANOS, FIRST_PAUSE_NANOS << Math.min(tries, 10));
                     tries++;
-                    timer = runtime.schedule(Math.min(pause, untilAtNanos - nowNanos), this::send);
+                    timer = timeline.schedule(Math.min(pause, untilAtNanos - nowNanos), this::send);
                     return;
                 }
                 over = true;
             }
-            pending.remove(this);
+            synchronized (pending) {
+                pending.remove(this);
+            }
         }
 
         void hurry() {

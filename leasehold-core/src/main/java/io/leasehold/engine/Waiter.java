@@ -2,10 +2,12 @@ package io.leasehold.engine;
 
 import io.leasehold.AmbiguousAcquireException;
 import io.leasehold.Attempt;
+import io.leasehold.Holder;
 import io.leasehold.Lease;
 import io.leasehold.LockListener;
 import io.leasehold.LockListener.AttemptOutcome;
 import io.leasehold.LockName;
+import io.leasehold.LockOptions;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -25,9 +27,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The machine and the fields that change are guarded by {@code this}; actions are carried out outside of it.
  */
-final class Waiter {
+final class Waiter implements Pending<Lease> {
 
     private final LockName name;
+    private final WaitSettings settings;
     private final Timings timings;
     private final WaitPolicy policy;
     private final long maxWaitNanos;
@@ -41,10 +44,11 @@ final class Waiter {
     private LockRuntime.@Nullable Timer timer;
     private boolean closing;
 
-    Waiter(LockName name, Timings timings, WaitPolicy policy, long maxWaitNanos, Wiring wiring, NameDesks desks) {
+    Waiter(LockName name, WaitSettings settings, long maxWaitNanos, Wiring wiring, NameDesks desks) {
         this.name = name;
-        this.timings = timings;
-        this.policy = policy;
+        this.settings = settings;
+        this.timings = settings.timings();
+        this.policy = settings.policy();
         this.maxWaitNanos = maxWaitNanos;
         this.wiring = wiring;
         this.desks = desks;
@@ -58,11 +62,12 @@ final class Waiter {
         return name;
     }
 
-    /**
-     * Completes, on whatever thread, with the attempt's outcome; exceptionally if the store failed or the caller
-     * gave up.
-     */
-    CompletableFuture<Attempt<Lease>> result() {
+    LockOptions options() {
+        return settings.options();
+    }
+
+    @Override
+    public CompletableFuture<Attempt<Lease>> result() {
         return result;
     }
 
@@ -76,12 +81,27 @@ final class Waiter {
         on(new AcquireMachine.Started());
     }
 
+    /** A lease of a grant that this process holds is offered. */
+    AcquireMachine.Offer handOver(LeaseState lease) {
+        AcquireMachine.Offer answer;
+        synchronized (this) {
+            answer = machine.offered();
+        }
+        if (answer == AcquireMachine.Offer.ACCEPTED) {
+            cancelTimer();
+            desks.leave(this);
+            tell(AttemptOutcome.ACQUIRED, waited());
+            result.complete(new Attempt.Acquired<>(wiring.leaks().handle(lease)));
+        }
+        return answer;
+    }
+
     void woken() {
         on(new AcquireMachine.Woken());
     }
 
-    /** The caller wants no more; what was or will be granted is given back. */
-    void giveUp() {
+    @Override
+    public void giveUp() {
         on(new AcquireMachine.GaveUp());
         result.whenComplete((attempt, error) -> {
             if (attempt instanceof Attempt.Acquired<Lease> acquired) {
@@ -133,12 +153,14 @@ final class Waiter {
             sender = owner;
         }
         AcquireRequest request = AcquireRequest.exclusive(
-                        List.of(name), sender, wiring.holderId(), timings.ttlNanos(), timings.answerNanos())
+                        List.of(name), sender, wiring.holderId(), timings.toldNanos(), timings.answerNanos())
+                .reserve(desks.reserve(name))
                 .seenToken(desks.seenToken(name));
         if (maxWaitNanos > 0) {
             request = request.waiting(policy.silenceNanos());
         }
-        wiring.store().acquire(request).whenComplete((reply, error) -> {
+        AcquireRequest sent = request;
+        Edge.ask(() -> wiring.store().acquire(sent)).whenComplete((reply, error) -> {
             AcquireReply answer = reply != null ? reply : broken(error);
             on(new AcquireMachine.Replied(answer, wiring.random()));
         });
@@ -154,8 +176,7 @@ final class Waiter {
             return;
         }
         cancelTimer();
-        timer = wiring.runtime()
-                .schedule(atNanos - wiring.runtime().nanoTime(), () -> on(new AcquireMachine.TimerFired()));
+        timer = wiring.timeline().scheduleAt(atNanos, () -> on(new AcquireMachine.TimerFired()));
     }
 
     private synchronized void cancelTimer() {
@@ -178,12 +199,13 @@ final class Waiter {
     }
 
     private void finish(AcquireMachine.Outcome outcome) {
-        Duration waited = Duration.ofNanos(wiring.runtime().nanoTime() - startAtNanos);
+        Duration waited = waited();
         if (outcome instanceof AcquireMachine.Acquired acquired) {
             acquired(acquired.grant(), waited);
         } else if (outcome instanceof AcquireMachine.Busy busy) {
             tell(maxWaitNanos == 0 ? AttemptOutcome.BUSY : AttemptOutcome.TIMEOUT, waited);
-            result.complete(new Attempt.Busy<>(name, waited, busy.holder(), busy.votes()));
+            Holder holder = busy.holder() != null ? busy.holder() : desks.localHolder(name);
+            result.complete(new Attempt.Busy<>(name, waited, holder, busy.votes()));
         } else if (outcome instanceof AcquireMachine.Failed failed) {
             boolean ambiguous = failed.error() instanceof AmbiguousAcquireException;
             tell(ambiguous ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR, waited);
@@ -203,11 +225,15 @@ final class Waiter {
     }
 
     private void acquired(Grant grant, Duration waited) {
-        desks.saw(name, grant.tokens().last());
-        LeaseHandle lease = new LeaseHandle(name, grant, timings, wiring);
-        lease.begin();
+        GrantKeeper keeper = new GrantKeeper(name, grant, settings, wiring, desks);
+        desks.granted(name, keeper, grant.tokens().last());
+        LeaseHandle lease = keeper.begin();
         tell(AttemptOutcome.ACQUIRED, waited);
         result.complete(new Attempt.Acquired<>(lease));
+    }
+
+    private Duration waited() {
+        return Duration.ofNanos(wiring.runtime().nanoTime() - startAtNanos);
     }
 
     private void tell(AttemptOutcome outcome, Duration waited) {

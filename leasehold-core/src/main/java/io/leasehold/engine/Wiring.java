@@ -6,21 +6,27 @@ import io.leasehold.spi.LockStore;
 /**
  * What the parts of one client share.
  *
- * @param runtime time, timers, threads and randomness
+ * @param runtime time, threads and randomness
+ * @param timeline the one timer
  * @param store where the locks are
  * @param events tells the listeners
  * @param undoer ends owner tokens
  * @param renewals sends renewals in batches
- * @param holds the leases that are held
+ * @param holds the grants that are held
+ * @param suspensions notices that the machine was suspended
+ * @param leaks notices forgotten leases
  * @param holderId the public id of this client
  */
 record Wiring(
         LockRuntime runtime,
+        Timeline timeline,
         LockStore store,
         Events events,
         Undoer undoer,
         RenewalLoop renewals,
         HoldTable holds,
+        SuspendWatch suspensions,
+        LeakWatch leaks,
         String holderId) {
 
     long random() {

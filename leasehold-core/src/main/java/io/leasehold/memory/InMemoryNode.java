@@ -24,6 +24,7 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
@@ -74,6 +75,11 @@ public final class InMemoryNode implements LockNode {
     private record Held(OwnerToken owner, String holderId, long token, long endsAtNanos) {}
 
     @Override
+    public boolean isAtomicOver(List<LockName> names) {
+        return true;
+    }
+
+    @Override
     public CompletableFuture<NodeReply> probe(long timeoutNanos) {
         return CompletableFuture.completedFuture(new NodeReply.Stale(0, incarnation, serverMicros()));
     }
@@ -84,33 +90,55 @@ public final class InMemoryNode implements LockNode {
         return CompletableFuture.completedFuture(decide(ballot, runtime.nanoTime(), serverMicros()));
     }
 
+    /** The grant rule over all names of the request: floor, then own or free, all or none. */
     private NodeReply decide(Ballot ballot, long nowNanos, long serverMicros) {
         AcquireRequest request = ballot.request();
-        Entry entry = entries.computeIfAbsent(request.name(), n -> new Entry());
-        if (ballot.candidate() > Math.max(entry.fence, serverMicros) + MOST_LEAD_MICROS) {
+        long fence = 0;
+        for (LockName name : request.names()) {
+            Entry entry = entries.computeIfAbsent(name, n -> new Entry());
+            dropSilentWaiters(entry, nowNanos);
+            fence = Math.max(fence, entry.fence);
+        }
+        if (ballot.candidate() > Math.max(fence, serverMicros) + MOST_LEAD_MICROS) {
             return new NodeReply.Refused(
                     "fencing token " + ballot.candidate() + " runs ahead of the node's clock",
                     0,
                     incarnation,
                     serverMicros);
         }
-        long floor = Math.max(entry.fence, serverMicros - RETENTION_MICROS);
+        long floor = Math.max(fence, serverMicros - RETENTION_MICROS);
         if (ballot.candidate() <= floor) {
             return new NodeReply.Stale(floor, incarnation, serverMicros);
         }
-        Held held = current(entry, nowNanos);
-        dropSilentWaiters(entry, nowNanos);
-        boolean own = held != null && held.owner().equals(request.owner());
-        if (own || (held == null && isFirst(entry, request.owner()))) {
-            long endsAtNanos = nowNanos + request.ttlNanos();
-            if (held != null && held.endsAtNanos() - endsAtNanos > 0) {
-                endsAtNanos = held.endsAtNanos();
+        for (LockName name : request.names()) {
+            Entry entry = entry(name);
+            Held held = current(entry, nowNanos);
+            boolean own = held != null && held.owner().equals(request.owner());
+            if (!own && (held != null || !isFirst(entry, request.owner()))) {
+                return busy(request, entry, held, nowNanos, serverMicros);
             }
-            entry.held = new Held(request.owner(), request.holderId(), ballot.candidate(), endsAtNanos);
-            entry.fence = ballot.tokens().last();
-            entry.waiters.remove(request.owner());
-            return new NodeReply.Yes(incarnation, serverMicros);
         }
+        request.names().forEach(name -> grant(entry(name), ballot, nowNanos));
+        return new NodeReply.Yes(incarnation, serverMicros);
+    }
+
+    private Entry entry(LockName name) {
+        return Objects.requireNonNull(entries.get(name));
+    }
+
+    private static void grant(Entry entry, Ballot ballot, long nowNanos) {
+        AcquireRequest request = ballot.request();
+        long endsAtNanos = nowNanos + request.ttlNanos();
+        Held own = entry.held;
+        if (own != null && own.endsAtNanos() - endsAtNanos > 0) {
+            endsAtNanos = own.endsAtNanos();
+        }
+        entry.held = new Held(request.owner(), request.holderId(), ballot.candidate(), endsAtNanos);
+        entry.fence = ballot.tokens().last();
+        entry.waiters.remove(request.owner());
+    }
+
+    private NodeReply busy(AcquireRequest request, Entry entry, @Nullable Held held, long nowNanos, long serverMicros) {
         if (request.isWaiting()) {
             long forgottenAtNanos = nowNanos
                     + 2 * request.recheckNanos()

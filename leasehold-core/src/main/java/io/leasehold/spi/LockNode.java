@@ -26,6 +26,11 @@ public interface LockNode extends AutoCloseable {
     /** What it promises as a store of its own. */
     Guarantees guarantees();
 
+    /** See {@link LockStore#isAtomicOver}. */
+    default boolean isAtomicOver(List<LockName> names) {
+        return names.size() == 1;
+    }
+
     /** Gives the node the ear of whoever lifts it; called once, before any request. */
     void listen(StoreSignals signals);
 

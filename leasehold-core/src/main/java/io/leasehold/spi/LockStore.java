@@ -32,6 +32,11 @@ public interface LockStore extends AutoCloseable {
         return Duration.ofHours(24);
     }
 
+    /** Whether it can grant a request for all these locks at once, all or none, in one step of its own. */
+    default boolean isAtomicOver(List<LockName> names) {
+        return names.size() == 1;
+    }
+
     /** Gives the store the ear of the engine; called once, before any request. */
     void listen(StoreSignals signals);
 

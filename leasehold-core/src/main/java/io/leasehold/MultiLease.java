@@ -1,0 +1,22 @@
+package io.leasehold;
+
+import java.util.List;
+
+/**
+ * Several locks held together, with a fencing token for each.
+ *
+ * <p>It is valid while every part is; it is lost with the first part that is. Releasing it gives every part back,
+ * whatever happens to the others: {@link ReleaseOutcome#RELEASED} only if all were.
+ */
+public interface MultiLease extends Hold {
+
+    /** The locks, sorted. */
+    List<LockName> lockNames();
+
+    /**
+     * The token for one of the locks; see {@link Lease#fencingToken()}.
+     *
+     * @throws IllegalArgumentException if it is not one of them
+     */
+    long fencingToken(LockName name);
+}

@@ -1,0 +1,151 @@
+package io.leasehold.engine;
+
+import io.leasehold.Acquirable;
+import io.leasehold.Attempt;
+import io.leasehold.Hold;
+import io.leasehold.spi.LockRuntime;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.LongFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The acquiring methods, once for all kinds of lock: each puts one {@link Pending} attempt on its way, and blocks or hands
+ * over at the edge.
+ *
+ * @param what the lock, for messages
+ * @param runtime where threads wait and callbacks run
+ * @param enter puts an attempt with so much patience, in nanoseconds, on its way
+ * @param opened told of a hold that the current thread waited for
+ */
+record Acquiring<H extends Hold>(
+        String what, LockRuntime runtime, LongFunction<? extends Pending<H>> enter, Consumer<H> opened)
+        implements Acquirable<H> {
+
+    private static final long FOR_EVER = Long.MAX_VALUE;
+
+    @Override
+    public H acquire() throws InterruptedException {
+        return await(FOR_EVER).orElseThrow();
+    }
+
+    @Override
+    public @Nullable H tryAcquire(Duration maxWait) throws InterruptedException {
+        return attempt(maxWait).orElseNull();
+    }
+
+    @Override
+    public Attempt<H> attempt(Duration maxWait) throws InterruptedException {
+        return await(patience(maxWait));
+    }
+
+    private Attempt<H> await(long maxWaitNanos) throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException("interrupted before " + what + " was asked for");
+        }
+        Pending<H> pending = enter.apply(maxWaitNanos);
+        try {
+            runtime.await(pending.result());
+        } catch (InterruptedException e) {
+            pending.giveUp();
+            throw e;
+        }
+        return told(Edge.result(pending.result()));
+    }
+
+    /** Waits without limit; an interrupt is kept for later. */
+    H acquireUninterruptibly() {
+        return told(Edge.join(runtime, enter.apply(FOR_EVER).result())).orElseThrow();
+    }
+
+    /** One round trip; an interrupt is kept for later. */
+    @Nullable
+    H tryAcquireUninterruptibly() {
+        return told(Edge.join(runtime, enter.apply(0).result())).orElseNull();
+    }
+
+    private Attempt<H> told(Attempt<H> attempt) {
+        H hold = attempt.orElseNull();
+        if (hold != null) {
+            opened.accept(hold);
+        }
+        return attempt;
+    }
+
+    @Override
+    public CompletableFuture<H> acquireAsync() {
+        return handOver(FOR_EVER, Attempt::orElseThrow);
+    }
+
+    @Override
+    public CompletableFuture<Attempt<H>> attemptAsync(Duration maxWait) {
+        return handOver(patience(maxWait), attempt -> attempt);
+    }
+
+    /** The result in the asked form, on the callback executor; a hold that nobody takes any more is given back. */
+    private <T> CompletableFuture<T> handOver(long maxWaitNanos, Function<Attempt<H>, T> form) {
+        Pending<H> pending = enter.apply(maxWaitNanos);
+        CompletableFuture<T> handed = new PropagatingFuture<>(pending::giveUp);
+        pending.result()
+                .thenApply(form)
+                .whenComplete((value, error) -> runtime.execute(() -> {
+                    if (error != null) {
+                        handed.completeExceptionally(unwrapped(error));
+                    } else if (!handed.complete(value)) {
+                        pending.giveUp();
+                    }
+                }));
+        return handed;
+    }
+
+    @Override
+    public <T> CompletableFuture<T> holdWhile(
+            Duration maxWait, Function<? super H, ? extends CompletionStage<T>> work) {
+        Objects.requireNonNull(work, "work");
+        CompletableFuture<H> acquiring = handOver(patience(maxWait), Attempt::orElseThrow);
+        CompletableFuture<T> done = new PropagatingFuture<>(() -> acquiring.cancel(false));
+        acquiring.whenComplete((hold, error) -> {
+            if (error != null) {
+                done.completeExceptionally(unwrapped(error));
+            } else {
+                runHolding(hold, work, done);
+            }
+        });
+        return done;
+    }
+
+    private static <H extends Hold, T> void runHolding(
+            H hold, Function<? super H, ? extends CompletionStage<T>> work, CompletableFuture<T> done) {
+        CompletionStage<T> stage;
+        try {
+            stage = Objects.requireNonNull(work.apply(hold), "the work given to holdWhile returned null");
+        } catch (Throwable e) {
+            stage = CompletableFuture.failedFuture(e);
+        }
+        stage.whenComplete((value, failure) -> hold.releaseAsync().whenComplete((outcome, ignored) -> {
+            if (failure != null) {
+                done.completeExceptionally(unwrapped(failure));
+            } else {
+                done.complete(value);
+            }
+        }));
+    }
+
+    private static Throwable unwrapped(Throwable error) {
+        Throwable cause = error.getCause();
+        return error instanceof CompletionException && cause != null ? cause : error;
+    }
+
+    private long patience(Duration maxWait) {
+        if (maxWait.isNegative()) {
+            throw new IllegalArgumentException(
+                    "maxWait for " + what + " is " + maxWait + "; it must not be negative (zero: one round trip)");
+        }
+        return Timings.saturatedNanos(maxWait);
+    }
+}

@@ -1,0 +1,448 @@
+package io.leasehold.engine;
+
+import io.leasehold.Fairness;
+import io.leasehold.Holder;
+import io.leasehold.LockListener;
+import io.leasehold.LockListener.RenewalOutcome;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.LossCause;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps one grant alive and lets leases of it follow each other: carries out what its {@link LeaseMachine} decides.
+ *
+ * <p>All fields that change are guarded by {@code this}; actions are carried out outside of it. The lock order is desks
+ * → nothing; keeper → nothing; lease → keeper.
+ */
+final class GrantKeeper {
+
+    private final LockName name;
+    private final Grant grant;
+    private final LockOptions options;
+    private final Timings timings;
+    private final Wiring wiring;
+    private final NameDesks desks;
+    private final LeaseMachine machine;
+    private final long grantedAtNanos;
+
+    private long nextToken;
+    private @Nullable LeaseState current;
+    private List<CompletableFuture<Void>> renewalsByHand = List.of();
+    private @Nullable Thread holdingThread;
+    private LockRuntime.@Nullable Timer renewTimer;
+    private LockRuntime.@Nullable Timer endTimer;
+
+    GrantKeeper(LockName name, Grant grant, WaitSettings settings, Wiring wiring, NameDesks desks) {
+        this.name = name;
+        this.grant = grant;
+        this.options = settings.options();
+        this.timings = settings.timings();
+        this.wiring = wiring;
+        this.desks = desks;
+        this.grantedAtNanos = wiring.runtime().nanoTime();
+        this.nextToken = grant.tokens().first();
+        this.machine = new LeaseMachine(timings, grant.sentAtNanos(), grantedAtNanos);
+    }
+
+    /** Makes the first lease, arms the timers and lets the client find the grant. */
+    LeaseHandle begin() {
+        LeaseState first;
+        synchronized (this) {
+            first = mint();
+        }
+        wiring.holds().add(grant.owner(), this);
+        wiring.suspensions().watch();
+        perform(machine.begin(grant.sentAtNanos(), wiring.random()));
+        return wiring.leaks().handle(first);
+    }
+
+    private LeaseState mint() {
+        LeaseState lease = new LeaseState(this, nextToken++, wiring.runtime().nanoTime());
+        current = lease;
+        holdingThread = null;
+        return lease;
+    }
+
+    private void on(LeaseMachine.Event event) {
+        List<LeaseMachine.Action> actions;
+        synchronized (this) {
+            actions = machine.on(event, wiring.runtime().nanoTime());
+        }
+        perform(actions);
+    }
+
+    private void perform(List<LeaseMachine.Action> actions) {
+        for (LeaseMachine.Action action : actions) {
+            if (action instanceof LeaseMachine.Renew renew) {
+                wiring.renewals().renew(this, renew.byHand() ? 0 : timings.batchingNanos());
+            } else if (action instanceof LeaseMachine.ArmRenew arm) {
+                arm(arm.atNanos(), false);
+            } else if (action instanceof LeaseMachine.ArmEnd arm) {
+                arm(arm.atNanos(), true);
+            } else if (action instanceof LeaseMachine.TellAtRisk risk) {
+                tellAtRisk(Duration.ofNanos(risk.remainingNanos()));
+            } else if (action instanceof LeaseMachine.TellLost lost) {
+                tellLost(lost.cause());
+            } else if (action instanceof LeaseMachine.SendRelease release) {
+                sendRelease(release.lost());
+            }
+        }
+    }
+
+    private synchronized void arm(long atNanos, boolean end) {
+        if (!machine.isHeld()) {
+            return;
+        }
+        if (end) {
+            cancel(endTimer);
+            endTimer = wiring.timeline().scheduleAt(atNanos, () -> on(new LeaseMachine.EndDue()));
+        } else {
+            cancel(renewTimer);
+            renewTimer = wiring.timeline().scheduleAt(atNanos, this::renewalDue);
+        }
+    }
+
+    private static void cancel(LockRuntime.@Nullable Timer timer) {
+        if (timer != null) {
+            timer.cancel();
+        }
+    }
+
+    private synchronized void disarm() {
+        cancel(renewTimer);
+        cancel(endTimer);
+        renewTimer = null;
+        endTimer = null;
+    }
+
+    // ---- what the leases ask
+
+    LockName name() {
+        return name;
+    }
+
+    Timings timings() {
+        return timings;
+    }
+
+    Wiring wiring() {
+        return wiring;
+    }
+
+    /** The validity left for this lease, which must be the current one. */
+    synchronized long remainingNanos(LeaseState lease) {
+        return current == lease ? machine.remainingNanos(wiring.runtime().nanoTime()) : 0;
+    }
+
+    /** Notices an end that the timer has not told yet. */
+    void checkEnd() {
+        on(new LeaseMachine.EndDue());
+    }
+
+    /** Binds the current lease to a thread: once that has died, there is nobody left to release it. */
+    synchronized void bindTo(Thread thread) {
+        holdingThread = thread;
+    }
+
+    /** Asks for a renewal now; the future completes with its answer. */
+    CompletableFuture<Void> renewByHand() {
+        CompletableFuture<Void> future = new CompletableFuture<>();
+        synchronized (this) {
+            renewalsByHand = new ArrayList<>(renewalsByHand);
+            renewalsByHand.add(future);
+        }
+        on(new LeaseMachine.RenewDue(true));
+        synchronized (this) {
+            if (machine.isHeld()) {
+                return future;
+            }
+        }
+        finishRenewalsByHand(null);
+        return future;
+    }
+
+    // ---- renewal
+
+    private void renewalDue() {
+        wiring.leaks().report();
+        Thread thread;
+        synchronized (this) {
+            thread = holdingThread;
+        }
+        if (thread != null && !thread.isAlive()) {
+            abandon(LossCause.THREAD_DIED);
+        }
+        on(new LeaseMachine.RenewDue(false));
+    }
+
+    /** The holder of the current lease is gone: says so, and renews no more. */
+    void abandon(LossCause cause) {
+        LeaseState lease;
+        synchronized (this) {
+            lease = current;
+            holdingThread = null;
+        }
+        on(new LeaseMachine.Abandoned(cause));
+        if (lease != null) {
+            lease.abandoned(cause);
+        }
+    }
+
+    synchronized boolean beginSending() {
+        return machine.beginSending();
+    }
+
+    void renewalSent() {
+        on(new LeaseMachine.RenewalSent());
+    }
+
+    RenewBatch.Item renewalItem() {
+        return new RenewBatch.Item(name, grant.owner(), timings.toldNanos());
+    }
+
+    void renewalAnswered(RenewReply.Item answer) {
+        Duration headroom;
+        synchronized (this) {
+            headroom = Duration.ofNanos(machine.remainingNanos(wiring.runtime().nanoTime()));
+        }
+        if (answer instanceof RenewReply.Renewed renewed) {
+            on(new LeaseMachine.Renewed(renewed.sentAtNanos()));
+            tellRenewed(RenewalOutcome.RENEWED, headroom);
+            finishRenewalsByHand(null);
+        } else if (answer instanceof RenewReply.NotOurs) {
+            on(new LeaseMachine.TakenAway(LossCause.NOT_OURS));
+            tellRenewed(RenewalOutcome.NOT_OURS, headroom);
+            finishRenewalsByHand(null);
+        } else if (answer instanceof RenewReply.Failed failed) {
+            on(new LeaseMachine.RenewFailed());
+            tellRenewed(RenewalOutcome.FAILED, headroom);
+            finishRenewalsByHand(failed::error);
+        }
+    }
+
+    private void tellRenewed(RenewalOutcome outcome, Duration headroom) {
+        LeaseState lease;
+        synchronized (this) {
+            lease = current;
+        }
+        if (lease != null) {
+            wiring.events()
+                    .tell(l -> l.renewed(new LockListener.Renewed(
+                            name, lease.token(), outcome, headroom, Duration.ofNanos(timings.ttlNanos()))));
+        }
+    }
+
+    private void finishRenewalsByHand(@Nullable Supplier<RuntimeException> error) {
+        List<CompletableFuture<Void>> waiting;
+        LossCause lost;
+        synchronized (this) {
+            waiting = renewalsByHand;
+            renewalsByHand = List.of();
+            lost = machine.cause();
+        }
+        for (CompletableFuture<Void> future : waiting) {
+            if (lost != null) {
+                future.completeExceptionally(LeaseState.lostException(name, lost, wiring));
+            } else if (error != null) {
+                future.completeExceptionally(error.get());
+            } else {
+                future.complete(null);
+            }
+        }
+    }
+
+    // ---- loss
+
+    void takenAway(LossCause cause) {
+        on(new LeaseMachine.TakenAway(cause));
+    }
+
+    void suspended() {
+        on(new LeaseMachine.Suspended());
+    }
+
+    private void tellAtRisk(Duration remaining) {
+        LeaseState lease;
+        synchronized (this) {
+            lease = current;
+        }
+        if (lease != null) {
+            lease.atRisk(remaining);
+        }
+    }
+
+    private void tellLost(LossCause cause) {
+        disarm();
+        wiring.holds().remove(grant.owner(), this);
+        LeaseState lease;
+        synchronized (this) {
+            lease = current;
+        }
+        if (lease != null) {
+            lease.lost(cause);
+        }
+        finishRenewalsByHand(null);
+        desks.ended(name, this);
+    }
+
+    // ---- release and hand-over
+
+    /** The holder of this lease gives it back: passed on within the process if that is allowed, else released. */
+    void release(LeaseState lease) {
+        if (!passOn(lease)) {
+            on(new LeaseMachine.ReleaseCalled());
+        }
+    }
+
+    private boolean passOn(LeaseState lease) {
+        while (mayPassOn()) {
+            Waiter next = desks.firstInLine(name);
+            if (next == null || !options.equals(next.options())) {
+                return false;
+            }
+            LeaseState passed;
+            synchronized (this) {
+                if (machine.remainingNanos(wiring.runtime().nanoTime()) == 0) {
+                    return false;
+                }
+                passed = mint();
+            }
+            switch (next.handOver(passed)) {
+                case ACCEPTED -> {
+                    lease.passedOn();
+                    return true;
+                }
+                case GONE -> desks.leave(next);
+                case CONTENDING -> {
+                    takeBack(lease);
+                    return false;
+                }
+            }
+        }
+        takeBack(lease);
+        return false;
+    }
+
+    /** Nobody took what was minted: the lease that is being released is the current one again. Its token is not reused. */
+    private synchronized void takeBack(LeaseState lease) {
+        current = lease;
+    }
+
+    private synchronized boolean mayPassOn() {
+        long nowNanos = wiring.runtime().nanoTime();
+        return mayBePassedOn(nowNanos)
+                && nextToken <= grant.tokens().last()
+                && machine.remainingNanos(nowNanos) >= Math.max(1, timings.minimumValidityNanos());
+    }
+
+    private boolean mayBePassedOn(long nowNanos) {
+        return timings.renewed()
+                && options.fairness() == Fairness.BOUNDED_LOCAL_HAND_OVER
+                && nowNanos - grantedAtNanos < Timings.HAND_OVER_NANOS;
+    }
+
+    /** For how long local waiters with these options may still hope for a hand-over; zero if they may not. */
+    synchronized long handOverNanos(LockOptions wanted) {
+        long nowNanos = wiring.runtime().nanoTime();
+        boolean possible = options.equals(wanted)
+                && machine.isHeld()
+                && mayBePassedOn(nowNanos)
+                && nextToken <= grant.tokens().last();
+        return possible ? grantedAtNanos + Timings.HAND_OVER_NANOS - nowNanos : 0;
+    }
+
+    private void sendRelease(@Nullable LossCause lost) {
+        disarm();
+        wiring.holds().remove(grant.owner(), this);
+        finishRenewalsByHand(
+                () -> new IllegalStateException("lease on \"" + name + "\" was released during its renewal"));
+        LeaseState lease;
+        synchronized (this) {
+            lease = current;
+        }
+        if (lost != null) {
+            if (lost != LossCause.NOT_OURS) {
+                end(ReleaseRequest.Kind.UNDO);
+            }
+            finish(lease, ReleaseOutcome.ALREADY_LOST);
+            return;
+        }
+        long validUntilAtNanos = machine.validUntilAtNanos();
+        end(ReleaseRequest.Kind.RELEASE).thenAccept(reply -> finish(lease, outcome(reply, validUntilAtNanos)));
+        desks.ended(name, this);
+    }
+
+    private static void finish(@Nullable LeaseState lease, ReleaseOutcome outcome) {
+        if (lease != null) {
+            lease.released(outcome);
+        }
+    }
+
+    private CompletableFuture<ReleaseReply> end(ReleaseRequest.Kind kind) {
+        ReleaseRequest request =
+                new ReleaseRequest(List.of(name), grant.owner(), grant.tokens().last(), kind, timings.answerNanos());
+        return wiring.undoer().end(request, timings.undoNanos());
+    }
+
+    private ReleaseOutcome outcome(ReleaseReply reply, long validUntilAtNanos) {
+        if (reply instanceof ReleaseReply.Released) {
+            return ReleaseOutcome.RELEASED;
+        }
+        boolean inTime = wiring.runtime().nanoTime() - validUntilAtNanos < 0;
+        return reply instanceof ReleaseReply.NotOurs && inTime
+                ? ReleaseOutcome.ALREADY_LOST
+                : ReleaseOutcome.UNCONFIRMED;
+    }
+
+    /** The client closes: the holder is told. */
+    void clientClosing() {
+        takenAway(LossCause.CLIENT_CLOSED);
+    }
+
+    /** The client closes, and the holder has not given it back: ended at the store all the same. */
+    void endAtClose() {
+        end(ReleaseRequest.Kind.UNDO);
+    }
+
+    /** Whether a thread other than this one opened the current lease and is there to give it back. */
+    boolean awaitsOtherThan(Thread thread) {
+        LeaseState lease;
+        synchronized (this) {
+            lease = current;
+        }
+        return lease != null && lease.isOpenedByOtherThan(thread);
+    }
+
+    /** Whether this thread opened the current lease, which lasts until it is released. */
+    boolean waitsForEver(Thread thread) {
+        LeaseState lease;
+        synchronized (this) {
+            lease = machine.isHeld() && timings.renewed() ? current : null;
+        }
+        return lease != null && lease.isOpenedBy(thread);
+    }
+
+    /** The current lease, for people. */
+    Holder asHolder() {
+        synchronized (this) {
+            LeaseState lease = current;
+            OptionalLong token = lease == null ? OptionalLong.empty() : OptionalLong.of(lease.token());
+            long leftNanos = machine.remainingNanos(wiring.runtime().nanoTime());
+            return new Holder(wiring.holderId(), Duration.ofNanos(leftNanos), token);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+package io.leasehold.engine;
+
+import io.leasehold.LossCause;
+import java.lang.ref.PhantomReference;
+import java.lang.ref.Reference;
+import java.lang.ref.ReferenceQueue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Notices leases whose handle became unreachable without a release: reports them, with the stack of their acquisition if
+ * that was asked for, and has them renewed no more.
+ *
+ * <p>Without a thread of its own: a forgotten lease is looked for whenever a renewal is due, and it is renewals that keep
+ * a forgotten lease alive.
+ */
+final class LeakWatch {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+
+    private final boolean withStacks;
+    private final ReferenceQueue<LeaseHandle> unreachable = new ReferenceQueue<>();
+    /** Keeps the references themselves reachable. */
+    private final Set<Trace> traces = ConcurrentHashMap.newKeySet();
+
+    LeakWatch(boolean withStacks) {
+        this.withStacks = withStacks;
+    }
+
+    /** Makes the handle with which the caller gets the lease. */
+    LeaseHandle handle(LeaseState lease) {
+        return new LeaseHandle(lease, this);
+    }
+
+    Trace trace(LeaseHandle handle, LeaseState lease) {
+        Throwable stack = withStacks ? new Throwable("the lease was acquired here") : null;
+        Trace trace = new Trace(handle, lease, stack);
+        traces.add(trace);
+        return trace;
+    }
+
+    /** Reports what has become unreachable since. */
+    void report() {
+        for (Reference<?> found; (found = unreachable.poll()) != null; ) {
+            if (found instanceof Trace trace && traces.remove(trace)) {
+                trace.leaked();
+            }
+        }
+    }
+
+    /** The trace of one handle. */
+    final class Trace extends PhantomReference<LeaseHandle> {
+
+        private final LeaseState lease;
+        private final @Nullable Throwable stack;
+
+        Trace(LeaseHandle handle, LeaseState lease, @Nullable Throwable stack) {
+            super(handle, unreachable);
+            this.lease = lease;
+            this.stack = stack;
+        }
+
+        /** The lease was given back: nothing to watch any more. */
+        void forget() {
+            traces.remove(this);
+        }
+
+        private void leaked() {
+            if (stack != null) {
+                LOG.error("lease on \"{}\" was dropped without a release", lease.name(), stack);
+            }
+            lease.keeper().abandon(LossCause.LEAKED);
+        }
+    }
+}

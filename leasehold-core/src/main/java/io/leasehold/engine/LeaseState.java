@@ -1,0 +1,323 @@
+package io.leasehold.engine;
+
+import io.leasehold.HoldEnd;
+import io.leasehold.LeaseAtRiskException;
+import io.leasehold.LeaseLostException;
+import io.leasehold.LockListener;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.ReleaseOutcome;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One lease of a grant: its token, who listens, and how it ended. What the caller has is a {@link LeaseHandle} to it, so
+ * that a forgotten handle can be noticed.
+ *
+ * <p>Fields that change are guarded by {@code this}; user code runs on the callback executor.
+ */
+final class LeaseState {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+
+    private final GrantKeeper keeper;
+    private final long token;
+    private final long acquiredAtNanos;
+    private final CompletableFuture<ReleaseOutcome> released = new CompletableFuture<>();
+
+    /** Only there once somebody has asked for it. */
+    private @Nullable CompletableFuture<HoldEnd> ended;
+
+    private @Nullable HoldEnd end;
+    private List<Consumer<? super LossCause>> lossCallbacks = List.of();
+    private List<Consumer<? super Duration>> riskCallbacks = List.of();
+    private @Nullable Thread opener;
+    private @Nullable Thread toInterrupt;
+    private @Nullable LossCause cause;
+    private boolean heardOfLoss;
+    private boolean releaseCalled;
+
+    LeaseState(GrantKeeper keeper, long token, long acquiredAtNanos) {
+        this.keeper = keeper;
+        this.token = token;
+        this.acquiredAtNanos = acquiredAtNanos;
+    }
+
+    LockName name() {
+        return keeper.name();
+    }
+
+    GrantKeeper keeper() {
+        return keeper;
+    }
+
+    long token() {
+        return token;
+    }
+
+    Duration heldFor() {
+        return Duration.ofNanos(keeper.wiring().runtime().nanoTime() - acquiredAtNanos);
+    }
+
+    /** The thread that waited for it, if one did. */
+    synchronized void openedBy(Thread thread) {
+        opener = thread;
+    }
+
+    synchronized boolean isOpenedByOtherThan(Thread thread) {
+        return opener != null && opener != thread && opener.isAlive() && !releaseCalled;
+    }
+
+    synchronized boolean isOpenedBy(Thread thread) {
+        return opener == thread && !releaseCalled;
+    }
+
+    // ---- queries
+
+    /** The validity left, with which nobody is told anything. */
+    Duration remaining() {
+        keeper.wiring().suspensions().check();
+        synchronized (this) {
+            if (releaseCalled) {
+                return Duration.ZERO;
+            }
+        }
+        return Duration.ofNanos(keeper.remainingNanos(this));
+    }
+
+    /** The validity left; a caller that reads zero has heard that it is over. */
+    Duration tellRemaining() {
+        Duration remaining = remaining();
+        if (remaining.isZero()) {
+            keeper.checkEnd();
+            synchronized (this) {
+                heardOfLoss = true;
+            }
+        }
+        return remaining;
+    }
+
+    void ensureValidFor(Duration duration) {
+        Timings timings = keeper.timings();
+        if (duration.isNegative() || Timings.saturatedNanos(duration) > timings.longestCheckableNanos()) {
+            throw new IllegalArgumentException("ensureValidFor(" + duration + ") on \"" + name()
+                    + "\": a healthy lease with a ttl of " + Duration.ofNanos(timings.ttlNanos())
+                    + " is only sure to have " + Duration.ofNanos(timings.longestCheckableNanos())
+                    + " left; ask for less, or set a ttl of at least "
+                    + timings.ttlForChecking(Timings.saturatedNanos(duration)).toMillis() + " ms");
+        }
+        refuseIfReleased("check");
+        Duration remaining = tellRemaining();
+        if (remaining.isZero()) {
+            LossCause lost = cause();
+            if (lost == null) {
+                throw new LeaseAtRiskException(name(), Duration.ZERO, duration);
+            }
+            throw lostException(name(), lost, keeper.wiring());
+        }
+        if (remaining.compareTo(duration) < 0) {
+            throw new LeaseAtRiskException(name(), remaining, duration);
+        }
+    }
+
+    private synchronized void refuseIfReleased(String verb) {
+        if (releaseCalled) {
+            throw new IllegalStateException("cannot " + verb + " the lease on \"" + name() + "\": it was released");
+        }
+    }
+
+    synchronized @Nullable LossCause cause() {
+        return cause;
+    }
+
+    CompletableFuture<Void> renew() {
+        refuseIfReleased("renew");
+        keeper.checkEnd();
+        LossCause lost = cause();
+        if (lost != null) {
+            synchronized (this) {
+                heardOfLoss = true;
+            }
+            return CompletableFuture.failedFuture(lostException(name(), lost, keeper.wiring()));
+        }
+        return keeper.renewByHand();
+    }
+
+    // ---- loss
+
+    static LeaseLostException lostException(LockName name, LossCause cause, Wiring wiring) {
+        String store = wiring.store().description();
+        String detail = switch (cause) {
+            case EXPIRED -> "no renewal succeeded in time at " + store;
+            case NOT_OURS -> store + " says that it is gone or held by somebody else";
+            case FORCE_RELEASED -> "an operator released it by force";
+            case MAX_HOLD -> "it reached maxHold and was no longer renewed";
+            case SESSION_LOST -> "the session at " + store + " ended";
+            case CLIENT_CLOSED -> "its client was closed";
+            case THREAD_DIED -> "the thread that held it has died";
+            case LEAKED -> "its handle was dropped without a release";
+        };
+        return new LeaseLostException(name, cause, detail);
+    }
+
+    void atRisk(Duration remaining) {
+        keeper.wiring().events().tell(l -> l.atRisk(new LockListener.AtRisk(name(), token, remaining)));
+        List<Consumer<? super Duration>> callbacks;
+        synchronized (this) {
+            callbacks = riskCallbacks;
+        }
+        callbacks.forEach(callback -> call(() -> callback.accept(remaining)));
+    }
+
+    private void call(Runnable userCode) {
+        keeper.wiring().runtime().execute(userCode);
+    }
+
+    void lost(LossCause why) {
+        List<Consumer<? super LossCause>> callbacks;
+        synchronized (this) {
+            cause = why;
+            // It may turn out during a release that the lease had ended before; no callback comes after a release.
+            callbacks = releaseCalled ? List.of() : lossCallbacks;
+            lossCallbacks = List.of();
+            heardOfLoss |= !callbacks.isEmpty();
+            if (toInterrupt != null) {
+                toInterrupt.interrupt();
+                heardOfLoss = true;
+            }
+        }
+        callbacks.forEach(callback -> call(() -> callback.accept(why)));
+        tellEnd(new HoldEnd.Lost(why));
+        keeper.wiring().events().tell(l -> l.lost(new LockListener.Lost(name(), token, why, heldFor())));
+    }
+
+    void abandoned(LossCause why) {
+        LOG.error(
+                "lease on \"{}\" (token {}) was abandoned after {} ({}); it is no longer renewed and ends by itself",
+                name(),
+                token,
+                heldFor(),
+                why);
+        keeper.wiring().events().tell(l -> l.abandoned(new LockListener.Abandoned(name(), token, why, heldFor())));
+    }
+
+    void onLost(Consumer<? super LossCause> callback) {
+        Objects.requireNonNull(callback, "callback");
+        LossCause lost;
+        synchronized (this) {
+            if (releaseCalled) {
+                return;
+            }
+            lost = cause;
+            if (lost == null) {
+                lossCallbacks = with(lossCallbacks, callback);
+                return;
+            }
+            heardOfLoss = true;
+        }
+        call(() -> callback.accept(lost));
+    }
+
+    synchronized void onAtRisk(Consumer<? super Duration> callback) {
+        riskCallbacks = with(riskCallbacks, Objects.requireNonNull(callback, "callback"));
+    }
+
+    private static <T> List<T> with(List<T> list, T more) {
+        List<T> longer = new ArrayList<>(list);
+        longer.add(more);
+        return longer;
+    }
+
+    void interruptOnLoss() {
+        synchronized (this) {
+            if (releaseCalled) {
+                return;
+            }
+            toInterrupt = Thread.currentThread();
+            if (cause == null) {
+                return;
+            }
+            heardOfLoss = true;
+        }
+        Thread.currentThread().interrupt();
+    }
+
+    private void tellEnd(HoldEnd how) {
+        CompletableFuture<HoldEnd> asked;
+        synchronized (this) {
+            if (end != null) {
+                return;
+            }
+            end = how;
+            asked = ended;
+        }
+        if (asked != null) {
+            call(() -> asked.complete(how));
+        }
+    }
+
+    CompletionStage<HoldEnd> whenEnded() {
+        synchronized (this) {
+            if (end != null) {
+                return CompletableFuture.completedStage(end);
+            }
+            if (ended == null) {
+                ended = new CompletableFuture<>();
+            }
+            return ended.minimalCompletionStage();
+        }
+    }
+
+    // ---- release
+
+    /** Gives the lease back, once; the future completes with the outcome, on whatever thread. */
+    CompletableFuture<ReleaseOutcome> release() {
+        synchronized (this) {
+            if (releaseCalled) {
+                return released;
+            }
+            releaseCalled = true;
+            toInterrupt = null;
+        }
+        keeper.release(this);
+        return released;
+    }
+
+    /** The next lease of the same grant has begun: this one is over, without a word to the store. */
+    void passedOn() {
+        released(ReleaseOutcome.RELEASED);
+    }
+
+    void released(ReleaseOutcome outcome) {
+        if (!released.complete(outcome)) {
+            return;
+        }
+        tellEnd(new HoldEnd.Released(outcome));
+        keeper.wiring().events().tell(l -> l.released(new LockListener.Released(name(), token, outcome, heldFor())));
+    }
+
+    /** Logs, once, a loss that nothing of the user's has heard of. */
+    void logUnheardLoss() {
+        LossCause unheard;
+        synchronized (this) {
+            unheard = heardOfLoss ? null : cause;
+            heardOfLoss = true;
+        }
+        if (unheard != null) {
+            LOG.error(
+                    "lease on \"{}\" (token {}) was lost ({}) while it was in use, and nothing noticed; what it protected may"
+                            + " have been used by others. Use ensureValidFor, onLost or the fencing token.",
+                    name(),
+                    token,
+                    unheard);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+package io.leasehold.engine;
+
+import io.leasehold.HoldEnd;
+import io.leasehold.Lease;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.MultiLease;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.spi.LockRuntime;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+
+/** Leases of several locks as one: asks each part, and ends with the first that ends. */
+final class MultiLeaseHandle implements MultiLease {
+
+    private final List<Lease> parts;
+    private final LockRuntime runtime;
+
+    /** The parts in the order in which they were acquired, that of their names. */
+    MultiLeaseHandle(List<Lease> parts, LockRuntime runtime) {
+        this.parts = List.copyOf(parts);
+        this.runtime = runtime;
+    }
+
+    @Override
+    public List<LockName> lockNames() {
+        return parts.stream().map(Lease::lockName).toList();
+    }
+
+    @Override
+    public long fencingToken(LockName name) {
+        for (Lease part : parts) {
+            if (part.lockName().equals(name)) {
+                return part.fencingToken();
+            }
+        }
+        throw new IllegalArgumentException("lock \"" + name + "\" is not one of " + lockNames());
+    }
+
+    @Override
+    public Duration remainingValidity() {
+        return parts.stream()
+                .map(Lease::remainingValidity)
+                .min(Duration::compareTo)
+                .orElseThrow();
+    }
+
+    @Override
+    public boolean isValid() {
+        return parts.stream().allMatch(Lease::isValid);
+    }
+
+    @Override
+    public void ensureValidFor(Duration duration) {
+        parts.forEach(part -> part.ensureValidFor(duration));
+    }
+
+    @Override
+    public void renew() {
+        Edge.join(runtime, renewAsync());
+    }
+
+    @Override
+    public CompletableFuture<Void> renewAsync() {
+        return CompletableFuture.allOf(parts.stream().map(Lease::renewAsync).toArray(CompletableFuture[]::new));
+    }
+
+    @Override
+    public ReleaseOutcome release() {
+        return Edge.join(runtime, releaseAsync());
+    }
+
+    @Override
+    public CompletableFuture<ReleaseOutcome> releaseAsync() {
+        CompletableFuture<ReleaseOutcome> all = CompletableFuture.completedFuture(ReleaseOutcome.RELEASED);
+        for (int i = parts.size() - 1; i >= 0; i--) {
+            all = all.thenCombine(parts.get(i).releaseAsync(), MultiLeaseHandle::worse);
+        }
+        return all;
+    }
+
+    private static ReleaseOutcome worse(ReleaseOutcome one, ReleaseOutcome other) {
+        if (one == ReleaseOutcome.ALREADY_LOST || other == ReleaseOutcome.ALREADY_LOST) {
+            return ReleaseOutcome.ALREADY_LOST;
+        }
+        return one == ReleaseOutcome.RELEASED ? other : one;
+    }
+
+    @Override
+    public void close() {
+        parts.forEach(Lease::releaseAsync);
+        for (int i = parts.size() - 1; i >= 0; i--) {
+            parts.get(i).close();
+        }
+    }
+
+    @Override
+    public CompletionStage<HoldEnd> whenEnded() {
+        CompletableFuture<HoldEnd> ended = new CompletableFuture<>();
+        CompletableFuture<HoldEnd> allReleased = CompletableFuture.completedFuture(null);
+        for (Lease part : parts) {
+            CompletableFuture<HoldEnd> end = part.whenEnded().toCompletableFuture();
+            end.thenAccept(how -> {
+                if (how instanceof HoldEnd.Lost) {
+                    ended.complete(how);
+                }
+            });
+            allReleased = allReleased.thenCombine(end, (before, how) -> how);
+        }
+        allReleased.thenRun(() -> releaseAsync().thenAccept(outcome -> ended.complete(new HoldEnd.Released(outcome))));
+        return ended.minimalCompletionStage();
+    }
+
+    @Override
+    public void onLost(Consumer<? super LossCause> callback) {
+        AtomicBoolean told = new AtomicBoolean();
+        parts.forEach(part -> part.onLost(cause -> {
+            if (told.compareAndSet(false, true)) {
+                callback.accept(cause);
+            }
+        }));
+    }
+
+    @Override
+    public void onAtRisk(Consumer<? super Duration> callback) {
+        parts.forEach(part -> part.onAtRisk(callback));
+    }
+
+    @Override
+    public void interruptOnLoss() {
+        parts.forEach(Lease::interruptOnLoss);
+    }
+
+    @Override
+    public String toString() {
+        return "MultiLease" + parts;
+    }
+}

@@ -1,0 +1,88 @@
+package io.leasehold.engine;
+
+import io.leasehold.Attempt;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.MultiLease;
+import io.leasehold.MultiLock;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/** Several locks by their names: stateless; each acquiring method starts one {@link MultiWaiter}. */
+final class NamedLocks implements MultiLock {
+
+    private final List<LockName> names;
+    private final WaitSettings settings;
+    private final EngineClient client;
+    private final Acquiring<MultiLease> acquiring;
+
+    NamedLocks(List<LockName> names, WaitSettings settings, EngineClient client) {
+        this.names = names.stream().sorted().distinct().toList();
+        this.settings = settings;
+        this.client = client;
+        this.acquiring = new Acquiring<>("locks " + this.names, client.runtime(), this::enter, lease -> {});
+    }
+
+    private Pending<MultiLease> enter(long maxWaitNanos) {
+        return client.enterAll(names, settings, maxWaitNanos);
+    }
+
+    @Override
+    public List<LockName> names() {
+        return names;
+    }
+
+    @Override
+    public LockOptions options() {
+        return settings.options();
+    }
+
+    @Override
+    public MultiLock with(UnaryOperator<LockOptions> change) {
+        LockOptions changed = Objects.requireNonNull(change.apply(settings.options()), "options");
+        return new NamedLocks(names, WaitSettings.of(changed), client);
+    }
+
+    @Override
+    public MultiLease acquire() throws InterruptedException {
+        names.forEach(client::refuseSelfWait);
+        return acquiring.acquire();
+    }
+
+    @Override
+    public @Nullable MultiLease tryAcquire(Duration maxWait) throws InterruptedException {
+        return acquiring.tryAcquire(maxWait);
+    }
+
+    @Override
+    public Attempt<MultiLease> attempt(Duration maxWait) throws InterruptedException {
+        return acquiring.attempt(maxWait);
+    }
+
+    @Override
+    public CompletableFuture<MultiLease> acquireAsync() {
+        return acquiring.acquireAsync();
+    }
+
+    @Override
+    public CompletableFuture<Attempt<MultiLease>> attemptAsync(Duration maxWait) {
+        return acquiring.attemptAsync(maxWait);
+    }
+
+    @Override
+    public <T> CompletableFuture<T> holdWhile(
+            Duration maxWait, Function<? super MultiLease, ? extends CompletionStage<T>> work) {
+        return acquiring.holdWhile(maxWait, work);
+    }
+
+    @Override
+    public String toString() {
+        return "MultiLock" + names + " at " + client.storeDescription();
+    }
+}

@@ -1,0 +1,163 @@
+package io.leasehold.engine;
+
+import io.leasehold.spi.LockRuntime;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The one timer of a client: all its entries in a heap, and at most one timer of the runtime armed for them.
+ *
+ * <p>What is armed stays armed when an entry is cancelled or a later one added, so that taking and releasing locks all day
+ * wakes no timer thread. A cancelled entry is removed at once: nothing is left of a million leases before.
+ *
+ * <p>Guarded by {@code this}; tasks run outside of it, on the runtime's timer thread.
+ */
+final class Timeline {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+
+    private final LockRuntime runtime;
+    private Entry[] heap = new Entry[16];
+    private int size;
+    private LockRuntime.@Nullable Timer armed;
+    private long armedAtNanos;
+
+    Timeline(LockRuntime runtime) {
+        this.runtime = runtime;
+    }
+
+    /** Runs the task once, {@code delayNanos} from now. */
+    LockRuntime.Timer schedule(long delayNanos, Runnable task) {
+        return scheduleAt(runtime.nanoTime() + Math.max(0, Math.min(delayNanos, Long.MAX_VALUE / 4)), task);
+    }
+
+    /** Runs the task once, at this time. */
+    LockRuntime.Timer scheduleAt(long atNanos, Runnable task) {
+        Entry entry = new Entry(atNanos, task);
+        synchronized (this) {
+            add(entry);
+            if (entry.index == 0) {
+                arm(atNanos);
+            }
+        }
+        return entry;
+    }
+
+    private void arm(long atNanos) {
+        if (armed != null) {
+            if (armedAtNanos - atNanos <= 0) {
+                return;
+            }
+            armed.cancel();
+        }
+        armedAtNanos = atNanos;
+        armed = runtime.schedule(atNanos - runtime.nanoTime(), this::fire);
+    }
+
+    private void fire() {
+        List<Entry> due = new ArrayList<>();
+        synchronized (this) {
+            armed = null;
+            long nowNanos = runtime.nanoTime();
+            while (size > 0 && heap[0].atNanos - nowNanos <= 0) {
+                due.add(heap[0]);
+                removeAt(0);
+            }
+            if (size > 0) {
+                arm(heap[0].atNanos);
+            }
+        }
+        for (Entry entry : due) {
+            try {
+                entry.task.run();
+            } catch (RuntimeException e) {
+                LOG.error("a timed task of the lock client failed", e);
+            }
+        }
+    }
+
+    /** An entry of the heap; it knows its place, so that taking it back is cheap. */
+    private final class Entry implements LockRuntime.Timer {
+
+        private final long atNanos;
+        private final Runnable task;
+        private int index;
+
+        Entry(long atNanos, Runnable task) {
+            this.atNanos = atNanos;
+            this.task = task;
+        }
+
+        @Override
+        public void cancel() {
+            synchronized (Timeline.this) {
+                if (index >= 0) {
+                    removeAt(index);
+                }
+            }
+        }
+    }
+
+    private void add(Entry entry) {
+        if (size == heap.length) {
+            heap = Arrays.copyOf(heap, 2 * size);
+        }
+        siftUp(size++, entry);
+    }
+
+    private void removeAt(int index) {
+        heap[index].index = -1;
+        Entry last = heap[--size];
+        heap[size] = null;
+        if (index == size) {
+            return;
+        }
+        siftDown(index, last);
+        if (heap[index] == last) {
+            siftUp(index, last);
+        }
+    }
+
+    private void siftUp(int from, Entry entry) {
+        int index = from;
+        while (index > 0) {
+            int parent = (index - 1) / 2;
+            if (heap[parent].atNanos - entry.atNanos <= 0) {
+                break;
+            }
+            put(index, heap[parent]);
+            index = parent;
+        }
+        put(index, entry);
+    }
+
+    private void siftDown(int from, Entry entry) {
+        int index = from;
+        while (2 * index + 1 < size) {
+            int child = 2 * index + 1;
+            if (child + 1 < size && heap[child + 1].atNanos - heap[child].atNanos < 0) {
+                child++;
+            }
+            if (entry.atNanos - heap[child].atNanos <= 0) {
+                break;
+            }
+            put(index, heap[child]);
+            index = child;
+        }
+        put(index, entry);
+    }
+
+    private void put(int index, Entry entry) {
+        heap[index] = entry;
+        entry.index = index;
+    }
+
+    /** How many entries wait. */
+    synchronized int size() {
+        return size;
+    }
+}
