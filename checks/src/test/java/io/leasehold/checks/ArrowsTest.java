@@ -1,0 +1,176 @@
+package io.leasehold.checks;
+
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackages;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** Which room may know which other, between modules and inside them. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS) // the classes are read once
+class ArrowsTest {
+
+    private static final String API = "io.leasehold";
+    private static final String SPI = "io.leasehold.spi..";
+    private static final String ENGINE = "io.leasehold.engine..";
+    private static final String BALLOT = "io.leasehold.ballot..";
+    private static final String QUORUM = "io.leasehold.quorum..";
+    private static final String MEMORY = "io.leasehold.memory..";
+    private static final String FENCING = "io.leasehold.fencing..";
+    private static final String REDIS = "io.leasehold.redis..";
+    private static final String JDBC = "io.leasehold.jdbc..";
+    private static final String SERVERS = "io.leasehold.servers..";
+    private static final String TESTKIT = "io.leasehold.testkit..";
+    private static final String CLI = "io.leasehold.cli..";
+    private static final String VERIFY = "io.leasehold.verify..";
+
+    private static final List<String> JDK = List.of("java..", "javax..", "jdk..");
+    private static final List<String> EVERYWHERE = List.of("org.slf4j..", "org.jspecify..");
+
+    private static final DescribedPredicate<JavaClass> OURS =
+            resideInAPackage("io.leasehold..").as("of this project");
+
+    private final JavaClasses all = ProductionClasses.ofAll();
+
+    @Test
+    void theRulesSeeTheCode() {
+        assertThat(List.of("io.leasehold.Leasehold", "io.leasehold.spi.LockStore", "io.leasehold.engine.EngineClient"))
+                .allSatisfy(name -> assertThat(all.contain(name)).as(name).isTrue());
+        for (Module module : Module.withSources()) {
+            assertThat(ProductionClasses.of(module)).as(module.name()).isNotEmpty();
+        }
+    }
+
+    @Test
+    void theApiKnowsOnlyItselfAndLeaseholdTheRest() {
+        DescribedPredicate<JavaClass> leasehold = new DescribedPredicate<>("Leasehold and its builder") {
+            @Override
+            public boolean test(JavaClass type) {
+                return type.getName().equals("io.leasehold.Leasehold")
+                        || type.getName().startsWith("io.leasehold.Leasehold$");
+            }
+        };
+        classes()
+                .that()
+                .resideInAPackage(API)
+                .and(DescribedPredicate.not(leasehold))
+                .should()
+                .onlyDependOnClassesThat(foreign().or(resideInAPackage(API)))
+                .because("api ← spi ← engine: only Leasehold, which wires them, may look down")
+                .check(all);
+        classes()
+                .that(leasehold)
+                .should()
+                .onlyDependOnClassesThat(foreign().or(resideInAnyPackage(API, SPI, ENGINE)))
+                .check(all);
+    }
+
+    @Test
+    void theRoomsOfCoreKnowOnlyWhatTheyMay() {
+        room(SPI, API, SPI);
+        room(ENGINE, API, SPI, ENGINE);
+        room(BALLOT, API, SPI, BALLOT);
+        room(QUORUM, API, SPI, BALLOT, QUORUM);
+        room(MEMORY, API, SPI, BALLOT, MEMORY); // one node in memory is lifted to a store as any other node is
+        room(FENCING, API, FENCING);
+    }
+
+    @Test
+    void coreNeedsNothingButTheJdkSlf4jAndJspecify() {
+        outsideWorld(new String[] {API, SPI, ENGINE, BALLOT, QUORUM, MEMORY, FENCING});
+    }
+
+    @Test
+    void storesKnowOnlyCoreAndTheirOwnDriver() {
+        room(REDIS, API, SPI, BALLOT, QUORUM, FENCING, REDIS);
+        room(JDBC, API, SPI, FENCING, JDBC);
+        outsideWorld(new String[] {REDIS}, "io.lettuce..", "io.netty..", "reactor..", "org.reactivestreams..");
+        outsideWorld(new String[] {JDBC}, "org.sqlite..");
+    }
+
+    @Test
+    void insideRedisTheArrowsGoFromStoreToNodeAndTopologyToWire() {
+        String wire = "io.leasehold.redis.wire..";
+        String topology = "io.leasehold.redis.topology..";
+        String node = "io.leasehold.redis.node..";
+        String store = "io.leasehold.redis.store..";
+        none(wire, topology, node, store, "io.leasehold.redis");
+        none(topology, node, store, "io.leasehold.redis");
+        none(node, store, "io.leasehold.redis");
+    }
+
+    @Test
+    void serversKnowNothingOfOursAndTheTestkitOnlyCore() {
+        room(SERVERS, SERVERS);
+        room(TESTKIT, API, SPI, ENGINE, BALLOT, QUORUM, MEMORY, FENCING, TESTKIT);
+        outsideWorld(new String[] {SERVERS});
+        outsideWorld(new String[] {TESTKIT}, "org.junit.jupiter.api..", "org.opentest4j..", "org.apiguardian..");
+    }
+
+    @Test
+    void theCommandLineIsAThinProductOverThePublicApi() {
+        room(CLI, API, SPI, FENCING, SERVERS, CLI);
+        none("io.leasehold.cli.process..", "io.leasehold.cli.command..", "io.leasehold.cli.demo..", "io.leasehold.cli");
+        none("io.leasehold.cli.output..", "io.leasehold.cli.command..", "io.leasehold.cli.demo..", "io.leasehold.cli");
+    }
+
+    @Test
+    void nothingKnowsTheHarness() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage(VERIFY)
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage(VERIFY)
+                .check(all);
+    }
+
+    /** Of our own packages, these may know only those. */
+    private void room(String room, String... known) {
+        classes()
+                .that()
+                .resideInAPackage(room)
+                .should()
+                .onlyDependOnClassesThat(foreign().or(resideInAnyPackage(known)))
+                .allowEmptyShould(true)
+                .check(all);
+    }
+
+    private void none(String room, String... unknown) {
+        noClasses()
+                .that()
+                .resideInAPackage(room)
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(unknown)
+                .allowEmptyShould(true)
+                .check(all);
+    }
+
+    /** Of the packages of others, these may know only the JDK, slf4j, JSpecify and those. */
+    private void outsideWorld(String[] rooms, String... known) {
+        DescribedPredicate<JavaClass> allowed = OURS.or(resideInAnyPackage(JDK.toArray(String[]::new)))
+                .or(resideInAnyPackage(EVERYWHERE.toArray(String[]::new)))
+                .or(resideInAnyPackage(known))
+                .or(resideInAPackage("")); // arrays of primitives
+        classes()
+                .that()
+                .resideInAnyPackage(rooms)
+                .should()
+                .onlyDependOnClassesThat(allowed.as("of the JDK, slf4j, JSpecify or " + List.of(known)))
+                .allowEmptyShould(true)
+                .check(all);
+    }
+
+    private static DescribedPredicate<JavaClass> foreign() {
+        return resideOutsideOfPackages("io.leasehold..").as("of others");
+    }
+}

@@ -1,0 +1,98 @@
+package io.leasehold.checks;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The folders of this build that hold production code, as the checks find them on disk. */
+enum Module {
+    CORE("leasehold-core", "io.leasehold.core"),
+    REDIS("leasehold-redis", "io.leasehold.redis"),
+    JDBC("leasehold-jdbc", "io.leasehold.jdbc"),
+    SERVERS("leasehold-servers", "io.leasehold.servers"),
+    TESTKIT("leasehold-testkit", "io.leasehold.testkit"),
+    CLI("leasehold-cli", "io.leasehold.cli"),
+    VERIFY("verify", "io.leasehold.verify");
+
+    private final String folder;
+    private final String moduleName;
+
+    Module(String folder, String moduleName) {
+        this.folder = folder;
+        this.moduleName = moduleName;
+    }
+
+    static Path root() {
+        String root = System.getProperty("leasehold.root");
+        if (root == null) {
+            throw new IllegalStateException("leasehold.root is not set: run these checks with Maven");
+        }
+        return Path.of(root).toAbsolutePath().normalize();
+    }
+
+    /** The modules that have production sources. */
+    static List<Module> withSources() {
+        return Arrays.stream(values()).filter(Module::hasSources).toList();
+    }
+
+    String moduleName() {
+        return moduleName;
+    }
+
+    Path folder() {
+        return root().resolve(folder);
+    }
+
+    Path sources() {
+        return folder().resolve("src/main/java");
+    }
+
+    Path testSources() {
+        return folder().resolve("src/test/java");
+    }
+
+    /** Where the compiler put the classes; they must be there when there are sources, or the checks would check nothing. */
+    Path classes() {
+        Path classes = folder().resolve("target/classes");
+        if (hasSources() && filesBelow(classes, ".class").isEmpty()) {
+            throw new IllegalStateException(
+                    folder + " has sources and no classes: run with -am, so that it is compiled");
+        }
+        return classes;
+    }
+
+    boolean hasSources() {
+        return !filesBelow(sources(), ".java").isEmpty();
+    }
+
+    /** All files below a folder whose name ends so, in a stable order; none if there is no such folder. */
+    static List<Path> filesBelow(Path folder, String suffix) {
+        if (!Files.isDirectory(folder)) {
+            return List.of();
+        }
+        try (Stream<Path> files = Files.walk(folder)) {
+            return files.filter(file -> file.getFileName().toString().endsWith(suffix))
+                    .sorted()
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The name of a file for messages: relative to the root of the repository. */
+    static String shown(Path file) {
+        return root().relativize(file).toString();
+    }
+}

@@ -1,0 +1,197 @@
+package io.leasehold.checks;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.source.tree.ClassTree;
+import com.sun.source.tree.CompilationUnitTree;
+import com.sun.source.tree.LineMap;
+import com.sun.source.tree.MethodTree;
+import com.sun.source.util.DocTrees;
+import com.sun.source.util.JavacTask;
+import com.sun.source.util.SourcePositions;
+import com.sun.source.util.TreePathScanner;
+import com.sun.source.util.TreeScanner;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BiConsumer;
+import java.util.regex.Pattern;
+import javax.lang.model.element.Modifier;
+import javax.tools.JavaCompiler;
+import javax.tools.StandardJavaFileManager;
+import javax.tools.ToolProvider;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** What the compiler does not check in the text of the sources. */
+class SourceRulesTest {
+
+    private static final int FILE_LINES = 500;
+    private static final int METHOD_LINES = 70;
+
+    private static final Pattern LUA = Pattern.compile("redis\\.p?call\\s*\\(");
+    private static final Pattern TEST_METHOD =
+            Pattern.compile("^\\s*@(Test|ParameterizedTest|RepeatedTest|TestFactory)\\b", Pattern.MULTILINE);
+    private static final Pattern INSTANTIABLE =
+            Pattern.compile("^(public )?(final )?(class|record) ", Pattern.MULTILINE);
+
+    @Test
+    void longFilesAndLongMethodsGiveTheirReason() throws IOException {
+        List<String> found = new ArrayList<>();
+        for (Module module : Module.withSources()) {
+            List<Path> files = Module.filesBelow(module.sources(), ".java");
+            for (Path file : files) {
+                String text = Module.read(file);
+                long lines = codeLines(text);
+                if (lines > FILE_LINES && !text.startsWith("//")) {
+                    found.add(Module.shown(file) + " has " + lines + " code lines");
+                }
+            }
+            found.addAll(longMethods(files));
+        }
+        assertThat(found)
+                .as(
+                        "files over %s code lines need their reason in a // comment on the first line, methods over %s lines"
+                                + " on the first line of their body; or split them by reason to change",
+                        FILE_LINES, METHOD_LINES)
+                .isEmpty();
+    }
+
+    @Test
+    void luaStandsInFilesOfItsOwn() {
+        List<String> found = new ArrayList<>();
+        for (Module module : Module.withSources()) {
+            for (Path file : Module.filesBelow(module.sources(), ".java")) {
+                if (LUA.matcher(Module.read(file)).find()) {
+                    found.add(Module.shown(file));
+                }
+            }
+        }
+        assertThat(found).as("Lua inside Java: make it a .lua resource").isEmpty();
+    }
+
+    @Test
+    void everyPackageIsNullMarked() {
+        List<String> found = new ArrayList<>();
+        for (Module module : Module.withSources()) {
+            Module.filesBelow(module.sources(), ".java").stream()
+                    .filter(file -> !file.getParent().equals(module.sources()))
+                    .map(Path::getParent)
+                    .distinct()
+                    .map(folder -> folder.resolve("package-info.java"))
+                    .filter(info -> !Files.exists(info) || !Module.read(info).contains("@NullMarked"))
+                    .map(Module::shown)
+                    .forEach(found::add);
+        }
+        assertThat(found).as("package-info.java with @NullMarked is missing").isEmpty();
+    }
+
+    @Test
+    void testClassesAreNamedSoThatSurefireRunsThem() {
+        List<String> found = new ArrayList<>();
+        for (Module module : Module.values()) {
+            for (Path file : Module.filesBelow(module.testSources(), ".java")) {
+                String text = Module.read(file);
+                if (TEST_METHOD.matcher(text).find()
+                        && INSTANTIABLE.matcher(text).find()
+                        && !file.getFileName().toString().endsWith("Test.java")) {
+                    found.add(Module.shown(file));
+                }
+            }
+        }
+        assertThat(found)
+                .as("Surefire silently skips test classes that are not named *Test")
+                .isEmpty();
+    }
+
+    @Test
+    void publicTypesSayWhatTheyAre() throws IOException {
+        List<String> found = new ArrayList<>();
+        for (Module module : List.of(Module.CORE, Module.REDIS, Module.JDBC, Module.SERVERS, Module.TESTKIT)) {
+            List<Path> files = Module.filesBelow(module.sources(), ".java");
+            if (!files.isEmpty()) {
+                found.addAll(withoutJavadoc(files));
+            }
+        }
+        assertThat(found).as("public types without Javadoc").isEmpty();
+    }
+
+    private static long codeLines(String text) {
+        // Comment blocks of ours begin on a line of their own, as the formatter leaves them.
+        boolean comment = false;
+        long lines = 0;
+        for (String line : text.lines().map(String::strip).toList()) {
+            if (comment) {
+                comment = !line.endsWith("*/");
+            } else if (line.startsWith("/*")) {
+                comment = !line.endsWith("*/");
+            } else if (!line.isEmpty() && !line.startsWith("//")) {
+                lines++;
+            }
+        }
+        return lines;
+    }
+
+    private static List<String> withoutJavadoc(List<Path> files) throws IOException {
+        List<String> found = new ArrayList<>();
+        eachUnit(
+                files,
+                (trees, unit) -> new TreePathScanner<@Nullable Void, @Nullable Void>() {
+                    @Override
+                    public @Nullable Void visitClass(ClassTree type, @Nullable Void nothing) {
+                        if (!type.getModifiers().getFlags().contains(Modifier.PUBLIC)) {
+                            return null; // what is inside a hidden type is hidden too
+                        }
+                        if (trees.getDocComment(getCurrentPath()) == null) {
+                            found.add(Module.shown(Path.of(unit.getSourceFile().toUri())) + " " + type.getSimpleName());
+                        }
+                        return super.visitClass(type, null);
+                    }
+                }.scan(unit, null));
+        return found;
+    }
+
+    private static List<String> longMethods(List<Path> files) throws IOException {
+        List<String> found = new ArrayList<>();
+        eachUnit(files, (trees, unit) -> {
+            SourcePositions positions = trees.getSourcePositions();
+            List<String> text =
+                    Module.read(Path.of(unit.getSourceFile().toUri())).lines().toList();
+            LineMap lines = unit.getLineMap();
+            new TreeScanner<@Nullable Void, @Nullable Void>() {
+                @Override
+                public @Nullable Void visitMethod(MethodTree method, @Nullable Void nothing) {
+                    if (method.getBody() != null) {
+                        long from = lines.getLineNumber(positions.getStartPosition(unit, method));
+                        long body = lines.getLineNumber(positions.getStartPosition(unit, method.getBody()));
+                        long to = lines.getLineNumber(positions.getEndPosition(unit, method));
+                        boolean reasoned = text.get((int) body).strip().startsWith("//");
+                        if (to - from + 1 > METHOD_LINES && !reasoned) {
+                            found.add(Module.shown(Path.of(unit.getSourceFile().toUri())) + ":" + from + " method "
+                                    + method.getName() + " has " + (to - from + 1) + " lines");
+                        }
+                    }
+                    return super.visitMethod(method, null);
+                }
+            }.scan(unit, null);
+        });
+        return found;
+    }
+
+    /** Parses the files, without resolving any name, and shows each to the reader. */
+    private static void eachUnit(List<Path> files, BiConsumer<DocTrees, CompilationUnitTree> reader)
+            throws IOException {
+        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+        try (StandardJavaFileManager manager = compiler.getStandardFileManager(null, null, UTF_8)) {
+            JavacTask task = (JavacTask) compiler.getTask(
+                    null, manager, null, List.of("-proc:none"), null, manager.getJavaFileObjectsFromPaths(files));
+            DocTrees trees = DocTrees.instance(task);
+            for (CompilationUnitTree unit : task.parse()) {
+                reader.accept(trees, unit);
+            }
+        }
+    }
+}
