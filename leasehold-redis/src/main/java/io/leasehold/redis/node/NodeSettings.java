@@ -1,0 +1,48 @@
+package io.leasehold.redis.node;
+
+import io.leasehold.Guarantees;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The spans of the protocol at one node, part of the wire format: all clients of a lock must use the same retention
+ * and bound.
+ *
+ * @param retentionMicros how long a fence outlives its use: no clock of the node may go back by more than this
+ * @param boundMicros how far ahead of the node's clock a fencing token may run
+ * @param claimMillis what a place in the queue is kept for beyond the silence its waiter announced
+ * @param windowMicros how long a waiter that is woken may take before its place is lost
+ * @param guarantees what the node promises as a store of its own
+ */
+public record NodeSettings(
+        long retentionMicros, long boundMicros, long claimMillis, long windowMicros, Guarantees guarantees) {
+
+    private static final Duration RETENTION = Duration.ofSeconds(60);
+    private static final Duration BOUND = Duration.ofMillis(7_500);
+    private static final Duration CLAIM = Duration.ofSeconds(3);
+    private static final Duration WINDOW = CLAIM;
+
+    /** Retention 60 s, bound 7.5 s, claim and window 3 s. */
+    public static NodeSettings standard(Guarantees guarantees) {
+        return new NodeSettings(micros(RETENTION), micros(BOUND), CLAIM.toMillis(), micros(WINDOW), guarantees);
+    }
+
+    /** How long the fence of a grant with this ttl is kept. */
+    long keepMicros(long ttlNanos) {
+        return Math.max(retentionMicros, 2 * TimeUnit.NANOSECONDS.toMicros(ttlNanos));
+    }
+
+    /** How long a place is kept for a waiter that will ask again after this at the latest. */
+    long placeMillis(long recheckNanos) {
+        return claimMillis + ceilMillis(recheckNanos + recheckNanos / 5);
+    }
+
+    /** Rounded up: nothing at the server ends before its ttl. */
+    static long ceilMillis(long nanos) {
+        return -Math.floorDiv(-nanos, 1_000_000L);
+    }
+
+    private static long micros(Duration span) {
+        return TimeUnit.NANOSECONDS.toMicros(span.toNanos());
+    }
+}

@@ -1,0 +1,141 @@
+package io.leasehold.redis.node;
+
+import io.leasehold.LockName;
+import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.NameGlob;
+import io.leasehold.redis.wire.ReplyDecoder;
+import io.leasehold.spi.LockRecord;
+import io.lettuce.core.KeyScanCursor;
+import io.lettuce.core.ScanArgs;
+import io.lettuce.core.ScanCursor;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.NavigableSet;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sees and repairs the locks of one node.
+ *
+ * <p>Futures fail with {@link io.leasehold.LockStoreException}. Listing walks the whole key space in small steps and
+ * keeps no more names than are asked for.
+ */
+final class RedisAdmin {
+
+    private static final long TIMEOUT_NANOS = 5_000_000_000L;
+    private static final int KEYS_PER_STEP = 500;
+    private static final int INSPECTIONS_AT_ONCE = 100;
+
+    private final Requests requests;
+    private final ReplyDecoder decoder;
+    private final NodeSettings settings;
+
+    RedisAdmin(Requests requests, ReplyDecoder decoder, NodeSettings settings) {
+        this.requests = requests;
+        this.decoder = decoder;
+        this.settings = settings;
+    }
+
+    CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return requests.run(
+                new Requests.Subject("inspect", name),
+                TIMEOUT_NANOS,
+                LuaScript.INSPECT,
+                new String[] {KeyLayout.lock(name)},
+                new String[0],
+                (reply, link) -> decoder.inspect(reply, name),
+                failure -> {
+                    throw failure.error();
+                });
+    }
+
+    CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        if (holderId != null && holderId.isEmpty()) {
+            // On the wire an empty holder id stands for anybody.
+            return CompletableFuture.completedFuture(false);
+        }
+        String[] arguments = {
+            holderId == null ? "" : holderId,
+            Long.toString(settings.retentionMicros()),
+            Long.toString(settings.windowMicros())
+        };
+        return requests.run(
+                new Requests.Subject("take away", name),
+                TIMEOUT_NANOS,
+                LuaScript.FORCE_RELEASE,
+                RedisNode.lockFenceWaiters(name),
+                arguments,
+                (reply, link) -> decoder.forceRelease(reply, name),
+                failure -> {
+                    throw failure.error();
+                });
+    }
+
+    CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        if (limit <= 0) {
+            return CompletableFuture.completedFuture(List.of());
+        }
+        return scan(new Listing(glob, limit), ScanCursor.INITIAL)
+                .thenCompose(listing -> inspect(List.copyOf(listing.names), 0, new ArrayList<>()));
+    }
+
+    /** The names found so far that come first. Touched by one step of the walk at a time. */
+    private static final class Listing {
+        private final NameGlob pattern;
+        private final int limit;
+        private final NavigableSet<LockName> names = new TreeSet<>();
+
+        private Listing(String glob, int limit) {
+            this.pattern = new NameGlob(glob);
+            this.limit = limit;
+        }
+
+        private void add(List<String> keys) {
+            for (String key : keys) {
+                LockName name = KeyLayout.nameOf(key);
+                if (name != null && pattern.matches(name)) {
+                    names.add(name);
+                    if (names.size() > limit) {
+                        names.pollLast();
+                    }
+                }
+            }
+        }
+    }
+
+    private CompletableFuture<Listing> scan(Listing listing, ScanCursor from) {
+        ScanArgs arguments =
+                ScanArgs.Builder.matches(listing.pattern.keyPattern()).limit(KEYS_PER_STEP);
+        return requests.<KeyScanCursor<String>, KeyScanCursor<String>>send(
+                        "list locks",
+                        TIMEOUT_NANOS,
+                        (link, then) -> link.send(redis -> redis.scan(from, arguments), then),
+                        (cursor, link) -> cursor,
+                        failure -> {
+                            throw failure.error();
+                        })
+                .thenCompose(cursor -> {
+                    listing.add(cursor.getKeys());
+                    return cursor.isFinished()
+                            ? CompletableFuture.completedFuture(listing)
+                            : scan(listing, ScanCursor.of(cursor.getCursor()));
+                });
+    }
+
+    private CompletableFuture<List<LockRecord>> inspect(List<LockName> names, int from, List<LockRecord> found) {
+        if (from >= names.size()) {
+            return CompletableFuture.completedFuture(found);
+        }
+        int to = Math.min(names.size(), from + INSPECTIONS_AT_ONCE);
+        List<CompletableFuture<Optional<LockRecord>>> records =
+                names.subList(from, to).stream().map(this::describe).toList();
+        return CompletableFuture.allOf(records.toArray(CompletableFuture<?>[]::new))
+                .thenCompose(done -> {
+                    records.forEach(record -> record.join().ifPresent(found::add));
+                    return inspect(names, to, found);
+                });
+    }
+}

@@ -1,0 +1,287 @@
+package io.leasehold.redis.node;
+
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.redis.topology.Connections;
+import io.leasehold.redis.topology.Driver;
+import io.leasehold.redis.topology.RedisUri;
+import io.leasehold.redis.topology.Subscriptions;
+import io.leasehold.redis.wire.Failure;
+import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.Messages;
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.wire.ReplyDecoder;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Ballot;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One Redis server as a node: each verb is one script.
+ *
+ * <p>Waiters are queued only while a subscription is live, so that whoever is told to be queued can be woken. The
+ * subscription is begun by the first waiter that finds its lock busy: a client that never waits has one connection.
+ *
+ * <p>Safe for all threads. Nothing is sent twice, except a script's text after the server has refused its digest.
+ */
+public final class RedisNode implements LockNode {
+
+    private static final int MOST_RENEWALS_IN_ONE = 500;
+
+    private final RedisUri uri;
+    private final NodeSettings settings;
+    private final LockRuntime runtime;
+    private final Driver driver;
+    private final Connections connections;
+    private final Subscriptions subscriptions;
+    private final Requests requests;
+    private final RedisErrors errors;
+    private final ReplyDecoder decoder;
+    private final RedisAdmin admin;
+    private volatile @Nullable StoreSignals signals;
+
+    /**
+     * A node over connections that are open already; all of them are closed with it.
+     *
+     * @param settings the spans of the protocol, and what the server promises
+     */
+    public RedisNode(RedisUri uri, NodeSettings settings, Driver driver, Connections connections, LockRuntime runtime) {
+        this.uri = uri;
+        this.settings = settings;
+        this.runtime = runtime;
+        this.driver = driver;
+        this.connections = connections;
+        this.errors = new RedisErrors(uri.toString());
+        this.decoder = new ReplyDecoder(errors);
+        this.requests = new Requests(connections, errors, runtime);
+        this.admin = new RedisAdmin(requests, decoder, settings);
+        this.subscriptions = new Subscriptions(driver, newChannel(runtime), errors, runtime, this::pushed);
+        connections.onReconnected(this::tellReconnected);
+        subscriptions.onResubscribed(this::tellReconnected);
+    }
+
+    private static String newChannel(LockRuntime runtime) {
+        byte[] id = new byte[8];
+        runtime.randomBytes(id);
+        return "lock:wake:" + HexFormat.of().formatHex(id);
+    }
+
+    @Override
+    public String description() {
+        return uri.toString();
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return settings.guarantees();
+    }
+
+    @Override
+    public void listen(StoreSignals listener) {
+        signals = listener;
+    }
+
+    private void pushed(String message) {
+        StoreSignals listener = signals;
+        if (listener != null) {
+            Messages.wakeUp(message).ifPresent(listener::wake);
+        }
+    }
+
+    private void tellReconnected() {
+        StoreSignals listener = signals;
+        if (listener != null) {
+            listener.reconnected();
+        }
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> probe(long timeoutNanos) {
+        return requests.<List<String>, NodeReply>send(
+                "read the clock",
+                timeoutNanos,
+                (link, then) -> link.send(redis -> redis.time(), then),
+                (time, link) -> {
+                    long micros = Long.parseLong(time.get(0)) * 1_000_000 + Long.parseLong(time.get(1));
+                    return new NodeReply.Stale(0, link.incarnation(), micros);
+                },
+                RedisNode::failed);
+    }
+
+    private static NodeReply failed(Failure failure) {
+        return new NodeReply.Failed(failure.kind(), failure.error());
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> acquire(Ballot ballot) {
+        AcquireRequest request = ballot.request();
+        boolean waits = request.isWaiting();
+        boolean live = waits && subscriptions.isLive();
+        CompletableFuture<NodeReply> first = propose(ballot, live, request.timeoutNanos());
+        if (!waits || live) {
+            return first;
+        }
+        long startAtNanos = runtime.nanoTime();
+        return first.thenCompose(reply -> {
+            if (!(reply instanceof NodeReply.Held)) {
+                return CompletableFuture.completedFuture(reply);
+            }
+            return queueOnceSubscribed(ballot, reply, startAtNanos);
+        });
+    }
+
+    /** The lock is busy and nobody would wake us yet: subscribes, then asks for a place in the queue. */
+    private CompletableFuture<NodeReply> queueOnceSubscribed(Ballot ballot, NodeReply held, long startAtNanos) {
+        long timeoutNanos = ballot.request().timeoutNanos();
+        CompletableFuture<Boolean> subscribed = subscriptions.started();
+        LockRuntime.Timer patience =
+                runtime.schedule(leftNanos(startAtNanos, timeoutNanos) / 2, () -> subscribed.complete(false));
+        return subscribed.thenCompose(live -> {
+            patience.cancel();
+            long leftNanos = leftNanos(startAtNanos, timeoutNanos);
+            return live && leftNanos > 0 ? propose(ballot, true, leftNanos) : CompletableFuture.completedFuture(held);
+        });
+    }
+
+    private long leftNanos(long startAtNanos, long timeoutNanos) {
+        return timeoutNanos - (runtime.nanoTime() - startAtNanos);
+    }
+
+    private CompletableFuture<NodeReply> propose(Ballot ballot, boolean queue, long timeoutNanos) {
+        AcquireRequest request = ballot.request();
+        LockName name = request.name();
+        Requests.Subject subject = new Requests.Subject("acquire", name);
+        String[] arguments = {
+            request.owner().hex(),
+            request.holderId(),
+            Long.toString(NodeSettings.ceilMillis(request.ttlNanos())),
+            Long.toString(ballot.candidate()),
+            Long.toString(ballot.tokens().last()),
+            Long.toString(settings.retentionMicros()),
+            Long.toString(settings.keepMicros(request.ttlNanos())),
+            Long.toString(settings.boundMicros()),
+            Long.toString(queue ? settings.placeMillis(request.recheckNanos()) : 0),
+            subscriptions.channel(),
+            Long.toString(settings.windowMicros())
+        };
+        return requests.run(
+                subject,
+                timeoutNanos,
+                LuaScript.ACQUIRE,
+                lockFenceWaiters(name),
+                arguments,
+                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject.toString()),
+                RedisNode::failed);
+    }
+
+    static String[] lockFenceWaiters(LockName name) {
+        String lock = KeyLayout.lock(name);
+        return new String[] {lock, KeyLayout.fence(lock), KeyLayout.waiters(lock)};
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        if (request.names().size() != 1) {
+            throw new UnsupportedOperationException("this store takes one lock at a time, not "
+                    + request.names().size());
+        }
+        LockName name = request.names().get(0);
+        String[] arguments = {
+            request.owner().hex(),
+            Long.toString(request.ballot()),
+            Long.toString(settings.retentionMicros()),
+            Long.toString(settings.boundMicros()),
+            subscriptions.channel(),
+            Long.toString(settings.windowMicros())
+        };
+        return requests.run(
+                new Requests.Subject("release", name),
+                request.timeoutNanos(),
+                LuaScript.RELEASE,
+                lockFenceWaiters(name),
+                arguments,
+                (reply, link) -> decoder.release(reply),
+                failure -> new ReleaseReply.Failed(failure.kind(), failure.error()));
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        List<RenewBatch.Item> items = batch.items();
+        if (items.size() <= MOST_RENEWALS_IN_ONE) {
+            return renewChunk(items, batch.timeoutNanos()).thenApply(RenewReply::new);
+        }
+        List<CompletableFuture<List<RenewReply.Item>>> chunks = new ArrayList<>();
+        for (int from = 0; from < items.size(); from += MOST_RENEWALS_IN_ONE) {
+            int to = Math.min(items.size(), from + MOST_RENEWALS_IN_ONE);
+            chunks.add(renewChunk(items.subList(from, to), batch.timeoutNanos()));
+        }
+        return CompletableFuture.allOf(chunks.toArray(CompletableFuture<?>[]::new))
+                .thenApply(done -> new RenewReply(
+                        chunks.stream().flatMap(chunk -> chunk.join().stream()).toList()));
+    }
+
+    private CompletableFuture<List<RenewReply.Item>> renewChunk(List<RenewBatch.Item> items, long timeoutNanos) {
+        if (items.isEmpty()) {
+            return CompletableFuture.completedFuture(List.of());
+        }
+        String[] keys = new String[items.size()];
+        String[] arguments = new String[2 * items.size()];
+        for (int i = 0; i < keys.length; i++) {
+            RenewBatch.Item item = items.get(i);
+            keys[i] = KeyLayout.lock(item.name());
+            arguments[2 * i] = item.owner().hex();
+            arguments[2 * i + 1] = Long.toString(NodeSettings.ceilMillis(item.ttlNanos()));
+        }
+        List<LockName> names = items.stream().map(RenewBatch.Item::name).toList();
+        String subject = items.size() == 1
+                ? "renew lock \"" + names.get(0) + "\""
+                : "renew " + items.size() + " locks, among them \"" + names.get(0) + "\"";
+        long sentAtNanos = runtime.nanoTime();
+        return requests.run(
+                subject,
+                timeoutNanos,
+                LuaScript.RENEW,
+                keys,
+                arguments,
+                (reply, link) -> decoder.renew(reply, names, sentAtNanos),
+                failure -> items.stream()
+                        .<RenewReply.Item>map(item -> new RenewReply.Failed(failure.error()))
+                        .toList());
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return admin.describe(name);
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return admin.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        return admin.forceRelease(name, holderId);
+    }
+
+    @Override
+    public void close() {
+        subscriptions.close();
+        connections.close();
+        driver.close();
+    }
+}

@@ -1,0 +1,5 @@
+/** One Redis server as a node that answers ballots. */
+@NullMarked
+package io.leasehold.redis.node;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,115 @@
+package io.leasehold.redis.topology;
+
+import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.LockRuntime;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.async.RedisAsyncCommands;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One life of one connection to one life of one server.
+ *
+ * <p>It never reconnects: what was in flight when it ends fails, and is never sent again. {@link Connections} makes
+ * the next one. Safe for all threads; callbacks run on the connection's I/O thread.
+ */
+public final class Link {
+
+    /** An unanswered connection is given up after this: its peer may be gone without a word. */
+    private static final long SILENCE_NANOS = 3_000_000_000L;
+
+    private final StatefulRedisConnection<String, String> connection;
+    private final ServerFacts facts;
+    private final LockRuntime runtime;
+    private volatile boolean silent;
+    private volatile long silentSinceNanos;
+
+    Link(StatefulRedisConnection<String, String> connection, ServerFacts facts, LockRuntime runtime) {
+        this.connection = connection;
+        this.facts = facts;
+        this.runtime = runtime;
+    }
+
+    /** The life of the server's memory behind this link. */
+    public Incarnation incarnation() {
+        return facts.incarnation();
+    }
+
+    /**
+     * Runs a script, by its digest; a server that does not know it yet gets its text.
+     *
+     * @param then takes the answer or the exception, exactly one of them not null
+     */
+    public void run(
+            LuaScript script,
+            String[] keys,
+            String[] arguments,
+            BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+        RedisAsyncCommands<String, String> redis = connection.async();
+        asked();
+        redis.<List<Object>>evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments)
+                .whenComplete((reply, error) -> {
+                    heard(error);
+                    if (error != null && RedisErrors.unwrapped(error) instanceof RedisNoScriptException) {
+                        // The server has refused the digest, so nothing has run yet.
+                        redis.<List<Object>>eval(script.text(), ScriptOutputType.MULTI, keys, arguments)
+                                .whenComplete((second, secondError) -> {
+                                    heard(secondError);
+                                    then.accept(second, secondError);
+                                });
+                    } else {
+                        then.accept(reply, error);
+                    }
+                });
+    }
+
+    /** Sends another command. */
+    public <T> void send(
+            Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<T>> command,
+            BiConsumer<@Nullable T, @Nullable Throwable> then) {
+        asked();
+        command.apply(connection.async()).whenComplete((reply, error) -> {
+            heard(error);
+            then.accept(reply, error);
+        });
+    }
+
+    private void asked() {
+        if (!silent) {
+            silentSinceNanos = runtime.nanoTime();
+            silent = true;
+        }
+    }
+
+    private void heard(@Nullable Throwable error) {
+        if (error == null || RedisErrors.unwrapped(error) instanceof RedisCommandExecutionException) {
+            silent = false;
+        }
+    }
+
+    /**
+     * A request was not answered in time. If nothing at all has been heard for long, the connection is ended, so that
+     * another can be made. A race between answers here costs at most one more time limit.
+     */
+    public void unanswered() {
+        if (silent && runtime.nanoTime() - silentSinceNanos >= SILENCE_NANOS) {
+            close();
+        }
+    }
+
+    boolean isOpen() {
+        return connection.isOpen();
+    }
+
+    void close() {
+        connection.closeAsync();
+    }
+}

@@ -1,0 +1,17 @@
+package io.leasehold.redis.topology;
+
+import io.leasehold.spi.LockRuntime;
+
+/** Delays between attempts to connect: from 10 ms, doubling to 1 s, the upper half of each at random. */
+final class Retry {
+
+    private static final long FIRST_NANOS = 10_000_000L;
+    private static final int MOST_DOUBLINGS = 7;
+
+    private Retry() {}
+
+    static long delayNanos(int failuresBefore, LockRuntime runtime) {
+        long full = FIRST_NANOS << Math.min(failuresBefore, MOST_DOUBLINGS);
+        return full / 2 + runtime.randomBelow(full / 2);
+    }
+}

@@ -1,0 +1,59 @@
+package io.leasehold.redis.topology;
+
+import io.leasehold.spi.Incarnation;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * What a server tells of itself in {@code INFO server}.
+ *
+ * @param incarnation its run id: drawn anew at every start of the process
+ * @param version for example 7.0.9
+ * @param mode standalone, cluster or sentinel
+ */
+record ServerFacts(Incarnation incarnation, String version, String mode) {
+
+    private static final int OLDEST_MAJOR = 6;
+    private static final int OLDEST_MINOR = 2;
+
+    /**
+     * Reads the answer.
+     *
+     * @throws IllegalArgumentException if it has no run id
+     */
+    static ServerFacts parse(String info) {
+        Map<String, String> fields = fields(info);
+        String runId = fields.get("run_id");
+        if (runId == null || runId.isEmpty()) {
+            throw new IllegalArgumentException("INFO server has no run_id");
+        }
+        return new ServerFacts(
+                new Incarnation(runId),
+                fields.getOrDefault("redis_version", "0"),
+                fields.getOrDefault("redis_mode", "standalone"));
+    }
+
+    /** The {@code name:value} lines of an INFO answer. */
+    static Map<String, String> fields(String info) {
+        Map<String, String> fields = new HashMap<>();
+        info.lines().forEach(line -> {
+            int colon = line.indexOf(':');
+            if (colon > 0) {
+                fields.put(line.substring(0, colon), line.substring(colon + 1).strip());
+            }
+        });
+        return fields;
+    }
+
+    /** Whether it is 6.2 or newer; Valkey and others report the Redis version they are compatible with. */
+    boolean isRecentEnough() {
+        String[] parts = version.split("\\.", -1);
+        try {
+            int major = Integer.parseInt(parts[0]);
+            int minor = parts.length > 1 ? Integer.parseInt(parts[1]) : 0;
+            return major > OLDEST_MAJOR || (major == OLDEST_MAJOR && minor >= OLDEST_MINOR);
+        } catch (NumberFormatException e) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package io.leasehold.redis.wire;
+
+import io.leasehold.Holder;
+import io.leasehold.spi.OwnerToken;
+import java.time.Duration;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The value of a lock key: {@code <owner token>:<fencing token>:<holder id>}.
+ *
+ * <p>Whoever knows the owner token can release the lock, so it does not leave the server again: replies carry what
+ * follows it. A value of any other form was written by a foreign client, and is never shown: it is that client's
+ * secret.
+ */
+public final class LockValue {
+
+    /** The holder id under which every stranger appears. */
+    public static final String FOREIGN = "foreign client";
+
+    private static final int MOST_SHOWN = 200;
+
+    private LockValue() {}
+
+    /** The whole value, as the acquire script writes it. */
+    public static String of(OwnerToken owner, long fencingToken, String holderId) {
+        return owner.hex() + ":" + fencingToken + ":" + holderId;
+    }
+
+    /**
+     * Reads what a script tells of a holder.
+     *
+     * @param state {@code lock} or {@code foreign}
+     * @param text {@code <fencing token>:<holder id>}, or the type of a foreign key
+     * @param pttlMillis the remaining ttl, negative if there is no end
+     */
+    static Holder holder(String state, String text, long pttlMillis) {
+        @Nullable Duration remaining = pttlMillis < 0 ? null : Duration.ofMillis(pttlMillis);
+        if (!state.equals("lock")) {
+            String id = text.equals("string") ? FOREIGN : FOREIGN + " (the key holds a " + shown(text) + ")";
+            return new Holder(id, remaining, OptionalLong.empty());
+        }
+        int colon = text.indexOf(':');
+        String digits = text.substring(0, Math.max(0, colon));
+        return new Holder(shown(text.substring(colon + 1)), remaining, token(digits));
+    }
+
+    private static OptionalLong token(String digits) {
+        return digits.isEmpty() || digits.length() > 16
+                ? OptionalLong.empty()
+                : OptionalLong.of(Long.parseLong(digits));
+    }
+
+    /** Others wrote it: control characters and endless texts are not passed on to terminals and logs. */
+    private static String shown(String text) {
+        StringBuilder shown = new StringBuilder(Math.min(text.length(), MOST_SHOWN));
+        text.codePoints().limit(MOST_SHOWN).forEach(c -> shown.appendCodePoint(Character.isISOControl(c) ? '?' : c));
+        return shown.toString();
+    }
+}

@@ -1,0 +1,70 @@
+package io.leasehold.redis.wire;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+
+/** A script: a {@code .lua} file whose header is its contract, known to the server by its digest. */
+public final class LuaScript {
+
+    /** Proposes a ballot. */
+    public static final LuaScript ACQUIRE = load("acquire.lua");
+    /** Ends an owner token. */
+    public static final LuaScript RELEASE = load("release.lua");
+    /** Keeps locks for a ttl more. */
+    public static final LuaScript RENEW = load("renew.lua");
+    /** Tells who holds. */
+    public static final LuaScript INSPECT = load("inspect.lua");
+    /** Takes a lock away. */
+    public static final LuaScript FORCE_RELEASE = load("force_release.lua");
+
+    private final String file;
+    private final String text;
+    private final String sha1;
+
+    private LuaScript(String file, String text) {
+        this.file = file;
+        this.text = text;
+        this.sha1 = sha1(text);
+    }
+
+    private static LuaScript load(String file) {
+        try (InputStream in = LuaScript.class.getResourceAsStream(file)) {
+            if (in == null) {
+                throw new IllegalStateException("script " + file + " is missing from the artefact leasehold-redis");
+            }
+            return new LuaScript(file, new String(in.readAllBytes(), StandardCharsets.UTF_8));
+        } catch (IOException e) {
+            throw new UncheckedIOException("script " + file + " cannot be read", e);
+        }
+    }
+
+    private static String sha1(String text) {
+        try {
+            byte[] digest = MessageDigest.getInstance("SHA-1").digest(text.getBytes(StandardCharsets.UTF_8));
+            return HexFormat.of().formatHex(digest);
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java platform has SHA-1", e);
+        }
+    }
+
+    /** Its text, for {@code EVAL}. */
+    public String text() {
+        return text;
+    }
+
+    /** Its digest, for {@code EVALSHA}. */
+    public String sha1() {
+        return sha1;
+    }
+
+    /** The name of its file. */
+    @Override
+    public String toString() {
+        return file;
+    }
+}

@@ -1,0 +1,188 @@
+package io.leasehold.redis.wire;
+
+import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.FailureKind;
+import io.lettuce.core.RedisCommandExecutionException;
+import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Turns what goes wrong at one node into typed errors.
+ *
+ * <p>The kind says what is known of the effect: a server that answers with an error has not written, since every
+ * script's first write decides whether it may write at all; a request that was written to the connection and not
+ * answered may have been carried out, or still be.
+ */
+public final class RedisErrors {
+
+    /** The rights that Leasehold needs, to be pasted after {@code ACL SETUSER name}. */
+    public static final String RIGHTS = "~lock:* &lock:wake:* +evalsha +eval +time +get +set +del +exists +type +pttl"
+            + " +pexpire +zadd +zrem +zscore +zrangebyscore +zrevrange +publish +subscribe +ping +info +select +scan"
+            + " +config|get";
+
+    private static final Set<String> ACCESS = Set.of("NOAUTH", "WRONGPASS", "NOPERM");
+    private static final Set<String> TRANSIENT = Set.of(
+            "OOM",
+            "MISCONF",
+            "READONLY",
+            "LOADING",
+            "BUSY",
+            "CLUSTERDOWN",
+            "MASTERDOWN",
+            "NOREPLICAS",
+            "TRYAGAIN",
+            "MOVED",
+            "ASK",
+            "EXECABORT",
+            "UNBLOCKED");
+
+    private final String node;
+
+    /**
+     * The errors of one node.
+     *
+     * @param node as people would name it
+     */
+    public RedisErrors(String node) {
+        this.node = node;
+    }
+
+    /**
+     * What an exception of the driver means.
+     *
+     * @param what the request, for example {@code acquire lock "x"}
+     */
+    public Failure of(Throwable thrown, String what) {
+        Throwable cause = unwrapped(thrown);
+        String text = String.valueOf(cause.getMessage());
+        if (cause instanceof RedisCommandExecutionException) {
+            return answered(text, what, cause);
+        }
+        if (text.startsWith("Currently not connected") || text.startsWith("Connection is closed")) {
+            return new Failure(FailureKind.NO_EFFECT, unavailable("is not connected: cannot " + what, cause));
+        }
+        return new Failure(
+                FailureKind.UNKNOWN,
+                unavailable("did not answer the request to " + what + ": " + text + "; its outcome is unknown", cause));
+    }
+
+    /** The node's own error, as a script passes it on. */
+    Failure answered(String text, String what) {
+        return answered(text, what, null);
+    }
+
+    private Failure answered(String text, String what, @Nullable Throwable cause) {
+        String code = text.split(" ", 2)[0].toUpperCase(Locale.ROOT);
+        if (ACCESS.contains(code) || isScriptWithoutRight(text)) {
+            return new Failure(FailureKind.PERMANENT, access(text, what, cause));
+        }
+        if (TRANSIENT.contains(code)) {
+            return new Failure(
+                    FailureKind.NO_EFFECT, unavailable("cannot " + what + " now: " + text + advice(code), cause));
+        }
+        return new Failure(
+                FailureKind.PERMANENT, new LockStoreException(node + " refuses to " + what + ": " + text, cause));
+    }
+
+    private static boolean isScriptWithoutRight(String text) {
+        return text.contains("The user executing the script can't")
+                || text.contains("can't run this command or subcommand")
+                || text.contains("No permissions");
+    }
+
+    private static String advice(String code) {
+        return switch (code) {
+            case "OOM" -> "; its memory is full: raise maxmemory, keep maxmemory-policy noeviction";
+            case "MISCONF" -> "; it cannot write its snapshot or append-only file: look at its disk";
+            case "READONLY" -> "; it is a replica: connect to its primary";
+            case "BUSY" -> "; somebody's script is running for long: SCRIPT KILL ends it";
+            default -> "";
+        };
+    }
+
+    /** A right that is missing, or credentials that are not accepted. */
+    public StoreAccessException access(String text, String what, @Nullable Throwable cause) {
+        if (text.startsWith("NOAUTH")) {
+            return new StoreAccessException(
+                    node + " asks for a password to " + what + ": put user:password@ before the host in the store URI",
+                    cause);
+        }
+        if (text.startsWith("WRONGPASS") || text.contains("invalid password")) {
+            return new StoreAccessException(
+                    node + " does not accept the user and password of the store URI (WRONGPASS)", cause);
+        }
+        return new StoreAccessException(
+                node + " does not allow to " + what + ": " + text + ". An administrator can grant what is missing: ACL"
+                        + " SETUSER <user> " + RIGHTS,
+                cause);
+    }
+
+    /** No answer came within the request's time limit. */
+    public Failure timeout(String what, long timeoutNanos) {
+        return new Failure(
+                FailureKind.UNKNOWN,
+                unavailable(
+                        "did not answer the request to " + what + " within " + millis(timeoutNanos)
+                                + " ms; its outcome is unknown",
+                        null));
+    }
+
+    /** There is no connection, so nothing was sent. */
+    public Failure notConnected(String what, @Nullable LockStoreException why) {
+        if (why instanceof StoreAccessException) {
+            return new Failure(FailureKind.PERMANENT, why);
+        }
+        String reason = why == null ? "" : " (" + why.getMessage() + ")";
+        return new Failure(
+                FailureKind.NO_EFFECT,
+                new StoreUnavailableException("not connected to " + node + ": cannot " + what + reason, why));
+    }
+
+    /** The answer is none that the script gives: a proxy, or another program, is in the way. */
+    public Failure malformed(String what, RuntimeException cause) {
+        return new Failure(
+                FailureKind.UNKNOWN,
+                new StoreUnavailableException(
+                        node + " gave an answer to " + what + " that cannot be read: " + cause, cause));
+    }
+
+    /** A side key holds something else. */
+    public Failure broken(String what, String key, String type) {
+        return new Failure(
+                FailureKind.PERMANENT,
+                new LockStoreException(
+                        node + " cannot " + what + ": the key \"" + key + "\" holds a " + type
+                                + " that Leasehold did not write. Another program uses this key: rename its key or"
+                                + " this lock",
+                        null));
+    }
+
+    /** An operator wants to take away what is no lock. */
+    LockStoreException notALock(LockName name, String type) {
+        return new LockStoreException(
+                node + ": the keys of lock \"" + name + "\" hold a " + type + " that no lock client wrote; nothing was"
+                        + " touched. If it may go, delete the key \"" + KeyLayout.lock(name) + "\" by hand",
+                null);
+    }
+
+    /** The store as such cannot be reached. */
+    public StoreUnavailableException unavailable(String happened, @Nullable Throwable cause) {
+        return new StoreUnavailableException(node + " " + happened, cause);
+    }
+
+    /** The exception behind the wrappers of futures. */
+    public static Throwable unwrapped(Throwable thrown) {
+        Throwable cause = thrown.getCause();
+        return thrown instanceof CompletionException && cause != null ? unwrapped(cause) : thrown;
+    }
+
+    private static long millis(long nanos) {
+        return TimeUnit.NANOSECONDS.toMillis(nanos);
+    }
+}

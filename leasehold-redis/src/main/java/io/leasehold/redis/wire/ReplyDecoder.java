@@ -1,0 +1,133 @@
+package io.leasehold.redis.wire;
+
+import io.leasehold.Holder;
+import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.RenewReply;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the answers of the scripts.
+ *
+ * <p>An answer that no script gives is an {@link IllegalArgumentException}, or another unchecked exception of
+ * reading.
+ */
+public final class ReplyDecoder {
+
+    private final RedisErrors errors;
+
+    /** Reads the answers of one node. */
+    public ReplyDecoder(RedisErrors errors) {
+        this.errors = errors;
+    }
+
+    /** Of {@code acquire.lua}. */
+    public NodeReply acquire(List<?> reply, Incarnation incarnation, String what) {
+        String kind = text(reply, 0);
+        if (kind.equals("broken")) {
+            Failure failure = errors.broken(what, text(reply, 2), text(reply, 3));
+            return new NodeReply.Failed(failure.kind(), failure.error());
+        }
+        long nowMicros = number(reply, 1);
+        return switch (kind) {
+            case "yes" -> new NodeReply.Yes(incarnation, nowMicros);
+            case "stale" -> new NodeReply.Stale(number(reply, 2), incarnation, nowMicros);
+            case "refused" -> refused(number(reply, 2), incarnation, nowMicros);
+            case "held", "queued" -> new NodeReply.Held(heldBy(reply), kind.equals("queued"), incarnation, nowMicros);
+            default -> throw unknown(kind);
+        };
+    }
+
+    private static NodeReply refused(long limit, Incarnation incarnation, long nowMicros) {
+        return new NodeReply.Refused(
+                "the proposed fencing token is beyond " + limit
+                        + ", the most that the node accepts now (its clock is at " + nowMicros + ")",
+                10_000_000L,
+                incarnation,
+                nowMicros);
+    }
+
+    private static @Nullable Holder heldBy(List<?> reply) {
+        String state = text(reply, 2);
+        return state.equals("ahead") ? null : LockValue.holder(state, text(reply, 3), number(reply, 4));
+    }
+
+    /** Of {@code release.lua}. */
+    public ReleaseReply release(List<?> reply) {
+        String kind = text(reply, 0);
+        return switch (kind) {
+            case "released" -> new ReleaseReply.Released();
+            case "not-ours" -> new ReleaseReply.NotOurs();
+            default -> throw unknown(kind);
+        };
+    }
+
+    /** Of {@code renew.lua}, in the order of its keys. */
+    public List<RenewReply.Item> renew(List<?> reply, List<LockName> names, long sentAtNanos) {
+        if (reply.size() != names.size()) {
+            throw new IllegalArgumentException(reply.size() + " answers to " + names.size() + " renewals");
+        }
+        List<RenewReply.Item> items = new ArrayList<>(reply.size());
+        for (int i = 0; i < reply.size(); i++) {
+            Object answer = reply.get(i);
+            if (answer instanceof Long code) {
+                items.add(code == 1 ? new RenewReply.Renewed(sentAtNanos) : new RenewReply.NotOurs());
+            } else {
+                LockStoreException error = errors.answered(
+                                String.valueOf(answer), "renew lock \"" + names.get(i) + "\"")
+                        .error();
+                items.add(new RenewReply.Failed(error));
+            }
+        }
+        return items;
+    }
+
+    /** Of {@code inspect.lua}. */
+    public Optional<LockRecord> inspect(List<?> reply, LockName name) {
+        String kind = text(reply, 0);
+        return switch (kind) {
+            case "free" -> Optional.empty();
+            case "held" ->
+                Optional.of(new LockRecord(name, LockValue.holder(text(reply, 1), text(reply, 2), number(reply, 3))));
+            default -> throw unknown(kind);
+        };
+    }
+
+    /**
+     * Of {@code force_release.lua}.
+     *
+     * @throws LockStoreException if the key is not a lock
+     */
+    public boolean forceRelease(List<?> reply, LockName name) {
+        String kind = text(reply, 0);
+        return switch (kind) {
+            case "removed" -> true;
+            case "none" -> false;
+            case "foreign" -> throw errors.notALock(name, text(reply, 1));
+            default -> throw unknown(kind);
+        };
+    }
+
+    private static IllegalArgumentException unknown(String kind) {
+        return new IllegalArgumentException("unknown answer \"" + kind + "\"");
+    }
+
+    private static String text(List<?> reply, int index) {
+        Object item = reply.get(index);
+        if (item instanceof String text) {
+            return text;
+        }
+        throw new IllegalArgumentException("item " + index + " of an answer is no text");
+    }
+
+    private static long number(List<?> reply, int index) {
+        return Long.parseLong(text(reply, index));
+    }
+}

@@ -1,0 +1,114 @@
+package io.leasehold.redis.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.spi.StoreUri;
+import io.lettuce.core.RedisCredentials;
+import io.lettuce.core.RedisURI;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class RedisUriTest {
+
+    private static RedisUri parse(String text) {
+        return RedisUri.parse(StoreUri.parse(text));
+    }
+
+    private static RedisURI driver(String text) {
+        return parse(text).forDriver(Duration.ofSeconds(2));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "redis://localhost,                            redis://localhost:6379",
+        "redis://10.0.0.1:7000/3,                      redis://10.0.0.1:7000/3",
+        "redis://h:1/0,                                redis://h:1",
+        "redis://h:1/,                                 redis://h:1",
+        "rediss://h,                                   rediss://h:6379",
+        "redis://h?tls=true,                           rediss://h:6379",
+        "redis://[::1]:6380,                           redis://[::1]:6380",
+        "redis://[::1],                                redis://[::1]:6379",
+        "redis://user:p%40ss%3Aw%2Frd@h:1/2,           redis://h:1/2",
+        "REDIS://:secret@h,                            redis://h:6379",
+        "rediss://h?tls=true&ca=/etc/redis%20ca.pem,   rediss://h:6379"
+    })
+    void readsAndDescribesWithoutSecrets(String text, String description) {
+        assertThat(parse(text)).hasToString(description);
+    }
+
+    @Test
+    void decodesUserAndPassword() {
+        RedisCredentials both = driver("redis://us%3Aer:p%40ss+w%25@h")
+                .getCredentialsProvider()
+                .resolveCredentials()
+                .block();
+        RedisCredentials password = driver("redis://:a:b@h")
+                .getCredentialsProvider()
+                .resolveCredentials()
+                .block();
+
+        assertThat(both.getUsername()).isEqualTo("us:er");
+        assertThat(new String(both.getPassword())).isEqualTo("p@ss+w%");
+        assertThat(password.hasUsername()).isFalse();
+        assertThat(new String(password.getPassword())).isEqualTo("a:b");
+    }
+
+    @Test
+    void passesOnWhatTheDriverNeeds() {
+        RedisURI uri = driver("rediss://[::1]:7001/5");
+
+        assertThat(uri.getHost()).isEqualTo("::1");
+        assertThat(uri.getPort()).isEqualTo(7001);
+        assertThat(uri.getDatabase()).isEqualTo(5);
+        assertThat(uri.isSsl()).isTrue();
+        assertThat(uri.isVerifyPeer()).isTrue();
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "redis:localhost                | the scheme must be followed by //",
+                "redis://                       | is no host",
+                "redis://:6379                  | is no host",
+                "redis://h:0                    | port \"0\" must be a number from 1 to 65535",
+                "redis://h:70000                | port \"70000\"",
+                "redis://h:port                 | port \"port\"",
+                "redis://h:                     | port \"\"",
+                "redis://h/x                    | database \"x\" must be a number",
+                "redis://h/-1                   | database \"-1\"",
+                "redis://h/1/2                  | database \"1/2\"",
+                "redis://h1,h2                  | is no host",
+                "redis://h?timeout=3            | unknown parameter \"timeout\"; known are ca, tls",
+                "redis://h?tls=yes              | tls=yes must be true or false",
+                "redis://h?tls=true&tls=true    | given twice",
+                "rediss://h?tls=false           | decide",
+                "redis://h?ca=/x.pem            | is for TLS",
+                "redis://h#frag                 | fragment",
+            })
+    void refusesWhatItDoesNotUnderstand(String text, String rule) {
+        assertThatThrownBy(() -> parse(text))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(rule)
+                .message()
+                .doesNotContain("\n");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "redis://hunter2@h",
+        "redis://user:@h",
+        "redis://user:hunter2%zz@h",
+        "redis://u:hunter2@h:x",
+        "redis://u:hunter2@h?nope=1",
+        "redis://u:hunter2@h#x"
+    })
+    void neverRepeatsASecret(String text) {
+        assertThatThrownBy(() -> parse(text))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageNotContaining("hunter2");
+    }
+}

@@ -1,0 +1,84 @@
+package io.leasehold.redis.wire;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockName;
+import io.lettuce.core.cluster.SlotHash;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class KeyLayoutTest {
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "order:1001",
+                "a b",
+                "}",
+                "}x",
+                "%",
+                "%7D",
+                "%25",
+                "%257D",
+                "100%",
+                "a}b",
+                "{a}",
+                "{}",
+                "ünï·ço∂é",
+                "🔒",
+                "x:fence",
+                "x}:fence{y",
+                "lock:{x}"
+            })
+    void everyNameHasItsKeyAndBackInOneSlot(String text) {
+        LockName name = LockName.exactly(text);
+        String lock = KeyLayout.lock(name);
+
+        assertThat(KeyLayout.nameOf(lock)).isEqualTo(name);
+        assertThat(SlotHash.getSlot(KeyLayout.fence(lock))).isEqualTo(SlotHash.getSlot(lock));
+        assertThat(SlotHash.getSlot(KeyLayout.waiters(lock))).isEqualTo(SlotHash.getSlot(lock));
+        assertThat(KeyLayout.nameOf(KeyLayout.fence(lock))).isNull();
+        assertThat(KeyLayout.nameOf(KeyLayout.waiters(lock))).isNull();
+    }
+
+    @Test
+    void noTwoNamesShareAKey() {
+        Set<String> keys = new HashSet<>();
+        List<String> texts = List.of("}", "%7D", "%257D", "%25", "%", "%25257D", "}}", "%7D}", "x", "x}", "{x", "{x}");
+        for (String text : texts) {
+            keys.add(KeyLayout.lock(LockName.exactly(text)));
+        }
+        assertThat(keys).hasSameSizeAs(texts);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"lock:{}", "lock:{", "lock:x", "other", "lock:{%41}", "lock:{}x}", "lock:{\u0007}"})
+    void otherKeysAreNoLocks(String key) {
+        assertThat(KeyLayout.nameOf(key)).isNull();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "*, x, true",
+        "order:*, order:1, true",
+        "order:*, orders, false",
+        "?, é, true",
+        "?, ab, false",
+        "?, }, true",
+        "a[b]c, a[b]c, true",
+        "a[b]c, abc, false",
+        "a\\*, a\\bc, true",
+        "}*, }x, true",
+        "%*, %x, true",
+        "a-b, a-b, true",
+        "'', x, false"
+    })
+    void globsKnowTwoSpecialCharacters(String glob, String name, boolean matches) {
+        assertThat(new NameGlob(glob).matches(LockName.exactly(name))).isEqualTo(matches);
+    }
+}

@@ -1,0 +1,243 @@
+package io.leasehold.redis.wire;
+
+import static io.leasehold.redis.wire.ScriptBench.ALICE;
+import static io.leasehold.redis.wire.ScriptBench.BOB;
+import static io.leasehold.redis.wire.ScriptBench.CAROL;
+import static io.leasehold.redis.wire.ScriptBench.SECOND;
+import static io.leasehold.redis.wire.ScriptBench.plain;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.redis.RedisUnderTest;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+class QueueScriptTest {
+
+    private static final String DEAF = "lock:wake:nobody-listens";
+    private static final String HEARD = "lock:wake:b";
+    private static final String HEARD_TOO = "lock:wake:c";
+    private static final long PLACE = 60_000;
+
+    @RegisterExtension
+    static final RedisUnderTest SERVER = new RedisUnderTest();
+
+    private final ScriptBench bench = new ScriptBench(SERVER, "order:1");
+    private final BlockingQueue<String> pushes = new LinkedBlockingQueue<>();
+    private StatefulRedisPubSubConnection<String, String> subscriber;
+    private long token;
+
+    @BeforeEach
+    void listen() {
+        subscriber = SERVER.client()
+                .connectPubSub(io.lettuce.core.RedisURI.create(SERVER.server().uri()));
+        subscriber.addListener(new RedisPubSubAdapter<>() {
+            @Override
+            public void message(String channel, String message) {
+                pushes.add(channel + "|" + message);
+            }
+        });
+        subscriber.sync().subscribe(HEARD, HEARD_TOO);
+        token = bench.now();
+        bench.acquire(ALICE, token);
+    }
+
+    @AfterEach
+    void stopListening() {
+        subscriber.close();
+    }
+
+    private RedisCommands<String, String> redis() {
+        return SERVER.redis();
+    }
+
+    private Object ask(String owner, String channel) {
+        return bench.acquire(owner, bench.now() + SECOND, plain().waiting(PLACE, channel))
+                .get(0);
+    }
+
+    private String push() throws InterruptedException {
+        return pushes.poll(10, TimeUnit.SECONDS);
+    }
+
+    private List<String> order() {
+        return redis().zrangebyscore(bench.waiters, io.lettuce.core.Range.create(1, 1e18)).stream()
+                .map(member -> member.substring(1, 41))
+                .toList();
+    }
+
+    @Test
+    void waitersQueueInTheOrderOfArrivalAndKeepTheirPlaces() {
+        assertThat(ask(BOB, HEARD)).isEqualTo("queued");
+        assertThat(ask(CAROL, HEARD_TOO)).isEqualTo("queued");
+        assertThat(ask(BOB, HEARD)).isEqualTo("queued");
+
+        assertThat(order()).containsExactly(BOB, CAROL);
+        assertThat(redis().zcard(bench.waiters)).isEqualTo(4);
+        assertThat(redis().pttl(bench.waiters)).isBetween(50_000L, PLACE);
+    }
+
+    @Test
+    void whoDoesNotWaitIsNotRemembered() {
+        assertThat(bench.acquire(BOB, token + SECOND).get(0)).isEqualTo("held");
+        assertThat(redis().exists(bench.waiters)).isZero();
+    }
+
+    @Test
+    void aReleaseTellsTheFirstWaiterAloneWithoutItsOwnerToken() throws InterruptedException {
+        ask(BOB, HEARD);
+        ask(CAROL, HEARD_TOO);
+
+        bench.release(ALICE, token);
+
+        String push = push();
+        assertThat(push).startsWith(HEARD + "|wake ").endsWith(" " + bench.lock).doesNotContain(BOB);
+        assertThat(pushes).isEmpty();
+        assertThat(order()).containsExactly(BOB, CAROL);
+    }
+
+    @Test
+    void nothingIsPublishedWhenNobodyWaits() {
+        redis().configResetstat();
+
+        bench.release(ALICE, token);
+
+        assertThat(redis().info("commandstats")).doesNotContain("cmdstat_publish");
+    }
+
+    @Test
+    void aFreeLockGoesToTheFirstWaiterEvenIfAnotherAsksFirst() throws InterruptedException {
+        ask(BOB, HEARD);
+        ask(CAROL, HEARD_TOO);
+        bench.release(ALICE, token);
+        push();
+
+        List<Object> carol = bench.acquire(CAROL, bench.now() + SECOND, plain().waiting(PLACE, HEARD_TOO));
+
+        assertThat(carol.get(0)).isEqualTo("queued");
+        assertThat(carol.get(2)).isEqualTo("ahead");
+        assertThat(push()).as("the first is told once more").startsWith(HEARD + "|");
+        assertThat(ask(BOB, HEARD)).isEqualTo("yes");
+        assertThat(order()).containsExactly(CAROL);
+    }
+
+    @Test
+    void whoDoesNotWaitDoesNotPassAWaiterThatCanHear() throws InterruptedException {
+        ask(BOB, HEARD);
+        bench.release(ALICE, token);
+        push();
+
+        List<Object> reply = bench.acquire(CAROL, bench.now() + SECOND);
+
+        assertThat(reply.get(0)).isEqualTo("held");
+        assertThat(reply.get(2)).isEqualTo("ahead");
+        assertThat(order()).containsExactly(BOB);
+    }
+
+    @Test
+    void waitersThatNobodyListensForKeepNothingFromAnyone() {
+        ask(BOB, DEAF);
+        redis().del(bench.lock);
+
+        assertThat(bench.acquire(CAROL, bench.now() + SECOND).get(0)).isEqualTo("yes");
+        assertThat(order()).isEmpty();
+    }
+
+    @Test
+    void aReleaseSkipsTheDeafAndTellsTheNext() throws InterruptedException {
+        ask(BOB, DEAF);
+        ask(CAROL, HEARD_TOO);
+
+        bench.release(ALICE, token);
+
+        assertThat(push()).startsWith(HEARD_TOO + "|");
+        assertThat(order()).containsExactly(CAROL);
+    }
+
+    @Test
+    void whoIsToldAndDoesNotComeWithinTheWindowLosesItsPlace() throws InterruptedException {
+        ask(BOB, HEARD);
+        bench.release(ALICE, token, "lock:wake:a", 1);
+        push();
+
+        // At least a microsecond has passed since.
+        assertThat(ask(CAROL, HEARD_TOO)).isEqualTo("yes");
+        assertThat(order()).isEmpty();
+    }
+
+    @Test
+    void aToldWaiterThatGivesUpPassesTheNewsOn() throws InterruptedException {
+        ask(BOB, HEARD);
+        ask(CAROL, HEARD_TOO);
+        bench.release(ALICE, token);
+        push();
+
+        bench.release(BOB, 0, HEARD, SECOND);
+
+        assertThat(push()).startsWith(HEARD_TOO + "|");
+        assertThat(order()).containsExactly(CAROL);
+    }
+
+    @Test
+    void aWaiterThatGivesUpWhileTheLockIsHeldTellsNobody() {
+        ask(BOB, HEARD);
+        ask(CAROL, HEARD_TOO);
+        redis().configResetstat();
+
+        bench.release(BOB, 0, HEARD, SECOND);
+
+        assertThat(redis().info("commandstats")).doesNotContain("cmdstat_publish");
+        assertThat(order()).containsExactly(CAROL);
+    }
+
+    @Test
+    void aPlaceThatIsNotRefreshedEnds() {
+        bench.acquire(BOB, bench.now() + SECOND, plain().waiting(1, HEARD));
+        long before = bench.now();
+        while (bench.now() - before < 2_000) {
+            Thread.onSpinWait();
+        }
+
+        ask(CAROL, HEARD_TOO);
+
+        assertThat(order()).containsExactly(CAROL);
+    }
+
+    @Test
+    void aGrantRemovesItsOwnPlaceAlsoWhenItNoLongerWaits() {
+        ask(BOB, HEARD);
+        redis().del(bench.lock);
+
+        assertThat(bench.acquire(BOB, bench.now() + SECOND, plain().on(HEARD)).get(0))
+                .isEqualTo("yes");
+        assertThat(redis().exists(bench.waiters)).isZero();
+    }
+
+    @Test
+    void aFullQueueOfDeafWaitersIsSkippedWithinOneCall() {
+        for (int i = 0; i < 60; i++) {
+            ask(String.format("%040x", i), DEAF);
+        }
+        bench.release(ALICE, token);
+
+        assertThat(ask(CAROL, HEARD_TOO)).isEqualTo("yes");
+    }
+
+    @Test
+    void forcedReleaseTellsTheFirstWaiter() throws InterruptedException {
+        ask(BOB, HEARD);
+
+        assertThat(bench.forceRelease("")).containsExactly("removed");
+
+        assertThat(push()).startsWith(HEARD + "|");
+        assertThat(ask(BOB, HEARD)).isEqualTo("yes");
+    }
+}

@@ -1,0 +1,153 @@
+package io.leasehold.redis.wire;
+
+import io.leasehold.LockName;
+import io.leasehold.redis.RedisUnderTest;
+import io.lettuce.core.ScriptOutputType;
+import java.util.List;
+
+/** Calls the scripts as the node does, with every argument open to the test. */
+final class ScriptBench {
+
+    static final String ALICE = "a".repeat(40);
+    static final String BOB = "b".repeat(40);
+    static final String CAROL = "c".repeat(40);
+    static final long SECOND = 1_000_000;
+
+    final String lock;
+    final String fence;
+    final String waiters;
+    private final RedisUnderTest server;
+
+    ScriptBench(RedisUnderTest server, String name) {
+        this.server = server;
+        this.lock = KeyLayout.lock(LockName.exactly(name));
+        this.fence = KeyLayout.fence(lock);
+        this.waiters = KeyLayout.waiters(lock);
+    }
+
+    /** One proposal, with the standard spans unless changed. */
+    static final class Proposal {
+        String holder = "host/1/x";
+        long ttlMillis = 30_000;
+        int reserve = 1;
+        long retention = 60 * SECOND;
+        long keep = 60 * SECOND;
+        long bound = 7_500_000;
+        long placeMillis;
+        String channel = "lock:wake:none";
+        long window = SECOND;
+
+        Proposal holder(String value) {
+            holder = value;
+            return this;
+        }
+
+        Proposal ttl(long millis) {
+            ttlMillis = millis;
+            return this;
+        }
+
+        Proposal reserve(int value) {
+            reserve = value;
+            return this;
+        }
+
+        Proposal waiting(long millis, String on) {
+            placeMillis = millis;
+            channel = on;
+            return this;
+        }
+
+        Proposal on(String value) {
+            channel = value;
+            return this;
+        }
+
+        Proposal keep(long micros) {
+            keep = micros;
+            return this;
+        }
+
+        Proposal window(long micros) {
+            window = micros;
+            return this;
+        }
+    }
+
+    static Proposal plain() {
+        return new Proposal();
+    }
+
+    List<Object> acquire(String owner, long candidate) {
+        return acquire(owner, candidate, plain());
+    }
+
+    List<Object> acquire(String owner, long candidate, Proposal p) {
+        return eval(
+                LuaScript.ACQUIRE,
+                new String[] {lock, fence, waiters},
+                owner,
+                p.holder,
+                Long.toString(p.ttlMillis),
+                Long.toString(candidate),
+                Long.toString(candidate + p.reserve - 1),
+                Long.toString(p.retention),
+                Long.toString(p.keep),
+                Long.toString(p.bound),
+                Long.toString(p.placeMillis),
+                p.channel,
+                Long.toString(p.window));
+    }
+
+    List<Object> release(String owner, long ballot) {
+        return release(owner, ballot, "lock:wake:none", SECOND);
+    }
+
+    List<Object> release(String owner, long ballot, String channel, long window) {
+        return eval(
+                LuaScript.RELEASE,
+                new String[] {lock, fence, waiters},
+                owner,
+                Long.toString(ballot),
+                Long.toString(60 * SECOND),
+                "7500000",
+                channel,
+                Long.toString(window));
+    }
+
+    List<Object> renew(String[] keys, String... ownersAndTtls) {
+        return eval(LuaScript.RENEW, keys, ownersAndTtls);
+    }
+
+    List<Object> inspect() {
+        return eval(LuaScript.INSPECT, new String[] {lock});
+    }
+
+    List<Object> forceRelease(String holder) {
+        return eval(
+                LuaScript.FORCE_RELEASE,
+                new String[] {lock, fence, waiters},
+                holder,
+                Long.toString(60 * SECOND),
+                Long.toString(SECOND));
+    }
+
+    private List<Object> eval(LuaScript script, String[] keys, String... arguments) {
+        return server.redis().eval(script.text(), ScriptOutputType.MULTI, keys, arguments);
+    }
+
+    /** The server's clock. */
+    long now() {
+        List<String> time = server.redis().time();
+        return Long.parseLong(time.get(0)) * SECOND + Long.parseLong(time.get(1));
+    }
+
+    long storedFence() {
+        String text = server.redis().get(fence);
+        return text == null ? 0 : Long.parseLong(text);
+    }
+
+    static long number(List<Object> reply, int index) {
+        return Long.parseLong((String) reply.get(index));
+    }
+}

@@ -1,0 +1,146 @@
+package io.leasehold.redis.wire;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Holder;
+import io.leasehold.LockName;
+import io.leasehold.redis.RedisUnderTest;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.OwnerToken;
+import io.lettuce.core.cluster.SlotHash;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** The vectors of {@code docs/wire-format.md}, so that the document cannot drift from the code. */
+class WireFormatTest {
+
+    private static final Path DOCUMENT = Path.of("..", "docs", "wire-format.md");
+    private static final Set<String> PURE = Set.of("key", "slot", "value", "shown", "attempt", "woken");
+
+    @RegisterExtension
+    static final RedisUnderTest SERVER = new RedisUnderTest();
+
+    private final ScriptBench bench = new ScriptBench(SERVER, "vector:1");
+
+    private static List<List<String>> vectors() throws IOException {
+        Matcher blocks = Pattern.compile("(?s)```vectors\\n(.*?)```").matcher(Files.readString(DOCUMENT));
+        List<List<String>> lines = new ArrayList<>();
+        while (blocks.find()) {
+            blocks.group(1)
+                    .lines()
+                    .map(line -> Arrays.stream(line.split("\\|", -1))
+                            .map(String::strip)
+                            .toList())
+                    .forEach(lines::add);
+        }
+        return lines;
+    }
+
+    @Test
+    void keysValuesAndMessagesAreAsDocumented() throws Exception {
+        int checked = 0;
+        for (List<String> vector : vectors()) {
+            String kind = vector.get(0);
+            if (PURE.contains(kind)) {
+                assertThat(pure(kind, vector.get(1))).as("%s", vector).isEqualTo(vector.get(2));
+                checked++;
+            }
+        }
+        assertThat(checked).isGreaterThanOrEqualTo(15);
+    }
+
+    private static String pure(String kind, String input) throws Exception {
+        return switch (kind) {
+            case "key" -> KeyLayout.lock(LockName.exactly(input));
+            case "slot" -> Integer.toString(SlotHash.getSlot(KeyLayout.lock(LockName.exactly(input))));
+            case "value" -> {
+                String[] parts = input.split(" ; ", -1);
+                yield LockValue.of(OwnerToken.fromHex(parts[0]), Long.parseLong(parts[1]), parts[2]);
+            }
+            case "shown" -> shown(input);
+            case "attempt" ->
+                HexFormat.of()
+                        .formatHex(MessageDigest.getInstance("SHA-1").digest(input.getBytes(StandardCharsets.US_ASCII)))
+                        .substring(0, 16);
+            default -> Messages.wakeUp(input).map(LockName::text).orElse("-");
+        };
+    }
+
+    private static String shown(String value) {
+        ScriptBench stored = new ScriptBench(SERVER, "shown");
+        SERVER.redis().set(stored.lock, value);
+        Holder holder = new ReplyDecoder(new RedisErrors("node"))
+                .inspect(stored.inspect(), LockName.exactly("shown"))
+                .map(LockRecord::holder)
+                .orElseThrow();
+        String token = holder.fencingToken().isPresent()
+                ? Long.toString(holder.fencingToken().getAsLong())
+                : "";
+        return (holder.id() + " ; " + token).strip();
+    }
+
+    @Test
+    void scriptsAnswerAsDocumented() throws IOException {
+        int checked = 0;
+        for (List<String> vector : vectors()) {
+            if (PURE.contains(vector.get(0))) {
+                continue;
+            }
+            List<String> verb = List.of(vector.get(0).split(" ", -1));
+            String[] arguments = vector.get(1).split(" ", -1);
+            checked++;
+            switch (verb.get(0)) {
+                case "set" -> SERVER.redis().set(key(verb.get(1)), vector.get(1));
+                case "get" -> {
+                    String value = SERVER.redis().get(key(verb.get(1)));
+                    assertThat(value == null ? "-" : value).as("%s", vector).isEqualTo(vector.get(1));
+                }
+                default ->
+                    assertThat(spaced(run(verb.get(0), arguments)))
+                            .as("%s", vector)
+                            .matches(pattern(vector.get(2)));
+            }
+        }
+        assertThat(checked).isGreaterThanOrEqualTo(20);
+    }
+
+    private String key(String which) {
+        return which.equals("lock") ? bench.lock : bench.fence;
+    }
+
+    private List<Object> run(String verb, String[] arguments) {
+        String owner = arguments[0].toLowerCase(java.util.Locale.ROOT).repeat(40);
+        return switch (verb) {
+            case "acquire" -> {
+                long candidate = Long.parseLong(arguments[1]);
+                int reserve = Math.toIntExact(Long.parseLong(arguments[2]) - candidate + 1);
+                yield bench.acquire(
+                        owner, candidate, ScriptBench.plain().holder("vector/1").reserve(reserve));
+            }
+            case "release" -> bench.release(owner, Long.parseLong(arguments[1]));
+            case "renew" -> bench.renew(new String[] {bench.lock}, owner, arguments[1]);
+            default -> throw new IllegalArgumentException(verb);
+        };
+    }
+
+    private static String spaced(List<Object> reply) {
+        return reply.stream().map(String::valueOf).collect(Collectors.joining(" "));
+    }
+
+    private static String pattern(String expected) {
+        return Arrays.stream(expected.split("\\*", -1)).map(Pattern::quote).collect(Collectors.joining("-?[0-9]+"));
+    }
+}

@@ -1,0 +1,13 @@
+/**
+ * Histories of what lock holders believed and what a protected resource saw, and checkers that judge them.
+ *
+ * <p>Each process writes a file of its own ({@link io.leasehold.testkit.history.HistoryFile}); the files are merged
+ * ({@link io.leasehold.testkit.history.History}); {@link io.leasehold.testkit.history.OverlapChecker}, {@link
+ * io.leasehold.testkit.history.TokenChecker} and {@link io.leasehold.testkit.history.LostUpdateChecker} read nothing
+ * else. All times are of one monotonic clock: {@code System.nanoTime()} is one for a whole Linux machine, and a virtual
+ * world has one too.
+ */
+@NullMarked
+package io.leasehold.testkit.history;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+package io.leasehold.testkit.tck;
+
+/** Everything a backend has to pass: the contract of its {@code LockStore}, and the lock over it. */
+public interface BackendTck extends AcquireTck, RenewTck, ReleaseTck, WaitingTck, InspectionTck {}

@@ -1,0 +1,123 @@
+package io.leasehold.testkit.tck;
+
+import static io.leasehold.testkit.tck.TckBench.LONG_TTL;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Holder;
+import io.leasehold.LockName;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.RenewReply;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Seeing and repairing what is at the store. */
+public interface InspectionTck extends SharesStore {
+
+    /** A held lock is described with its public holder; a free one is not there; the owner token never shows. */
+    @Test
+    default void describeTellsTheHolder(TckBench bench) {
+        StoreDriver store = bench.store();
+        LockName name = bench.name("described");
+        assertTrue(store.answer(store.store().describe(name)).isEmpty());
+        Grant grant = store.granted(name, store.owner(), LONG_TTL);
+        StoreDriver other = bench.store();
+        LockRecord record = other.answer(other.store().describe(name)).orElseThrow();
+        assertEquals(name, record.name());
+        Holder holder = record.holder();
+        assertEquals(StoreDriver.HOLDER, holder.id());
+        Duration left = holder.remainingTtl();
+        if (left != null) {
+            assertFalse(left.isNegative());
+            assertTrue(left.compareTo(LONG_TTL.plusMillis(1)) <= 0, "more is left than the ttl: " + left);
+        }
+        holder.fencingToken().ifPresent(token -> assertEquals(grant.tokens().first(), token));
+        assertFalse(record.toString().contains(grant.owner().hex()), "the owner token shows");
+        store.release(name, grant);
+        assertTrue(store.answer(store.store().describe(name)).isEmpty());
+    }
+
+    /** A lock whose ttl has passed is not described as held. */
+    @Test
+    default void describeKnowsExpiry(TckBench bench) {
+        StoreDriver store = bench.store();
+        LockName name = bench.name("expired");
+        store.granted(name, store.owner(), Duration.ofSeconds(1));
+        TckBench.until(
+                "the expired lock is gone",
+                () -> store.answer(store.store().describe(name)).isEmpty());
+    }
+
+    /** Globs know {@code *} and {@code ?} and nothing else; answers are sorted and limited. */
+    @Test
+    default void listMatchesGlobs(TckBench bench) {
+        StoreDriver store = bench.store();
+        List<String> held =
+                List.of("list-a1", "list-a2", "list-b1", "list-[x]", "list-x", "list-%", "list-_", "list-\\");
+        for (String rest : held) {
+            store.granted(bench.name(rest), store.owner(), LONG_TTL);
+        }
+        Grant gone = store.granted(bench.name("list-gone"), store.owner(), LONG_TTL);
+        store.release(bench.name("list-gone"), gone);
+        assertEquals(sorted(bench, held), list(store, bench.prefix() + "list-*", 100));
+        assertEquals(sorted(bench, List.of("list-a1", "list-a2")), list(store, bench.prefix() + "list-a?", 100));
+        assertEquals(sorted(bench, List.of("list-a1", "list-b1")), list(store, bench.prefix() + "list-?1", 100));
+        assertEquals(sorted(bench, List.of("list-[x]")), list(store, bench.prefix() + "list-[x]", 100));
+        assertEquals(sorted(bench, List.of("list-%")), list(store, bench.prefix() + "list-%", 100));
+        assertEquals(sorted(bench, List.of("list-_")), list(store, bench.prefix() + "list-_", 100));
+        assertEquals(sorted(bench, List.of("list-\\")), list(store, bench.prefix() + "list-\\", 100));
+        assertEquals(List.of(), list(store, bench.prefix() + "list-A?", 100), "names are case sensitive");
+        assertEquals(3, list(store, bench.prefix() + "*", 3).size());
+    }
+
+    private static List<String> list(StoreDriver store, String glob, int limit) {
+        return store.answer(store.store().list(glob, limit)).stream()
+                .map(record -> record.name().text())
+                .toList();
+    }
+
+    private static List<String> sorted(TckBench bench, List<String> rests) {
+        List<String> names = new ArrayList<>();
+        rests.forEach(rest -> names.add(bench.name(rest).text()));
+        names.sort(null);
+        return names;
+    }
+
+    /** Force-release takes the lock away, once, and the next token is larger all the same. */
+    @Test
+    default void forceReleaseTakesTheLockAway(TckBench bench) {
+        StoreDriver store = bench.store();
+        LockName name = bench.name("force");
+        assertFalse(store.answer(store.store().forceRelease(name, null)));
+        Grant grant = store.granted(name, store.owner(), LONG_TTL);
+        StoreDriver operator = bench.store();
+        assertTrue(operator.answer(operator.store().forceRelease(name, null)));
+        assertFalse(operator.answer(operator.store().forceRelease(name, null)));
+        assertInstanceOf(RenewReply.NotOurs.class, store.renew(name, grant.owner(), LONG_TTL));
+        Grant next = operator.granted(name, operator.owner(), LONG_TTL);
+        if (store.store().guarantees().covers(Guarantee.Fencing.INCREASING)) {
+            assertTrue(next.tokens().first() > grant.tokens().last());
+        }
+        assertInstanceOf(ReleaseReply.NotOurs.class, store.release(name, grant));
+        operator.busy(name);
+    }
+
+    /** Force-release with a holder id takes only that holder's lock. */
+    @Test
+    default void forceReleaseComparesTheHolder(TckBench bench) {
+        StoreDriver store = bench.store();
+        LockName name = bench.name("force-holder");
+        store.granted(name, store.owner(), LONG_TTL);
+        assertFalse(store.answer(store.store().forceRelease(name, "somebody/else/entirely")));
+        store.busy(name);
+        assertTrue(store.answer(store.store().forceRelease(name, StoreDriver.HOLDER)));
+        store.granted(name, store.owner(), LONG_TTL);
+    }
+}

@@ -1,0 +1,164 @@
+package io.leasehold.testkit.tck;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.RenewReply;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What a {@link LockNode} has to pass: the grant rule with its ballots, and zombies, which are copies of requests that
+ * arrive after their owner token was ended.
+ */
+public interface LockNodeTck {
+
+    /** Opens the node with a listener that hears nothing; the test closes it. */
+    LockNode openNode(LockRuntime runtime);
+
+    /** Probing tells the node's life and clock, and no floor. */
+    @Test
+    default void probeTellsLifeAndClock() {
+        try (NodeDriver probe = new NodeDriver(this::openNode)) {
+            NodeReply.Stale reply = assertInstanceOf(NodeReply.Stale.class, probe.probe());
+            assertEquals(0, reply.floor());
+            assertTrue(reply.serverMicros() > 0);
+            assertEquals(
+                    reply.incarnation(),
+                    assertInstanceOf(NodeReply.Answered.class, probe.propose(probe.owner(), probe.micros(), 1))
+                            .incarnation());
+        }
+    }
+
+    /** A granted candidate is the fence: the same ballot again, and smaller ones, are stale, whoever sends them. */
+    @Test
+    default void grantRaisesTheFence() {
+        try (NodeDriver probe = new NodeDriver(this::openNode)) {
+            OwnerToken owner = probe.owner();
+            long candidate = probe.micros();
+            assertInstanceOf(NodeReply.Yes.class, probe.propose(owner, candidate, 1));
+            NodeReply.Stale own = assertInstanceOf(NodeReply.Stale.class, probe.propose(owner, candidate, 1));
+            assertTrue(own.floor() >= candidate);
+            assertInstanceOf(NodeReply.Stale.class, probe.propose(probe.owner(), candidate, 1));
+            assertInstanceOf(NodeReply.Stale.class, probe.propose(owner, candidate - 1, 1));
+        }
+    }
+
+    /** The whole reserved range lies below the next floor. */
+    @Test
+    default void reservedRangeIsBelowTheFence() {
+        try (NodeDriver probe = new NodeDriver(this::openNode)) {
+            OwnerToken owner = probe.owner();
+            long candidate = probe.micros();
+            assertInstanceOf(NodeReply.Yes.class, probe.propose(owner, candidate, 64));
+            probe.end(owner, candidate + 63);
+            NodeReply.Stale reply =
+                    assertInstanceOf(NodeReply.Stale.class, probe.propose(probe.owner(), candidate + 63, 1));
+            assertTrue(reply.floor() >= candidate + 63);
+            assertInstanceOf(NodeReply.Yes.class, probe.propose(probe.owner(), reply.floor() + 1, 1));
+        }
+    }
+
+    /** The own token with a higher ballot is granted, and raises the fence as well. */
+    @Test
+    default void ownTokenWithAHigherBallotRaisesTheFence() {
+        try (NodeDriver probe = new NodeDriver(this::openNode)) {
+            OwnerToken owner = probe.owner();
+            long candidate = probe.micros();
+            assertInstanceOf(NodeReply.Yes.class, probe.propose(owner, candidate, 1));
+            assertInstanceOf(NodeReply.Yes.class, probe.propose(owner, candidate + 1_000, 4));
+            probe.end(owner, candidate + 1_003);
+            assertInstanceOf(NodeReply.Stale.class, probe.propose(probe.owner(), candidate + 1_003, 1));
+            assertInstanceOf(NodeReply.Yes.class, probe.propose(probe.owner(), candidate + 1_004, 1));
+        }
+    }
+
+    /** The order of the checks: a stale candidate is stale also where the lock is held. */
+    @Test
+    default void floorIsCheckedBeforeTheHolder() {
+        try (NodeDriver probe = new NodeDriver(this::openNode)) {
+            long candidate = probe.micros();
+            assertInstanceOf(NodeReply.Yes.class, probe.propose(probe.owner(), candidate, 1));
+            assertInstanceOf(NodeReply.Stale.class, probe.propose(probe.owner(), candidate, 1));
+            assertInstanceOf(NodeReply.Held.class, probe.propose(probe.owner(), candidate + 1, 1));
+        }
+    }
+
+    /** What is held does not raise the fence for those who were refused. */
+    @Test
+    default void refusedCandidateLeavesTheFence() {
+        try (NodeDriver probe = new NodeDriver(this::openNode)) {
+            OwnerToken owner = probe.owner();
+            long candidate = probe.micros();
+            assertInstanceOf(NodeReply.Yes.class, probe.propose(owner, candidate, 1));
+            assertInstanceOf(NodeReply.Held.class, probe.propose(probe.owner(), candidate + 500, 1));
+            probe.end(owner, candidate);
+            assertInstanceOf(NodeReply.Yes.class, probe.propose(probe.owner(), candidate + 1, 1));
+        }
+    }
+
+    /** A late copy of an acquire whose owner token was ended is not granted: also if the original never arrived. */
+    @Test
+    default void zombieAcquireIsNotGranted() {
+        try (NodeDriver probe = new NodeDriver(this::openNode)) {
+            OwnerToken neverArrived = probe.owner();
+            long candidate = probe.micros();
+            assertInstanceOf(ReleaseReply.NotOurs.class, probe.end(neverArrived, candidate));
+            assertInstanceOf(NodeReply.Stale.class, probe.propose(neverArrived, candidate, 1));
+            OwnerToken arrived = probe.owner();
+            assertInstanceOf(NodeReply.Yes.class, probe.propose(arrived, candidate + 10, 1));
+            assertInstanceOf(ReleaseReply.Released.class, probe.end(arrived, candidate + 10));
+            assertInstanceOf(NodeReply.Stale.class, probe.propose(arrived, candidate + 10, 1));
+            assertInstanceOf(ReleaseReply.NotOurs.class, probe.end(arrived, candidate + 10));
+        }
+    }
+
+    /** An undo by somebody else raises the fence under a holder's feet, and disturbs the holder in nothing. */
+    @Test
+    default void undoRaisesTheFenceUnderAHolder() {
+        try (NodeDriver probe = new NodeDriver(this::openNode)) {
+            OwnerToken holder = probe.owner();
+            long candidate = probe.micros();
+            assertInstanceOf(NodeReply.Yes.class, probe.propose(holder, candidate, 1));
+            OwnerToken loser = probe.owner();
+            assertInstanceOf(ReleaseReply.NotOurs.class, probe.end(loser, candidate + 2_000));
+            assertInstanceOf(RenewReply.Renewed.class, probe.renew(holder));
+            assertInstanceOf(NodeReply.Stale.class, probe.propose(loser, candidate + 2_000, 1));
+            assertInstanceOf(ReleaseReply.Released.class, probe.end(holder, candidate));
+            assertInstanceOf(NodeReply.Stale.class, probe.propose(probe.owner(), candidate + 2_000, 1));
+            assertInstanceOf(NodeReply.Yes.class, probe.propose(probe.owner(), candidate + 2_001, 1));
+        }
+    }
+
+    /** The stored fence never goes down, whatever ballots releases bring. */
+    @Test
+    default void fenceNeverGoesDown() {
+        try (NodeDriver probe = new NodeDriver(this::openNode)) {
+            long candidate = probe.micros();
+            probe.end(probe.owner(), candidate + 5_000);
+            probe.end(probe.owner(), candidate);
+            probe.end(probe.owner(), 0);
+            assertInstanceOf(NodeReply.Stale.class, probe.propose(probe.owner(), candidate + 5_000, 1));
+        }
+    }
+
+    /** An absurd ballot, far beyond the clock, is neither granted nor able to poison the fence. */
+    @Test
+    default void absurdBallotsDoNotPoisonTheFence() {
+        try (NodeDriver probe = new NodeDriver(this::openNode)) {
+            long absurd = (1L << 53) - 2;
+            NodeReply reply = probe.propose(probe.owner(), absurd, 1);
+            assertInstanceOf(NodeReply.Refused.class, reply);
+            probe.end(probe.owner(), absurd);
+            NodeReply.Stale after =
+                    assertInstanceOf(NodeReply.Stale.class, probe.propose(probe.owner(), probe.micros(), 1));
+            assertTrue(after.floor() < absurd - 1_000_000, "the fence was raised to " + after.floor());
+            assertInstanceOf(NodeReply.Yes.class, probe.propose(probe.owner(), after.floor() + 1, 1));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+package io.leasehold.testkit.tck;
+
+import static io.leasehold.testkit.tck.TckBench.LONG_TTL;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Ballot;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+
+/** A node with a lock name that nobody else uses, and its verbs as plain calls. */
+final class NodeDriver implements AutoCloseable {
+
+    static final long TIMEOUT_NANOS = Duration.ofSeconds(20).toNanos();
+
+    private final WallTimeRuntime runtime = new WallTimeRuntime();
+    private final LockName name;
+    private final LockNode node;
+
+    NodeDriver(Function<LockRuntime, LockNode> opener) {
+        byte[] random = new byte[6];
+        ThreadLocalRandom.current().nextBytes(random);
+        name = LockName.exactly("tck-node-" + HexFormat.of().formatHex(random));
+        node = opener.apply(runtime);
+        node.listen(new StoreSignals() {
+            @Override
+            public void wake(LockName name) {}
+
+            @Override
+            public void lost(OwnerToken owner, LossCause cause) {}
+
+            @Override
+            public void reconnected() {}
+        });
+    }
+
+    OwnerToken owner() {
+        return OwnerToken.draw(runtime);
+    }
+
+    NodeReply probe() {
+        return answer(node.probe(TIMEOUT_NANOS));
+    }
+
+    /** The node's clock. */
+    long micros() {
+        return assertInstanceOf(NodeReply.Answered.class, probe()).serverMicros();
+    }
+
+    NodeReply propose(OwnerToken owner, long candidate, int reserve) {
+        AcquireRequest request = AcquireRequest.exclusive(
+                        List.of(name), owner, StoreDriver.HOLDER, LONG_TTL.toNanos(), TIMEOUT_NANOS)
+                .reserve(reserve);
+        NodeReply reply = answer(node.acquire(new Ballot(request, candidate, reserve)));
+        return reply instanceof NodeReply.Failed failed ? fail("acquire failed", failed.error()) : reply;
+    }
+
+    ReleaseReply end(OwnerToken owner, long ballot) {
+        return answer(node.release(
+                new ReleaseRequest(List.of(name), owner, ballot, ReleaseRequest.Kind.UNDO, TIMEOUT_NANOS)));
+    }
+
+    RenewReply.Item renew(OwnerToken owner) {
+        RenewBatch.Item item = new RenewBatch.Item(name, owner, LONG_TTL.toNanos());
+        return answer(node.renew(new RenewBatch(List.of(item), TIMEOUT_NANOS)))
+                .items()
+                .get(0);
+    }
+
+    private static <T> T answer(CompletableFuture<T> future) {
+        try {
+            return future.get(TckBench.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return fail("interrupted", e);
+        } catch (ExecutionException | TimeoutException e) {
+            return fail("the node did not answer normally within its time limit", e);
+        }
+    }
+
+    @Override
+    public void close() {
+        node.close();
+        runtime.close();
+    }
+}

@@ -1,0 +1,37 @@
+package io.leasehold.testkit.tck;
+
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a backend brings to its TCK: a shared store that several clients can open, each on its own.
+ *
+ * <p>Make one for the whole test class; tests use lock names of their own, so that they do not disturb each other.
+ */
+public interface StoreFixture {
+
+    /** The backend as it is named in the TCK's output: {@code sqlite}, {@code redis 7.0}. */
+    String name();
+
+    /** Opens a new client side of the shared store, as another process would. The TCK closes it. */
+    LockStore open(LockRuntime runtime);
+
+    /**
+     * The URI with which another JVM, with the same class path, reaches the shared store; null only for a store
+     * whose scope is one process.
+     */
+    default @Nullable String uriForOtherProcesses() {
+        return null;
+    }
+
+    /** Whether {@link #restart} can restart the store with its data. */
+    default boolean canRestart() {
+        return false;
+    }
+
+    /** Restarts the store with its data, and returns when it answers again. Clients stay open meanwhile. */
+    default void restart() throws Exception {
+        throw new IllegalStateException(name() + " cannot be restarted");
+    }
+}

@@ -1,0 +1,147 @@
+package io.leasehold.testkit.tck;
+
+import static org.junit.jupiter.api.Assertions.fail;
+
+import io.leasehold.Backoff;
+import io.leasehold.Guarantee;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.spi.LockStore;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HexFormat;
+import java.util.Locale;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Assumptions;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What a test of the TCK works with: stores and clients of the shared store, lock names nobody else uses, gates, and
+ * waiting with generous bounds. Everything opened here is closed after the test.
+ */
+public final class TckBench {
+
+    /** Nothing that has to happen takes this long on any machine that works. */
+    static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    /** A ttl that no test outlives. */
+    static final Duration LONG_TTL = Duration.ofMinutes(10);
+
+    private static final Logger LOG = LoggerFactory.getLogger(TckBench.class);
+
+    private final StoreFixture fixture;
+    private final String test;
+    private final TckExtension.Gated gated;
+    private final String prefix;
+    private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+
+    TckBench(StoreFixture fixture, String test, TckExtension.Gated gated) {
+        this.fixture = fixture;
+        this.test = test;
+        this.gated = gated;
+        byte[] random = new byte[6];
+        ThreadLocalRandom.current().nextBytes(random);
+        this.prefix = "tck-" + HexFormat.of().formatHex(random) + "-";
+    }
+
+    StoreFixture fixture() {
+        return fixture;
+    }
+
+    /** A lock name that only this test uses. */
+    LockName name(String rest) {
+        return LockName.exactly(prefix + rest);
+    }
+
+    /** What the names of this test begin with. */
+    String prefix() {
+        return prefix;
+    }
+
+    /** Opens the store, as one more process would. */
+    StoreDriver store() {
+        WallTimeRuntime runtime = new WallTimeRuntime();
+        LockStore store = fixture.open(runtime);
+        StoreDriver driver = new StoreDriver(store, runtime);
+        opened.push(() -> {
+            store.close();
+            runtime.close();
+        });
+        return driver;
+    }
+
+    /** Connects a client, as one more process would; short delays, a long ttl. */
+    LockClient client() {
+        return client(options -> options);
+    }
+
+    LockClient client(UnaryOperator<LockOptions> change) {
+        WallTimeRuntime runtime = new WallTimeRuntime();
+        LockOptions options = change.apply(LockOptions.defaults()
+                .ttl(Duration.ofSeconds(30))
+                .recheck(Duration.ofMillis(250))
+                .retry(Backoff.jittered(Duration.ofMillis(1), Duration.ofMillis(20))));
+        LockClient client = Leasehold.builder()
+                .store(fixture.open(runtime))
+                .runtime(runtime)
+                .defaults(options)
+                .label("tck")
+                .connect();
+        opened.push(client);
+        return client;
+    }
+
+    /** Leaves the test out where the store does not promise this much; that is printed. */
+    void needs(Guarantee level) {
+        LockStore probe = fixture.open(new WallTimeRuntime());
+        boolean covered;
+        try {
+            covered = probe.guarantees().covers(level);
+        } finally {
+            probe.close();
+        }
+        if (!covered) {
+            leaveOut("does not promise " + level.getClass().getSimpleName().toLowerCase(Locale.ROOT) + " " + level);
+        }
+    }
+
+    void leaveOut(String reason) {
+        gated.add(fixture.name(), test, reason);
+        Assumptions.abort("gated: " + fixture.name() + " " + reason);
+    }
+
+    /** Waits until the condition holds. */
+    static void until(String what, BooleanSupplier condition) {
+        long start = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - start > PATIENCE.toNanos()) {
+                fail(what + ": not within " + PATIENCE.toSeconds() + " s");
+            }
+            LockSupport.parkNanos(2_000_000L);
+        }
+    }
+
+    /** Lets time pass until so long after a moment: for tests of what must not happen before. */
+    static void sleepUntil(long startAtNanos, Duration after) {
+        while (System.nanoTime() - startAtNanos < after.toNanos()) {
+            LockSupport.parkNanos(after.toNanos() - (System.nanoTime() - startAtNanos));
+        }
+    }
+
+    void close() {
+        while (!opened.isEmpty()) {
+            try {
+                opened.pop().close();
+            } catch (Exception e) {
+                LOG.warn("closing after test {} failed", test, e);
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+package io.leasehold.testkit.virtual;
+
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.Ballot;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A node that a client reaches over two {@link VirtualLink}s: requests and replies are delayed, lost, doubled and
+ * reordered, while the node behind them is the real one.
+ *
+ * <p>A request whose reply does not come within its time limit is answered with {@link FailureKind#UNKNOWN}, on
+ * the client's own clock; one that is {@linkplain #refuseConnections refused} with {@link FailureKind#NO_EFFECT}.
+ * A request that arrives twice is executed twice. Signals travel over the link of the replies.
+ */
+public final class FaultyNode implements LockNode {
+
+    private static final long ADMIN_TIMEOUT_NANOS = Duration.ofSeconds(5).toNanos();
+
+    private final LockNode node;
+    private final VirtualRuntime client;
+    private final VirtualLink requests;
+    private final VirtualLink replies;
+    private boolean refusing;
+
+    /**
+     * Puts links between a client and a node.
+     *
+     * @param node the node itself, one object for each client
+     * @param client the process that asks
+     * @param host the process that the node runs in: while it is frozen, nothing is answered
+     */
+    public FaultyNode(LockNode node, VirtualRuntime client, VirtualRuntime host) {
+        this.node = Objects.requireNonNull(node, "node");
+        this.client = Objects.requireNonNull(client, "client");
+        this.requests = new VirtualLink(host);
+        this.replies = new VirtualLink(client);
+    }
+
+    /** The way to the node. */
+    public VirtualLink requests() {
+        return requests;
+    }
+
+    /** The way back. */
+    public VirtualLink replies() {
+        return replies;
+    }
+
+    /** Sets the faults of both ways. */
+    public void faults(LinkFaults faults) {
+        requests.faults(faults);
+        replies.faults(faults);
+    }
+
+    /** From now on requests fail at once and have no effect, as when nobody listens at the port. */
+    public void refuseConnections() {
+        refusing = true;
+    }
+
+    /** From now on requests are sent again. */
+    public void acceptConnections() {
+        refusing = false;
+    }
+
+    @Override
+    public String description() {
+        return node.description();
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return node.guarantees();
+    }
+
+    @Override
+    public void listen(StoreSignals signals) {
+        node.listen(new StoreSignals() {
+            @Override
+            public void wake(LockName name) {
+                replies.send(() -> signals.wake(name));
+            }
+
+            @Override
+            public void lost(OwnerToken owner, LossCause cause) {
+                replies.send(() -> signals.lost(owner, cause));
+            }
+
+            @Override
+            public void reconnected() {
+                replies.send(signals::reconnected);
+            }
+        });
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> probe(long timeoutNanos) {
+        return call(timeoutNanos, () -> node.probe(timeoutNanos), NodeReply.Failed::new);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> acquire(Ballot ballot) {
+        return call(ballot.request().timeoutNanos(), () -> node.acquire(ballot), NodeReply.Failed::new);
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        long sentAtNanos = client.nanoTime();
+        return this.<RenewReply>call(
+                        batch.timeoutNanos(),
+                        () -> node.renew(batch),
+                        (kind, error) -> new RenewReply(batch.items().stream()
+                                .<RenewReply.Item>map(item -> new RenewReply.Failed(error))
+                                .toList()))
+                .thenApply(reply -> sentAt(reply, sentAtNanos));
+    }
+
+    /** The node knows when a batch arrived, on its own clock; what counts is when it was sent, on the client's. */
+    private static RenewReply sentAt(RenewReply reply, long sentAtNanos) {
+        return new RenewReply(reply.items().stream()
+                .map(item -> item instanceof RenewReply.Renewed ? new RenewReply.Renewed(sentAtNanos) : item)
+                .toList());
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        return call(request.timeoutNanos(), () -> node.release(request), ReleaseReply.Failed::new);
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return ask(() -> node.describe(name));
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return ask(() -> node.list(glob, limit));
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        return ask(() -> node.forceRelease(name, holderId));
+    }
+
+    @Override
+    public void close() {
+        node.close();
+    }
+
+    /** Makes the reply that tells a failure. */
+    private interface Failure<R> {
+        R of(FailureKind kind, StoreUnavailableException error);
+    }
+
+    private <R> CompletableFuture<R> call(long timeoutNanos, Supplier<CompletableFuture<R>> work, Failure<R> failure) {
+        CompletableFuture<R> reply = new CompletableFuture<>();
+        if (refusing) {
+            client.deliver(0, () -> reply.complete(failure.of(FailureKind.NO_EFFECT, unavailable("refused"))));
+            return reply;
+        }
+        transfer(
+                timeoutNanos,
+                work,
+                reply,
+                () -> reply.complete(failure.of(FailureKind.UNKNOWN, unavailable("did not answer in time"))));
+        return reply;
+    }
+
+    private <R> CompletableFuture<R> ask(Supplier<CompletableFuture<R>> work) {
+        CompletableFuture<R> reply = new CompletableFuture<>();
+        transfer(
+                ADMIN_TIMEOUT_NANOS,
+                work,
+                reply,
+                () -> reply.completeExceptionally(unavailable("did not answer in time")));
+        return reply;
+    }
+
+    private <R> void transfer(
+            long timeoutNanos, Supplier<CompletableFuture<R>> work, CompletableFuture<R> reply, Runnable onTimeout) {
+        LockRuntime.Timer timer = client.schedule(timeoutNanos, onTimeout);
+        requests.send(() -> work.get()
+                .whenComplete((answer, error) -> replies.send(() -> {
+                    timer.cancel();
+                    if (error != null) {
+                        reply.completeExceptionally(error);
+                    } else {
+                        reply.complete(answer);
+                    }
+                })));
+    }
+
+    private StoreUnavailableException unavailable(String what) {
+        return new StoreUnavailableException(
+                "node " + node.description() + " " + what + " (fault of the virtual network)", null);
+    }
+}

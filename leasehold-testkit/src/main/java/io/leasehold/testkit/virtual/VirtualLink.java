@@ -1,0 +1,129 @@
+package io.leasehold.testkit.virtual;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * One direction of a connection: takes messages at one end, and hands them, late, twice, in another order or
+ * never, to a process at the other end.
+ *
+ * <p>The counters tell which faults really occurred, so that a test can insist on it.
+ */
+public final class VirtualLink {
+
+    private static final long DUPLICATE_SPREAD = 4;
+
+    private final VirtualWorld world;
+    private final VirtualRuntime destination;
+    private final List<Runnable> stalled = new ArrayList<>();
+    private LinkFaults faults = LinkFaults.none();
+    private boolean cut;
+    private boolean stalling;
+    private long lastArrivalNanos = -1;
+    private long sent;
+    private long lost;
+    private long duplicated;
+    private long reordered;
+
+    /** A perfect link to a process. */
+    public VirtualLink(VirtualRuntime destination) {
+        this.world = destination.world();
+        this.destination = Objects.requireNonNull(destination, "destination");
+    }
+
+    /** What happens to messages sent from now on. */
+    public void faults(LinkFaults faults) {
+        this.faults = Objects.requireNonNull(faults, "faults");
+    }
+
+    /** From now on messages vanish, as behind a firewall that drops them. */
+    public void cut() {
+        cut = true;
+        world.note("link to " + destination.name() + " cut");
+    }
+
+    /** From now on messages pass again. */
+    public void heal() {
+        cut = false;
+        world.note("link to " + destination.name() + " healed");
+    }
+
+    /** From now on messages are held back, until {@link #resume}. */
+    public void stall() {
+        stalling = true;
+        world.note("link to " + destination.name() + " stalled");
+    }
+
+    /** Sends what was held back, in its order. */
+    public void resume() {
+        stalling = false;
+        world.note("link to " + destination.name() + " resumed");
+        List<Runnable> waiting = new ArrayList<>(stalled);
+        stalled.clear();
+        waiting.forEach(this::pass);
+    }
+
+    /** How many messages are held back. */
+    public int heldBack() {
+        return stalled.size();
+    }
+
+    /** Sends a message: what is to happen at the other end when it arrives. */
+    public void send(Runnable arrival) {
+        sent++;
+        if (cut || world.chance(faults.loss())) {
+            lost++;
+            world.note("message to " + destination.name() + " lost");
+        } else if (stalling) {
+            stalled.add(arrival);
+        } else {
+            pass(arrival);
+        }
+    }
+
+    private void pass(Runnable arrival) {
+        long delay = drawDelay();
+        if (world.chance(faults.reordering())) {
+            reordered++;
+            destination.deliver(delay + extraDelay(), arrival);
+        } else {
+            long arrivalNanos = Math.max(world.elapsedNanos() + delay, lastArrivalNanos + 1);
+            lastArrivalNanos = arrivalNanos;
+            destination.deliver(arrivalNanos - world.elapsedNanos(), arrival);
+        }
+        if (world.chance(faults.duplication())) {
+            duplicated++;
+            destination.deliver(delay + extraDelay(), arrival);
+        }
+    }
+
+    private long drawDelay() {
+        long spread = faults.mostDelayNanos() - faults.leastDelayNanos();
+        return faults.leastDelayNanos() + (spread == 0 ? 0 : world.randomBelow(spread + 1));
+    }
+
+    private long extraDelay() {
+        return 1 + world.randomBelow(DUPLICATE_SPREAD * Math.max(1, faults.mostDelayNanos()));
+    }
+
+    /** Messages sent. */
+    public long sent() {
+        return sent;
+    }
+
+    /** Messages lost. */
+    public long lost() {
+        return lost;
+    }
+
+    /** Messages that arrived twice. */
+    public long duplicated() {
+        return duplicated;
+    }
+
+    /** Messages that left the order. */
+    public long reordered() {
+        return reordered;
+    }
+}

@@ -1,0 +1,205 @@
+package io.leasehold.testkit.virtual;
+
+import io.leasehold.spi.LockRuntime;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * One process of a {@link VirtualWorld}: give it to {@code Leasehold.builder().runtime(…)}, and the lock lives in
+ * virtual time.
+ *
+ * <p>It has a monotonic and a wall clock of its own, both of which can run wrong, and it can stand still while
+ * the world goes on: {@link #pause}, {@link #freeze}, {@link #suspend}, {@link #crash}. The monotonic clock starts
+ * anywhere, as {@code System.nanoTime()} does.
+ *
+ * <p><b>Threads, interruption.</b> See {@link VirtualWorld}. {@link #await} throws {@link InterruptedException} if
+ * the thread's interrupt flag is or becomes set, by an event for example.
+ */
+public final class VirtualRuntime implements LockRuntime {
+
+    private static final Instant FIRST_MOMENT = Instant.parse("2030-01-01T00:00:00Z");
+
+    private final VirtualWorld world;
+    private final String name;
+    private final SplittableRandom random;
+    private final DriftingClock monotonic;
+    private final DriftingClock wall;
+    private long frozenUntilNanos = Long.MIN_VALUE;
+    private boolean crashed;
+    private boolean closed;
+
+    VirtualRuntime(VirtualWorld world, String name, SplittableRandom random) {
+        this.world = world;
+        this.name = name;
+        this.random = random;
+        long now = world.elapsedNanos();
+        this.monotonic = new DriftingClock(now, random.nextLong());
+        this.wall = new DriftingClock(now, now);
+    }
+
+    /** A world with a single process, for tests of one client. */
+    public static VirtualRuntime seeded(long seed) {
+        return VirtualWorld.seeded(seed).process("app");
+    }
+
+    /** The world it lives in. */
+    public VirtualWorld world() {
+        return world;
+    }
+
+    /** Its name, for people. */
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public long nanoTime() {
+        return monotonic.read(world.elapsedNanos());
+    }
+
+    @Override
+    public long wallMillis() {
+        return FIRST_MOMENT.toEpochMilli() + Math.floorDiv(wall.read(world.elapsedNanos()), 1_000_000L);
+    }
+
+    @Override
+    public Timer schedule(long delayNanos, Runnable task) {
+        long due = nanoTime() + Math.max(0, Math.min(delayNanos, Long.MAX_VALUE / 4));
+        return world.enqueue(WorldEvent.Kind.TIMER, this, monotonic.worldNanosAt(due), due, task);
+    }
+
+    @Override
+    public void execute(Runnable task) {
+        world.enqueue(WorldEvent.Kind.CALLBACK, this, world.elapsedNanos(), nanoTime(), task);
+    }
+
+    /** Lets a message arrive here after a delay of the world's time. */
+    void deliver(long delayNanos, Runnable arrival) {
+        world.enqueue(WorldEvent.Kind.MESSAGE, this, world.later(delayNanos), nanoTime(), arrival);
+    }
+
+    @Override
+    public void randomBytes(byte[] bytes) {
+        random.nextBytes(bytes);
+    }
+
+    @Override
+    public long randomBelow(long bound) {
+        return random.nextLong(bound);
+    }
+
+    /**
+     * Runs the world until the future is done and this process is not frozen.
+     *
+     * @throws IllegalStateException if nothing is left to do before that, or if this process has crashed
+     */
+    @Override
+    public void await(CompletableFuture<?> future) throws InterruptedException {
+        world.requireOwner();
+        while (!crashed && (!future.isDone() || isFrozen())) {
+            if (Thread.interrupted()) {
+                throw new InterruptedException("interrupted in the virtual world, process \"" + name + '"');
+            }
+            if (future.isDone()) {
+                world.runBefore(frozenUntilNanos);
+            } else if (!world.step()) {
+                throw world.deadlock("what process \"" + name + "\" waits for has not come");
+            }
+        }
+        if (crashed) {
+            throw new IllegalStateException("process \"" + name + "\" of the virtual world has crashed");
+        }
+    }
+
+    /** Remembers it; the world goes on, since several clients of a test may share one runtime. */
+    @Override
+    public void close() {
+        closed = true;
+    }
+
+    /** Whether {@link #close} was called. */
+    public boolean isClosed() {
+        return closed;
+    }
+
+    /** As {@link VirtualWorld#runFor}. */
+    public void runFor(Duration duration) {
+        world.runFor(duration);
+    }
+
+    /** As {@link VirtualWorld#runUntilIdle}. */
+    public void runUntilIdle() {
+        world.runUntilIdle();
+    }
+
+    /**
+     * A pause of this process that the caller sees, such as a long garbage collection: when this returns, so
+     * much time has passed; other processes went on, and nothing of this one has run. What became overdue runs
+     * with the next step of the world.
+     */
+    public void pause(Duration duration) {
+        freeze(duration);
+        world.runBefore(frozenUntilNanos);
+    }
+
+    /** Stops this process from outside for so long, and returns at once: a SIGSTOP that a SIGCONT follows. */
+    public void freeze(Duration duration) {
+        world.requireOwner();
+        frozenUntilNanos = Math.max(frozenUntilNanos, world.later(duration.toNanos()));
+        world.note(name + " frozen for " + duration);
+    }
+
+    /** Like {@link #freeze}, and the monotonic clock stands still too, as when a machine sleeps. */
+    public void suspend(Duration duration) {
+        freeze(duration);
+        monotonic.step(world.elapsedNanos(), -duration.toNanos());
+    }
+
+    /** Ends this process: nothing of it ever runs again. */
+    public void crash() {
+        world.requireOwner();
+        crashed = true;
+        world.note(name + " crashed");
+    }
+
+    /** Whether {@link #crash} was called. */
+    public boolean hasCrashed() {
+        return crashed;
+    }
+
+    /** Whether it stands still now. */
+    public boolean isFrozen() {
+        return frozenUntilNanos > world.elapsedNanos();
+    }
+
+    /** Steps the wall clock, forwards or backwards; no other clock is concerned. */
+    public void stepWallClock(Duration by) {
+        wall.step(world.elapsedNanos(), by.toNanos());
+    }
+
+    /** From now on the wall clock runs at this rate; 1.0 is right, 1.05 is 5 % fast. */
+    public void wallClockRate(double rate) {
+        wall.rate(world.elapsedNanos(), rate);
+    }
+
+    /** From now on the monotonic clock, and with it every timer, runs at this rate. */
+    public void monotonicRate(double rate) {
+        monotonic.rate(world.elapsedNanos(), rate);
+    }
+
+    /** When an event that is due may really run: not while frozen, and a timer not before its own clock says so. */
+    long readyAtNanos(WorldEvent event) {
+        long ready = Math.max(event.runAtNanos, frozenUntilNanos);
+        if (event.kind == WorldEvent.Kind.TIMER && monotonic.read(ready) - event.localDueAtNanos < 0) {
+            ready = monotonic.worldNanosAt(event.localDueAtNanos);
+        }
+        return ready;
+    }
+
+    @Override
+    public String toString() {
+        return "VirtualRuntime(" + name + ", seed " + world.seed() + ')';
+    }
+}

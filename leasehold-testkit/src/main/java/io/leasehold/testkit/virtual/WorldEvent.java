@@ -1,0 +1,65 @@
+package io.leasehold.testkit.virtual;
+
+import io.leasehold.spi.LockRuntime;
+import java.util.Comparator;
+import org.jspecify.annotations.Nullable;
+
+/** Something that is going to happen. The order of all events is total, so that a run can be repeated. */
+final class WorldEvent implements LockRuntime.Timer {
+
+    /** What kind of event it is; a part of the trace. */
+    enum Kind {
+        TIMER,
+        CALLBACK,
+        MESSAGE,
+        SCRIPT
+    }
+
+    /** When it runs; then when it was due before a freeze put it off; then by lot; then by number. */
+    static final Comparator<WorldEvent> ORDER = Comparator.comparingLong((WorldEvent e) -> e.runAtNanos)
+            .thenComparingLong(e -> e.dueAtNanos)
+            .thenComparingInt(e -> e.lot)
+            .thenComparingLong(e -> e.number);
+
+    final Kind kind;
+    final @Nullable VirtualRuntime process;
+    final long number;
+    final int lot;
+    final long dueAtNanos;
+    final long localDueAtNanos;
+    final Runnable task;
+    long runAtNanos;
+    private boolean over;
+
+    WorldEvent(
+            Kind kind,
+            @Nullable VirtualRuntime process,
+            long number,
+            int lot,
+            long dueAtNanos,
+            long localDueAtNanos,
+            Runnable task) {
+        this.kind = kind;
+        this.process = process;
+        this.number = number;
+        this.lot = lot;
+        this.dueAtNanos = dueAtNanos;
+        this.runAtNanos = dueAtNanos;
+        this.localDueAtNanos = localDueAtNanos;
+        this.task = task;
+    }
+
+    @Override
+    public void cancel() {
+        over = true;
+    }
+
+    /** Marks it as run or dropped: cancelling has no effect any more. */
+    void finish() {
+        over = true;
+    }
+
+    boolean isOver() {
+        return over;
+    }
+}

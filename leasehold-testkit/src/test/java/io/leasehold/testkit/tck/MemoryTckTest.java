@@ -1,0 +1,35 @@
+package io.leasehold.testkit.tck;
+
+import io.leasehold.ballot.SingleNodeStore;
+import io.leasehold.memory.InMemoryNode;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+
+/** The in-memory store passes the TCK. */
+final class MemoryTckTest implements BackendTck, LockNodeTck {
+
+    private static final StoreFixture FIXTURE = new StoreFixture() {
+        private final LockNode shared = new InMemoryNode(new WallTimeRuntime());
+
+        @Override
+        public String name() {
+            return "memory";
+        }
+
+        @Override
+        public LockStore open(LockRuntime runtime) {
+            return new SingleNodeStore(shared, runtime);
+        }
+    };
+
+    @Override
+    public StoreFixture fixture() {
+        return FIXTURE;
+    }
+
+    @Override
+    public LockNode openNode(LockRuntime runtime) {
+        return new InMemoryNode(runtime);
+    }
+}
