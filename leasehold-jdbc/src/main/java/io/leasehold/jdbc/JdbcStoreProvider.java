@@ -1,0 +1,80 @@
+package io.leasehold.jdbc;
+
+import io.leasehold.jdbc.sqlite.FileSystems;
+import io.leasehold.jdbc.sqlite.Synchronous;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StoreProvider;
+import io.leasehold.spi.StoreUri;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.Set;
+
+/**
+ * Opens {@code sqlite:} (the default file), {@code sqlite:PATH}, {@code jdbc:sqlite:PATH} and {@code jdbc:h2:…}.
+ *
+ * <p>A path may begin with {@code ~/}. The one option is {@code ?synchronous=normal} (the default) or {@code full}.
+ */
+public final class JdbcStoreProvider implements StoreProvider {
+
+    private static final String SQLITE = "sqlite:";
+    private static final String OPTION = "synchronous=";
+
+    /** For {@link java.util.ServiceLoader}. */
+    public JdbcStoreProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of("sqlite", "jdbc");
+    }
+
+    @Override
+    public LockStore open(StoreUri uri, LockRuntime runtime) {
+        String rest = uri.rest();
+        if (uri.scheme().equals("sqlite")) {
+            return sqlite(uri, rest, runtime);
+        } else if (rest.startsWith(SQLITE)) {
+            return sqlite(uri, rest.substring(SQLITE.length()), runtime);
+        } else if (rest.startsWith("h2:")) {
+            return JdbcStores.connect(uri.text(), uri.redacted(), SqlDialect.H2, runtime);
+        }
+        throw refused(uri, "this version keeps locks in jdbc:h2:… and jdbc:sqlite:PATH");
+    }
+
+    private static LockStore sqlite(StoreUri uri, String rest, LockRuntime runtime) {
+        int options = rest.indexOf('?');
+        String path = options < 0 ? rest : rest.substring(0, options);
+        Synchronous synchronous = options < 0 ? Synchronous.NORMAL : synchronous(uri, rest.substring(options + 1));
+        return SqliteStore.open(path(uri, path), synchronous, FileSystems.real(), runtime);
+    }
+
+    private static Path path(StoreUri uri, String text) {
+        if (text.isEmpty()) {
+            return SqliteStore.defaultPath();
+        } else if (text.startsWith("//")) {
+            throw refused(uri, "a host has no place in it; write sqlite:PATH, as in sqlite:/var/lib/app/locks.db");
+        } else if (text.startsWith(":")) {
+            throw refused(uri, "a database in memory is not shared; write memory: for locks inside one process");
+        } else if (text.isBlank()) {
+            throw refused(uri, "the path is blank");
+        }
+        try {
+            return text.startsWith("~/") ? SqliteStore.home().resolve(text.substring(2)) : Path.of(text);
+        } catch (InvalidPathException e) {
+            throw refused(uri, "the path is none on this system: " + e.getReason());
+        }
+    }
+
+    private static Synchronous synchronous(StoreUri uri, String options) {
+        if (options.equals(OPTION + "normal")) {
+            return Synchronous.NORMAL;
+        } else if (options.equals(OPTION + "full")) {
+            return Synchronous.FULL;
+        }
+        throw refused(uri, "unknown option \"" + options + "\"; there is synchronous=normal and synchronous=full");
+    }
+
+    private static IllegalArgumentException refused(StoreUri uri, String why) {
+        return new IllegalArgumentException("store URI \"" + uri.redacted() + "\": " + why);
+    }
+}

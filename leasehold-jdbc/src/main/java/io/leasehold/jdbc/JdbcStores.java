@@ -1,0 +1,165 @@
+package io.leasehold.jdbc;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Guarantees;
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.jdbc.dialect.SqlTrouble;
+import io.leasehold.jdbc.store.BorrowedConnections;
+import io.leasehold.jdbc.store.Connections;
+import io.leasehold.jdbc.store.DatabaseClock;
+import io.leasehold.jdbc.store.KeptConnection;
+import io.leasehold.jdbc.store.LeaseTable;
+import io.leasehold.jdbc.store.LeaseTableStore;
+import io.leasehold.jdbc.store.SchemaCheck;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.util.Locale;
+import java.util.Objects;
+import javax.sql.DataSource;
+
+/**
+ * Stores in a lease table of a database.
+ *
+ * <p><b>Guarantee.</b> Exclusion is decided by transactions; leases end by the database's clock, so it must not jump.
+ * Nothing depends on a session, and a connection is borrowed for one transaction at a time. The tables
+ * {@code leasehold_lock} and {@code leasehold_store} are made where they are missing.
+ *
+ * <p>For SQLite see {@link SqliteStore}.
+ */
+public final class JdbcStores {
+
+    private static final int MOST_TRIES = 20;
+
+    private JdbcStores() {}
+
+    /**
+     * A store over the caller's data source, which stays the caller's: it is not closed with the store.
+     *
+     * @throws LockStoreException if the database cannot be reached, or its lease table cannot be used
+     */
+    public static LockStore over(DataSource dataSource, SqlDialect dialect, LockRuntime runtime) {
+        Objects.requireNonNull(dataSource, "dataSource");
+        Objects.requireNonNull(runtime, "runtime");
+        Dialect statements = dialect.statements();
+        DatabaseClock clock = clock(statements, runtime);
+        String where = statements.database() + " data source";
+        try {
+            String url;
+            Incarnation incarnation;
+            try (Connection connection = dataSource.getConnection()) {
+                connection.setAutoCommit(true);
+                url = String.valueOf(connection.getMetaData().getURL());
+                incarnation = prepared(connection, statements, new SchemaCheck(statements, runtime, clock.kind(), where));
+            }
+            String description = withoutParameters(url);
+            return start(
+                    description,
+                    statements,
+                    url,
+                    clock,
+                    new BorrowedConnections(dataSource, statements, incarnation),
+                    runtime);
+        } catch (SQLException e) {
+            throw refusal(statements, where, e);
+        }
+    }
+
+    /** A store with one connection of its own to a JDBC URL. */
+    static LockStore connect(String url, String redacted, SqlDialect dialect, LockRuntime runtime) {
+        Dialect statements = dialect.statements();
+        DatabaseClock clock = clock(statements, runtime);
+        SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), redacted);
+        KeptConnection.Opener opener = new KeptConnection.Opener() {
+            @Override
+            public LeaseTable open() throws SQLException {
+                Connection connection = DriverManager.getConnection(url);
+                try {
+                    return new LeaseTable(connection, statements, prepared(connection, statements, schema));
+                } catch (SQLException | RuntimeException e) {
+                    connection.close();
+                    throw e;
+                }
+            }
+
+            @Override
+            public boolean leadsToStore() {
+                return true;
+            }
+        };
+        try {
+            return start(redacted, statements, url, clock, new KeptConnection(opener), runtime);
+        } catch (SQLException e) {
+            throw refusal(statements, redacted, e);
+        }
+    }
+
+    private static LockStore start(
+            String description,
+            Dialect dialect,
+            String url,
+            DatabaseClock clock,
+            Connections connections,
+            LockRuntime runtime) {
+        Guarantees guarantees = new Guarantees(
+                Guarantee.Exclusion.WITHIN_DRIFT,
+                Guarantee.Fencing.INCREASING,
+                Guarantee.Queueing.POLLING,
+                scope(url));
+        return LeaseTableStore.start(
+                new LeaseTableStore.Settings(description, dialect, guarantees, clock, connections), runtime);
+    }
+
+    private static DatabaseClock clock(Dialect dialect, LockRuntime runtime) {
+        if (dialect.clock() instanceof Dialect.DatabaseTime time) {
+            return new DatabaseClock(runtime, time.micros());
+        }
+        throw new IllegalArgumentException(dialect.database() + " has no clock of its own");
+    }
+
+    /** Who reaches the database, as far as its URL tells; the least of it where it does not. */
+    private static Guarantee.Scope scope(String url) {
+        String lower = url.toLowerCase(Locale.ROOT);
+        if (lower.startsWith("jdbc:h2:tcp:") || lower.startsWith("jdbc:h2:ssl:")) {
+            return Guarantee.Scope.NETWORK;
+        }
+        return lower.contains("auto_server=true") ? Guarantee.Scope.MACHINE : Guarantee.Scope.PROCESS;
+    }
+
+    private static String withoutParameters(String url) {
+        int end = url.indexOf(';');
+        return end < 0 ? url : url.substring(0, end);
+    }
+
+    /** Two clients that make the tables at the same time get into each other's way, and may do so again. */
+    private static Incarnation prepared(Connection connection, Dialect dialect, SchemaCheck schema)
+            throws SQLException {
+        for (int tries = 1; ; tries++) {
+            try {
+                return schema.prepare(connection);
+            } catch (SQLException e) {
+                if (tries >= MOST_TRIES || dialect.troubles().apply(e) != SqlTrouble.CONTENTION) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /** The driver's words are not repeated: they may contain the URL, and that a password. */
+    private static LockStoreException refusal(Dialect dialect, String where, SQLException e) {
+        String code = " (SQL state " + e.getSQLState() + ", code " + e.getErrorCode() + ")";
+        return dialect.troubles().apply(e) == SqlTrouble.ACCESS
+                ? new StoreAccessException(
+                        where + " refuses this user" + code
+                                + "; it needs to log in, and to create or to read and write the tables leasehold_lock and"
+                                + " leasehold_store",
+                        null)
+                : new StoreUnavailableException(where + " cannot be opened" + code, null);
+    }
+}

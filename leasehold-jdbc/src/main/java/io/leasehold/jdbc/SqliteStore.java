@@ -1,0 +1,100 @@
+package io.leasehold.jdbc;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Guarantees;
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.jdbc.dialect.SqliteDialect;
+import io.leasehold.jdbc.sqlite.FileSystems;
+import io.leasehold.jdbc.sqlite.SqliteFile;
+import io.leasehold.jdbc.sqlite.Synchronous;
+import io.leasehold.jdbc.store.BootOrigin;
+import io.leasehold.jdbc.store.KeptConnection;
+import io.leasehold.jdbc.store.LeaseTableStore;
+import io.leasehold.jdbc.store.MachineClock;
+import io.leasehold.jdbc.store.SchemaCheck;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.Objects;
+
+/**
+ * Locks in an SQLite file: real exclusion among the processes of one machine, without a server.
+ *
+ * <p><b>Guarantee.</b> Exclusion is decided by transactions, and leases end by the machine's monotonic clock, which all
+ * its processes share: steps of the wall clock neither end nor lengthen a lease. The death of any process, at any
+ * moment, leaves the file usable. <b>Condition.</b> The file lies on a local disk and is not deleted, moved or copied
+ * while it is used. {@code docs/stores/sqlite.md} has the whole contract.
+ */
+public final class SqliteStore {
+
+    private SqliteStore() {}
+
+    /** {@code .leasehold/locks.db} in the user's home: shared by all processes of this user. */
+    public static Path defaultPath() {
+        return home().resolve(".leasehold").resolve("locks.db");
+    }
+
+    static Path home() {
+        String home = System.getProperty("user.home", "");
+        if (home.isBlank() || home.equals("?")) {
+            throw new StoreUnavailableException(
+                    "sqlite: has no path, and this user has no home directory; name a file, as in sqlite:/var/lib/app/locks.db",
+                    null);
+        }
+        return Path.of(home);
+    }
+
+    /**
+     * Opens the file, and makes it and its directories, for this user alone, where they are missing.
+     *
+     * @throws IllegalArgumentException if the path cannot be an SQLite file
+     * @throws LockStoreException if the file cannot be opened, or is not safe to use: the message says which and why
+     */
+    public static LockStore open(Path path, LockRuntime runtime) {
+        return open(path, Synchronous.NORMAL, FileSystems.real(), runtime);
+    }
+
+    static LockStore open(Path path, Synchronous synchronous, FileSystems fileSystems, LockRuntime runtime) {
+        Objects.requireNonNull(path, "path");
+        Objects.requireNonNull(runtime, "runtime");
+        Path file = path.toAbsolutePath().normalize();
+        if (file.toString().indexOf('?') >= 0) {
+            throw new IllegalArgumentException(
+                    "lock file " + file + " has a '?' in its path, which SQLite's driver would take as the start of options");
+        }
+        requireDriver();
+        String description = "sqlite:" + file;
+        Dialect dialect = SqliteDialect.dialect();
+        MachineClock clock = new MachineClock(runtime, BootOrigin.find(runtime));
+        SchemaCheck schema = new SchemaCheck(dialect, runtime, clock.kind(), "lock file " + file);
+        SqliteFile opener = new SqliteFile(file, synchronous, fileSystems, dialect, schema, runtime);
+        try {
+            return LeaseTableStore.start(
+                    new LeaseTableStore.Settings(
+                            description, dialect, guarantees(clock), clock, new KeptConnection(opener)),
+                    runtime);
+        } catch (SQLException e) {
+            throw new StoreUnavailableException("lock file " + file + " cannot be opened (" + e.getMessage() + ")", e);
+        }
+    }
+
+    /** Without the machine's monotonic clock a step of the wall clock can end a lease early. */
+    private static Guarantees guarantees(MachineClock clock) {
+        return new Guarantees(
+                clock.kind().equals("boot") ? Guarantee.Exclusion.BY_STORE : Guarantee.Exclusion.WITHIN_DRIFT,
+                Guarantee.Fencing.INCREASING,
+                Guarantee.Queueing.WAKE_UP,
+                Guarantee.Scope.MACHINE);
+    }
+
+    private static void requireDriver() {
+        try {
+            Class.forName("org.sqlite.JDBC");
+        } catch (ClassNotFoundException e) {
+            throw new IllegalArgumentException("sqlite: needs the driver: add the artefact org.xerial:sqlite-jdbc", e);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+package io.leasehold.jdbc.dialect;
+
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One database's way of keeping the lease table.
+ *
+ * <p>Parameters and columns come in the same order in every dialect, so that one piece of code reads and writes them
+ * all: see {@code LeaseTable}.
+ *
+ * @param database its name, for people
+ * @param clock who tells the time
+ * @param transaction how a writing transaction begins and ends
+ * @param leases statements on the lease table
+ * @param store statements on the one row that describes the store
+ * @param changes a query for a number that changes when another connection has written, cheap enough to be asked
+ *     every few milliseconds; null if there is none: then waiters poll
+ * @param troubles what the database's errors mean
+ */
+public record Dialect(
+        String database,
+        Clock clock,
+        Transaction transaction,
+        Leases leases,
+        Store store,
+        @Nullable String changes,
+        Function<SQLException, SqlTrouble> troubles) {
+
+    /** Refuses nulls. */
+    public Dialect {
+        Objects.requireNonNull(database, "database");
+        Objects.requireNonNull(clock, "clock");
+        Objects.requireNonNull(transaction, "transaction");
+        Objects.requireNonNull(leases, "leases");
+        Objects.requireNonNull(store, "store");
+        Objects.requireNonNull(troubles, "troubles");
+    }
+
+    /** Who tells the time. */
+    public sealed interface Clock {}
+
+    /** The machine: all users of the database are processes of one machine. */
+    public enum MachineTime implements Clock {
+        /** The only value. */
+        INSTANCE
+    }
+
+    /**
+     * The database.
+     *
+     * @param micros a query for microseconds since 1970
+     */
+    public record DatabaseTime(String micros) implements Clock {}
+
+    /** How a writing transaction begins and ends. */
+    public sealed interface Transaction {}
+
+    /**
+     * By statements.
+     *
+     * @param begin takes the write lock
+     */
+    public record ByStatements(String begin, String commit, String rollback) implements Transaction {}
+
+    /** By {@code Connection.setAutoCommit(false)}, {@code commit()} and {@code rollback()}. */
+    public enum ByDriver implements Transaction {
+        /** The only value. */
+        INSTANCE
+    }
+
+    /**
+     * Statements on the lease table.
+     *
+     * @param find (name) → the row, locked until the end of the transaction where that is needed
+     * @param read (name) → the row, without a lock
+     * @param insert (name, origin, owner, holder, expires_at, ttl, token, waiter, waiting_since, freed_at, fence)
+     * @param update (origin, owner, holder, expires_at, ttl, token, waiter, waiting_since, freed_at, fence, name)
+     * @param held () → the rows with an owner, in the order of names
+     * @param idle (fence) → rows whose fence is below, lowest first, at most 100
+     * @param delete (name)
+     */
+    public record Leases(
+            String find, String read, String insert, String update, String held, String idle, String delete) {}
+
+    /**
+     * Statements on the one row that describes the store.
+     *
+     * @param create creates both tables and their indexes, doing nothing if they are there
+     * @param describe (schema_version, store_id, clock) → inserts the row
+     * @param read () → schema_version, store_id, clock; fails or is empty if there is no store
+     * @param floor () → fence_floor, the largest fence of any row that was deleted
+     * @param raiseFloor (fence_floor)
+     */
+    public record Store(List<String> create, String describe, String read, String floor, String raiseFloor) {
+        /** Copies the statements. */
+        public Store {
+            create = List.copyOf(create);
+        }
+    }
+}

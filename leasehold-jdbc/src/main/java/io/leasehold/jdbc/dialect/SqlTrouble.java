@@ -1,0 +1,17 @@
+package io.leasehold.jdbc.dialect;
+
+/** What a database's error means for a lock request. */
+public enum SqlTrouble {
+    /** Another transaction is in the way: try again. */
+    CONTENTION,
+    /** The database has no room to write. */
+    FULL,
+    /** A right is missing, or the database can only be read. */
+    ACCESS,
+    /** The data is damaged, or no lease table. */
+    DAMAGED,
+    /** The file or the server cannot be reached, or the connection is broken. */
+    UNREACHABLE,
+    /** Anything else. */
+    OTHER
+}

@@ -1,0 +1,82 @@
+package io.leasehold.jdbc.dialect;
+
+import java.sql.SQLException;
+import java.util.List;
+
+/** SQLite 3.7 or later, in WAL mode, opened by the processes of one machine. */
+public final class SqliteDialect {
+
+    private static final String COLUMNS =
+            "name, origin, owner, holder, expires_at, ttl, token, waiter, waiting_since, freed_at, fence";
+
+    private SqliteDialect() {}
+
+    /** The dialect. */
+    public static Dialect dialect() {
+        return new Dialect(
+                "SQLite",
+                Dialect.MachineTime.INSTANCE,
+                // Takes the write lock at once: a transaction that reads first would fail when it wants to write.
+                new Dialect.ByStatements("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"),
+                leases(),
+                store(),
+                "PRAGMA data_version",
+                SqliteDialect::trouble);
+    }
+
+    private static Dialect.Leases leases() {
+        String find = "SELECT " + COLUMNS + " FROM leasehold_lock WHERE name = ?";
+        return new Dialect.Leases(
+                find,
+                find,
+                "INSERT INTO leasehold_lock (" + COLUMNS + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                """
+                UPDATE leasehold_lock SET origin = ?, owner = ?, holder = ?, expires_at = ?, ttl = ?, token = ?,
+                    waiter = ?, waiting_since = ?, freed_at = ?, fence = ? WHERE name = ?""",
+                "SELECT " + COLUMNS + " FROM leasehold_lock WHERE owner IS NOT NULL ORDER BY name",
+                "SELECT " + COLUMNS + " FROM leasehold_lock WHERE fence < ? ORDER BY fence LIMIT 100",
+                "DELETE FROM leasehold_lock WHERE name = ?");
+    }
+
+    private static Dialect.Store store() {
+        return new Dialect.Store(
+                List.of(
+                        """
+                        CREATE TABLE IF NOT EXISTS leasehold_store (
+                            id INTEGER PRIMARY KEY CHECK (id = 1),
+                            schema_version INTEGER NOT NULL,
+                            store_id TEXT NOT NULL,
+                            clock TEXT NOT NULL,
+                            fence_floor INTEGER NOT NULL)""",
+                        """
+                        CREATE TABLE IF NOT EXISTS leasehold_lock (
+                            name TEXT PRIMARY KEY,
+                            origin TEXT NOT NULL,
+                            owner TEXT,
+                            holder TEXT,
+                            expires_at INTEGER NOT NULL,
+                            ttl INTEGER NOT NULL,
+                            token INTEGER NOT NULL,
+                            waiter TEXT,
+                            waiting_since INTEGER NOT NULL,
+                            freed_at INTEGER NOT NULL,
+                            fence INTEGER NOT NULL) WITHOUT ROWID""",
+                        "CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence)"),
+                "INSERT INTO leasehold_store (id, schema_version, store_id, clock, fence_floor) VALUES (1, ?, ?, ?, 0)",
+                "SELECT schema_version, store_id, clock FROM leasehold_store WHERE id = 1",
+                "SELECT fence_floor FROM leasehold_store WHERE id = 1",
+                "UPDATE leasehold_store SET fence_floor = ? WHERE id = 1");
+    }
+
+    /** By SQLite's primary result codes. */
+    private static SqlTrouble trouble(SQLException e) {
+        return switch (e.getErrorCode()) {
+            case 5, 6, 15 -> SqlTrouble.CONTENTION; // BUSY, LOCKED, PROTOCOL
+            case 3, 8, 23 -> SqlTrouble.ACCESS; // PERM, READONLY, AUTH
+            case 13 -> SqlTrouble.FULL; // FULL
+            case 11, 26 -> SqlTrouble.DAMAGED; // CORRUPT, NOTADB
+            case 7, 10, 14 -> SqlTrouble.UNREACHABLE; // NOMEM, IOERR, CANTOPEN
+            default -> SqlTrouble.OTHER;
+        };
+    }
+}

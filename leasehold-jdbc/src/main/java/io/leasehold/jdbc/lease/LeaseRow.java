@@ -1,0 +1,95 @@
+package io.leasehold.jdbc.lease;
+
+import io.leasehold.Holder;
+import io.leasehold.LockName;
+import io.leasehold.spi.OwnerToken;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One row of the lease table: who holds a lock, who waits for it longest, and its fence. The row stays when the lock
+ * is released, because the fence must.
+ *
+ * @param name the lock
+ * @param origin what all times of this row count from; see {@link StoreTime#origin()}
+ * @param held the hold, or null if the lock is free
+ * @param waiter the waiter that is to have the lock next, if one asked for it
+ * @param freedAtNanos when the last hold ended; meaningless while held
+ * @param fence the largest fencing token of this lock that was ever granted or proposed
+ */
+public record LeaseRow(
+        LockName name, String origin, @Nullable Held held, @Nullable Waiter waiter, long freedAtNanos, long fence) {
+
+    /** Refuses nulls. */
+    public LeaseRow {
+        Objects.requireNonNull(name, "name");
+        Objects.requireNonNull(origin, "origin");
+    }
+
+    /**
+     * A hold.
+     *
+     * @param owner what proves it
+     * @param holderId who, for people
+     * @param expiresAtNanos its end
+     * @param ttlNanos the ttl it was given: no hold has more than this left
+     * @param token its first fencing token
+     */
+    public record Held(OwnerToken owner, String holderId, long expiresAtNanos, long ttlNanos, long token) {
+        /** Refuses nulls. */
+        public Held {
+            Objects.requireNonNull(owner, "owner");
+            Objects.requireNonNull(holderId, "holderId");
+        }
+
+        Held expiringAt(long atNanos, long withTtlNanos) {
+            return new Held(owner, holderId, atNanos, withTtlNanos, token);
+        }
+    }
+
+    /**
+     * A waiter.
+     *
+     * @param owner its owner token
+     * @param sinceNanos when it was noted
+     */
+    public record Waiter(OwnerToken owner, long sinceNanos) {
+        /** Refuses null. */
+        public Waiter {
+            Objects.requireNonNull(owner, "owner");
+        }
+    }
+
+    /** The row of a lock that has none yet: free, with the fence below which no token may fall. */
+    public static LeaseRow absent(LockName name, StoreTime now, long fence) {
+        return new LeaseRow(name, now.origin(), null, null, now.nanos(), fence);
+    }
+
+    LeaseRow with(@Nullable Held newHeld, @Nullable Waiter newWaiter, long newFence) {
+        return new LeaseRow(name, origin, newHeld, newWaiter, freedAtNanos, newFence);
+    }
+
+    LeaseRow freedAt(long atNanos) {
+        return new LeaseRow(name, origin, null, waiter, atNanos, fence);
+    }
+
+    boolean isHeldBy(OwnerToken owner) {
+        return held != null && held.owner().equals(owner);
+    }
+
+    boolean isAwaitedBy(OwnerToken owner) {
+        return waiter != null && waiter.owner().equals(owner);
+    }
+
+    /** The holder as people see it, or null if the lock is free. The row must be {@linkplain LeaseRules#asOf current}. */
+    public @Nullable Holder holder(StoreTime now) {
+        return held == null
+                ? null
+                : new Holder(
+                        held.holderId(),
+                        Duration.ofNanos(Math.max(0, held.expiresAtNanos() - now.nanos())),
+                        OptionalLong.of(held.token()));
+    }
+}

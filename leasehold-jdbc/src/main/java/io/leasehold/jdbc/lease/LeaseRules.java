@@ -1,0 +1,217 @@
+package io.leasehold.jdbc.lease;
+
+import io.leasehold.Holder;
+import io.leasehold.jdbc.lease.LeaseRow.Held;
+import io.leasehold.jdbc.lease.LeaseRow.Waiter;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.TokenRange;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What acquire, renew, release and force-release make of rows, inside one transaction. Pure.
+ *
+ * <p><b>Fencing.</b> Tokens start at {@code max(fence + 1, seen token + 1, wall clock in µs)}; a grant raises the
+ * fence to the end of its range, and nothing lowers it.
+ *
+ * <p><b>Turns.</b> A lock that is free goes to whoever asks first, which is fast, until its noted waiter has waited
+ * for {@link #PATIENCE}: from then on a lock that becomes free is kept for that waiter for up to {@link #CLAIM}. So
+ * a process that takes the lock again and again cannot starve another, and a dead waiter costs one claim time.
+ */
+public final class LeaseRules {
+
+    /** How long others may overtake a waiter. */
+    public static final Duration PATIENCE = Duration.ofMillis(20);
+
+    /** How long a free lock is kept for its waiter. */
+    public static final Duration CLAIM = Duration.ofMillis(50);
+
+    /** How far the fence may be raised beyond max(fence, wall clock) by a request that did not get its token here. */
+    public static final Duration FENCE_LEAD = Duration.ofMillis(7500);
+
+    private LeaseRules() {}
+
+    /** What becomes of a request to acquire. */
+    public sealed interface Decision {}
+
+    /**
+     * Granted.
+     *
+     * @param tokens the fencing tokens
+     * @param rows to be stored
+     */
+    public record Grant(TokenRange tokens, List<LeaseRow> rows) implements Decision {
+        /** Copies the rows. */
+        public Grant {
+            rows = List.copyOf(rows);
+        }
+    }
+
+    /**
+     * Not granted.
+     *
+     * @param holder who holds one of the locks, or null if they are free but kept for another waiter
+     * @param rows to be stored, because the request is noted there as waiter; possibly none
+     * @param lookAgainAtNanos when the locks may be free without anybody writing a row
+     */
+    public record Wait(@Nullable Holder holder, List<LeaseRow> rows, long lookAgainAtNanos) implements Decision {
+        /** Copies the rows. */
+        public Wait {
+            rows = List.copyOf(rows);
+        }
+    }
+
+    /**
+     * No token is left below 2<sup>53</sup>.
+     *
+     * @param token the one that was next
+     */
+    public record Exhausted(long token) implements Decision {}
+
+    /**
+     * The row without what time has ended. Times of another origin belong to processes that are gone. A hold with
+     * more left than its whole ttl was written by a clock ahead of this one; its ttl from now on is an end that is
+     * surely not too early, and bounded.
+     */
+    public static LeaseRow asOf(LeaseRow row, StoreTime now) {
+        if (!row.origin().equals(now.origin())) {
+            return LeaseRow.absent(row.name(), now, row.fence());
+        }
+        LeaseRow current = row;
+        Waiter waiter = row.waiter();
+        if (waiter != null && waiter.sinceNanos() - now.nanos() > 0) {
+            current = current.with(current.held(), new Waiter(waiter.owner(), now.nanos()), current.fence());
+        }
+        Held held = row.held();
+        if (held == null) {
+            return row.freedAtNanos() - now.nanos() > 0 ? current.freedAt(now.nanos()) : current;
+        }
+        long leftNanos = held.expiresAtNanos() - now.nanos();
+        if (leftNanos <= 0) {
+            return current.freedAt(held.expiresAtNanos());
+        }
+        return leftNanos <= held.ttlNanos()
+                ? current
+                : current.with(
+                        held.expiringAt(now.nanos() + held.ttlNanos(), held.ttlNanos()),
+                        current.waiter(),
+                        current.fence());
+    }
+
+    /**
+     * Decides about a request for the locks of these rows, all or none.
+     *
+     * @param rows as of now
+     * @param noting whether a request that waits is noted in the row
+     */
+    public static Decision acquire(List<LeaseRow> rows, AcquireRequest request, StoreTime now, boolean noting) {
+        OwnerToken owner = request.owner();
+        List<LeaseRow> noted = new ArrayList<>();
+        boolean blocked = false;
+        Holder holder = null;
+        long lookAgainAtNanos = now.nanos() + CLAIM.toNanos();
+        for (LeaseRow row : rows) {
+            Held held = row.held();
+            if (held != null && !row.isHeldBy(owner)) {
+                lookAgainAtNanos = blocked ? Math.min(lookAgainAtNanos, held.expiresAtNanos()) : held.expiresAtNanos();
+                blocked = true;
+                holder = holder == null ? row.holder(now) : holder;
+                if (noting && request.isWaiting() && row.waiter() == null) {
+                    noted.add(row.with(held, new Waiter(owner, now.nanos()), row.fence()));
+                }
+            } else if (held == null && isKeptForAnother(row, owner, now)) {
+                long keptUntilNanos = row.freedAtNanos() + CLAIM.toNanos();
+                lookAgainAtNanos = blocked ? Math.min(lookAgainAtNanos, keptUntilNanos) : keptUntilNanos;
+                blocked = true;
+            }
+        }
+        return blocked ? new Wait(holder, noted, lookAgainAtNanos) : grant(rows, request, now);
+    }
+
+    /** Whether a free lock is kept for a waiter that is not this one. */
+    private static boolean isKeptForAnother(LeaseRow row, OwnerToken owner, StoreTime now) {
+        Waiter waiter = row.waiter();
+        return waiter != null
+                && !waiter.owner().equals(owner)
+                && now.nanos() - waiter.sinceNanos() >= PATIENCE.toNanos()
+                && now.nanos() - row.freedAtNanos() < CLAIM.toNanos();
+    }
+
+    private static Decision grant(List<LeaseRow> rows, AcquireRequest request, StoreTime now) {
+        long first = Math.max(1, Math.max(request.seenToken() + 1, now.wallMicros()));
+        for (LeaseRow row : rows) {
+            first = Math.max(first, row.fence() + 1);
+        }
+        if (first >= TokenRange.LIMIT - request.reserve()) {
+            return new Exhausted(first);
+        }
+        TokenRange tokens = TokenRange.of(first, request.reserve());
+        List<LeaseRow> granted = new ArrayList<>(rows.size());
+        for (LeaseRow row : rows) {
+            Held held = new Held(
+                    request.owner(),
+                    request.holderId(),
+                    now.nanos() + request.ttlNanos(),
+                    request.ttlNanos(),
+                    tokens.first());
+            Held before = row.held();
+            if (before != null && before.expiresAtNanos() - held.expiresAtNanos() > 0) {
+                held = held.expiringAt(before.expiresAtNanos(), before.ttlNanos());
+            }
+            granted.add(row.with(held, waiterAfterGrant(row, request.owner(), now), tokens.last()));
+        }
+        return new Grant(tokens, granted);
+    }
+
+    /** A waiter that has the lock now, or did not take its chance, is forgotten; one that was overtaken stays. */
+    private static @Nullable Waiter waiterAfterGrant(LeaseRow row, OwnerToken owner, StoreTime now) {
+        Waiter waiter = row.waiter();
+        if (waiter == null || row.isAwaitedBy(owner)) {
+            return null;
+        }
+        boolean hadItsChance = row.held() == null && now.nanos() - waiter.sinceNanos() >= PATIENCE.toNanos();
+        return hadItsChance ? null : waiter;
+    }
+
+    /** The row with its hold extended to one ttl from now, or null if this owner token does not hold it. */
+    public static @Nullable LeaseRow renew(LeaseRow row, OwnerToken owner, long ttlNanos, StoreTime now) {
+        Held held = row.held();
+        if (held == null || !row.isHeldBy(owner)) {
+            return null;
+        }
+        long untilNanos = now.nanos() + ttlNanos;
+        return untilNanos - held.expiresAtNanos() <= 0
+                ? row
+                : row.with(held.expiringAt(untilNanos, ttlNanos), row.waiter(), row.fence());
+    }
+
+    /** The row without anything of this owner token, its fence raised to the ballot as far as that is allowed. */
+    public static LeaseRow release(LeaseRow row, OwnerToken owner, long ballot, StoreTime now) {
+        long mostFence = Math.max(row.fence(), now.wallMicros()) + FENCE_LEAD.toNanos() / 1000;
+        long fence = Math.max(row.fence(), Math.min(ballot, mostFence));
+        Waiter waiter = row.isAwaitedBy(owner) ? null : row.waiter();
+        LeaseRow raised = row.with(row.held(), waiter, fence);
+        return row.isHeldBy(owner) ? raised.freedAt(now.nanos()) : raised;
+    }
+
+    /** The row without its hold, its fence raised above it; null if nobody, or not this holder, holds it. */
+    public static @Nullable LeaseRow forceRelease(LeaseRow row, @Nullable String holderId, StoreTime now) {
+        Held held = row.held();
+        if (held == null || (holderId != null && !held.holderId().equals(holderId))) {
+            return null;
+        }
+        long fence = Math.min(Math.max(row.fence() + 1, now.wallMicros()), TokenRange.LIMIT - 1);
+        return row.with(held, row.waiter(), fence).freedAt(now.nanos());
+    }
+
+    /** Whether it is worth it for a waiter to ask for this lock again: it is free, or nobody is noted as next. */
+    public static boolean isWorthAsking(@Nullable LeaseRow row, OwnerToken owner, StoreTime now) {
+        if (row == null) {
+            return true;
+        }
+        return row.held() == null ? !isKeptForAnother(row, owner, now) : row.waiter() == null || row.isHeldBy(owner);
+    }
+}

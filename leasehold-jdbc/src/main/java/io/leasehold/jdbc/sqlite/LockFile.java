@@ -1,0 +1,125 @@
+package io.leasehold.jdbc.sqlite;
+
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.jdbc.dialect.SqlTrouble;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The file of an SQLite store as the file system sees it: made for its user alone where it is missing, and refused, in
+ * one line, where it could not be relied on.
+ */
+final class LockFile {
+
+    private final Path path;
+    private final FileSystems fileSystems;
+
+    LockFile(Path path, FileSystems fileSystems) {
+        this.path = path;
+        this.fileSystems = fileSystems;
+    }
+
+    /** Makes sure that the file is there, local, and may be read and written. */
+    void prepare() {
+        Path directory = path.getParent();
+        if (directory == null || Files.isDirectory(path)) {
+            throw unavailable("is a directory; name a file in it", null);
+        }
+        try {
+            makeDirectories(directory);
+            refuseNetwork(directory);
+            makeFile();
+        } catch (AccessDeniedException e) {
+            throw access("may not be created: this user may not write in " + directory, e);
+        } catch (FileSystemException e) {
+            throw unavailable("cannot be created: " + e.getReason() + " (" + e.getFile() + ")", e);
+        } catch (IOException e) {
+            throw unavailable("cannot be created: " + e.getMessage(), e);
+        }
+        if (!Files.isRegularFile(path)) {
+            throw unavailable("is neither a file nor can one be made there", null);
+        }
+        if (!Files.isReadable(path) || !Files.isWritable(path)) {
+            throw access("may not be read and written by this user; it needs both rights", null);
+        }
+        if (!Files.isWritable(directory)) {
+            throw access("needs a directory in which this user may write: SQLite keeps its log beside the file", null);
+        }
+    }
+
+    private void makeDirectories(Path directory) throws IOException {
+        if (!Files.isDirectory(directory)) {
+            Files.createDirectories(directory, forOwner(directory, "rwx------"));
+        }
+    }
+
+    private void makeFile() throws IOException {
+        if (Files.exists(path)) {
+            return;
+        }
+        try {
+            Files.createFile(path, forOwner(path, "rw-------"));
+        } catch (FileAlreadyExistsException e) {
+            // Another process was faster, and made it for us too.
+        }
+    }
+
+    private static FileAttribute<?>[] forOwner(Path at, String permissions) {
+        boolean posix = at.getFileSystem().supportedFileAttributeViews().contains("posix");
+        return posix
+                ? new FileAttribute<?>[] {
+                    PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(permissions))
+                }
+                : new FileAttribute<?>[0];
+    }
+
+    private void refuseNetwork(Path directory) throws IOException {
+        String type = fileSystems.typeOf(directory);
+        if (FileSystems.isNetwork(type)) {
+            throw new UnsafeStoreException(
+                    "lock file " + path + " is on a file system of type " + type
+                            + ", which other machines may share without sharing its locks; name a file on a local disk, or"
+                            + " use a store with a server",
+                    null);
+        }
+    }
+
+    /** What an error while opening means. */
+    LockStoreException refusal(SqlTrouble trouble, SQLException e) {
+        return switch (trouble) {
+            case DAMAGED -> unavailable(
+                    "is damaged or no SQLite database (" + firstLine(e)
+                            + "); stop its users, then move it away: a new one is made",
+                    e);
+            case ACCESS -> access("may not be written (" + firstLine(e) + "); this user needs the right to", e);
+            case FULL -> unavailable("has no space left to grow (" + firstLine(e) + ")", e);
+            case CONTENTION -> unavailable("stayed locked by another process (" + firstLine(e) + ")", e);
+            case UNREACHABLE, OTHER -> unavailable("cannot be opened (" + firstLine(e) + ")", e);
+        };
+    }
+
+    private static String firstLine(SQLException e) {
+        String message = String.valueOf(e.getMessage());
+        int end = message.indexOf('\n');
+        return end < 0 ? message : message.substring(0, end);
+    }
+
+    private StoreUnavailableException unavailable(String what, @Nullable Throwable cause) {
+        return new StoreUnavailableException("lock file " + path + " " + what, cause);
+    }
+
+    private StoreAccessException access(String what, @Nullable Throwable cause) {
+        return new StoreAccessException("lock file " + path + " " + what, cause);
+    }
+}

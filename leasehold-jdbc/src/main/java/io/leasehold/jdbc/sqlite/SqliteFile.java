@@ -1,0 +1,195 @@
+package io.leasehold.jdbc.sqlite;
+
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.jdbc.dialect.SqlTrouble;
+import io.leasehold.jdbc.store.KeptConnection;
+import io.leasehold.jdbc.store.LeaseTable;
+import io.leasehold.jdbc.store.SchemaCheck;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.LockRuntime;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.sqlite.SQLiteConfig;
+import org.sqlite.SQLiteOpenMode;
+
+/**
+ * A lock file of SQLite: makes it where it is missing, refuses what would not be safe, and opens connections to it.
+ *
+ * <p>Never opens an existing file by other means than SQLite: closing such a descriptor would drop the locks that
+ * SQLite holds on the file for this whole process.
+ */
+public final class SqliteFile implements KeptConnection.Opener {
+
+    /** Marks a file as ours: "LsHd". */
+    static final int APPLICATION_ID = 0x4C734864;
+
+    /** SQLite itself waits this long for a lock; then the worker looks whether anybody still wants it. */
+    private static final int BUSY_TIMEOUT_MILLIS = 10;
+
+    private static final long OPEN_LIMIT_NANOS = 5_000_000_000L;
+    private static final long PAUSE_NANOS = 5_000_000L;
+
+    private final Path path;
+    private final Synchronous synchronous;
+    private final LockFile lockFile;
+    private final Dialect dialect;
+    private final SchemaCheck schema;
+    private final LockRuntime runtime;
+    private @Nullable Object openedKey;
+
+    /**
+     * A file.
+     *
+     * @param path absolute
+     */
+    public SqliteFile(
+            Path path,
+            Synchronous synchronous,
+            FileSystems fileSystems,
+            Dialect dialect,
+            SchemaCheck schema,
+            LockRuntime runtime) {
+        this.path = path;
+        this.synchronous = synchronous;
+        this.lockFile = new LockFile(path, fileSystems);
+        this.dialect = dialect;
+        this.schema = schema;
+        this.runtime = runtime;
+    }
+
+    @Override
+    public boolean leadsToStore() {
+        return openedKey == null || Objects.equals(openedKey, fileKey());
+    }
+
+    /** What the path leads to now, where file systems have such keys; a file that is open cannot vanish elsewhere. */
+    private @Nullable Object fileKey() {
+        try {
+            return Files.readAttributes(path, BasicFileAttributes.class).fileKey();
+        } catch (NoSuchFileException e) {
+            return "no file";
+        } catch (IOException e) {
+            return "unreadable";
+        }
+    }
+
+    @Override
+    public LeaseTable open() throws SQLException {
+        long startAtNanos = runtime.nanoTime();
+        while (true) {
+            try {
+                return tryOpen();
+            } catch (SQLException e) {
+                SqlTrouble trouble = dialect.troubles().apply(e);
+                boolean mayPass = trouble == SqlTrouble.CONTENTION || trouble == SqlTrouble.UNREACHABLE;
+                if (!mayPass || runtime.nanoTime() - startAtNanos > OPEN_LIMIT_NANOS || cannotBeOpened(e)) {
+                    throw lockFile.refusal(trouble, e);
+                }
+                pause();
+            }
+        }
+    }
+
+    /** SQLite's CANTOPEN while the file is there does not pass by waiting. */
+    private boolean cannotBeOpened(SQLException e) {
+        return e.getErrorCode() == 14 && Files.exists(path);
+    }
+
+    /** Not in the database: switching to WAL does not wait for others there. */
+    private void pause() {
+        CompletableFuture<Void> over = new CompletableFuture<>();
+        runtime.schedule(PAUSE_NANOS, () -> over.complete(null));
+        try {
+            runtime.await(over);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new StoreUnavailableException("interrupted while opening the lock file " + path, e);
+        }
+    }
+
+    private LeaseTable tryOpen() throws SQLException {
+        lockFile.prepare();
+        Object key = fileKey();
+        SQLiteConfig config = new SQLiteConfig();
+        config.resetOpenMode(SQLiteOpenMode.CREATE);
+        config.setBusyTimeout(BUSY_TIMEOUT_MILLIS);
+        Connection connection = config.createConnection("jdbc:sqlite:" + path);
+        try (Statement statement = connection.createStatement()) {
+            refuseStrangers(statement);
+            useWriteAheadLog(statement);
+            statement.execute("PRAGMA synchronous=" + synchronous);
+            Incarnation incarnation = prepareSchema(connection, statement);
+            openedKey = key;
+            return new LeaseTable(connection, dialect, incarnation);
+        } catch (SQLException | RuntimeException e) {
+            connection.close();
+            throw e;
+        }
+    }
+
+    private void refuseStrangers(Statement statement) throws SQLException {
+        long application = number(statement, "PRAGMA application_id");
+        if (application != APPLICATION_ID && number(statement, "SELECT count(*) FROM sqlite_master") > 0) {
+            throw new UnsafeStoreException(
+                    "lock file " + path + " is an SQLite database of something else (application id " + application
+                            + "); name a file that is used for locks only",
+                    null);
+        }
+    }
+
+    private void useWriteAheadLog(Statement statement) throws SQLException {
+        if ("wal".equalsIgnoreCase(text(statement, "PRAGMA journal_mode"))) {
+            return;
+        }
+        String mode = text(statement, "PRAGMA journal_mode=WAL");
+        if (!"wal".equalsIgnoreCase(mode)) {
+            throw new UnsafeStoreException(
+                    "lock file " + path + " cannot use a write-ahead log (journal mode is " + mode
+                            + "): its file system lacks shared memory; name a file on a local disk",
+                    null);
+        }
+    }
+
+    private Incarnation prepareSchema(Connection connection, Statement statement) throws SQLException {
+        if (number(statement, "PRAGMA application_id") == APPLICATION_ID) {
+            Incarnation found = schema.read(connection);
+            if (found != null) {
+                return found;
+            }
+        }
+        statement.execute("BEGIN IMMEDIATE");
+        try {
+            Incarnation made = schema.prepare(connection);
+            statement.execute("PRAGMA application_id=" + APPLICATION_ID);
+            statement.execute("COMMIT");
+            return made;
+        } catch (SQLException | RuntimeException e) {
+            statement.execute("ROLLBACK");
+            throw e;
+        }
+    }
+
+    private static long number(Statement statement, String query) throws SQLException {
+        try (ResultSet row = statement.executeQuery(query)) {
+            return row.next() ? row.getLong(1) : 0;
+        }
+    }
+
+    private static String text(Statement statement, String query) throws SQLException {
+        try (ResultSet row = statement.executeQuery(query)) {
+            return row.next() ? row.getString(1) : "";
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package io.leasehold.jdbc.store;
+
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.jdbc.dialect.SqlTrouble;
+import io.leasehold.spi.FailureKind;
+import java.sql.SQLException;
+
+/**
+ * A database's error in words, with what it means for the caller.
+ *
+ * @param kind for a request that did not reach its commit
+ * @param error for the caller
+ */
+record Failure(FailureKind kind, LockStoreException error) {
+
+    /**
+     * Puts an error into words.
+     *
+     * @param what what was asked for
+     * @param store where
+     */
+    static Failure of(SqlTrouble trouble, String what, String store, SQLException e) {
+        String at = what + " at " + store + ": ";
+        String said = " (" + firstLine(e) + ")";
+        return switch (trouble) {
+            case CONTENTION -> transitory(at + "other transactions kept the database busy" + said, e);
+            case FULL -> transitory(at + "there is no space left to write to; make some" + said, e);
+            case UNREACHABLE -> transitory(at + "the database cannot be reached" + said, e);
+            case DAMAGED -> new Failure(
+                    FailureKind.PERMANENT,
+                    new StoreUnavailableException(
+                            at + "the lease table is damaged; stop its users and move it away" + said, e));
+            case ACCESS -> new Failure(
+                    FailureKind.PERMANENT,
+                    new StoreAccessException(
+                            at + "the database may not be written; this user needs the right to read and write it" + said,
+                            e));
+            case OTHER -> transitory(at + "the database reports an error" + said, e);
+        };
+    }
+
+    /** An error that was raised as such while a connection was opened. */
+    static Failure of(LockStoreException e) {
+        boolean lasting = e instanceof StoreAccessException || e instanceof UnsafeStoreException;
+        return new Failure(lasting ? FailureKind.PERMANENT : FailureKind.NO_EFFECT, e);
+    }
+
+    private static Failure transitory(String message, SQLException e) {
+        return new Failure(FailureKind.NO_EFFECT, new StoreUnavailableException(message, e));
+    }
+
+    private static String firstLine(SQLException e) {
+        String message = String.valueOf(e.getMessage());
+        int end = message.indexOf('\n');
+        return (end < 0 ? message : message.substring(0, end)).strip() + ", code " + e.getErrorCode();
+    }
+}

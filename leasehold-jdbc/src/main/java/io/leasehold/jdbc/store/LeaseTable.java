@@ -1,0 +1,232 @@
+package io.leasehold.jdbc.store;
+
+import io.leasehold.LockName;
+import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.jdbc.lease.LeaseRow;
+import io.leasehold.jdbc.lease.LeaseRow.Held;
+import io.leasehold.jdbc.lease.LeaseRow.Waiter;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.OwnerToken;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The lease table over one connection: rows in, rows out, and the brackets of a transaction. Used by one thread at a
+ * time.
+ */
+public final class LeaseTable {
+
+    private final Connection connection;
+    private final Dialect dialect;
+    private final Incarnation incarnation;
+    private final Map<String, PreparedStatement> prepared = new HashMap<>();
+
+    /** The table at the other end of the connection, where {@link SchemaCheck} found it. */
+    public LeaseTable(Connection connection, Dialect dialect, Incarnation incarnation) {
+        this.connection = connection;
+        this.dialect = dialect;
+        this.incarnation = incarnation;
+    }
+
+    Connection connection() {
+        return connection;
+    }
+
+    Incarnation incarnation() {
+        return incarnation;
+    }
+
+    void begin() throws SQLException {
+        if (dialect.transaction() instanceof Dialect.ByStatements statements) {
+            prepared(statements.begin()).execute();
+        } else {
+            connection.setAutoCommit(false);
+        }
+    }
+
+    void commit() throws SQLException {
+        if (dialect.transaction() instanceof Dialect.ByStatements statements) {
+            prepared(statements.commit()).execute();
+        } else {
+            connection.commit();
+            connection.setAutoCommit(true);
+        }
+    }
+
+    void rollback() throws SQLException {
+        if (dialect.transaction() instanceof Dialect.ByStatements statements) {
+            prepared(statements.rollback()).execute();
+        } else if (!connection.getAutoCommit()) {
+            connection.rollback();
+            connection.setAutoCommit(true);
+        }
+    }
+
+    /** The row, if there is one, to be written in this transaction. */
+    @Nullable
+    LeaseRow find(LockName name) throws SQLException {
+        return one(dialect.leases().find(), name);
+    }
+
+    /** The row, if there is one, as it was committed last. */
+    @Nullable
+    LeaseRow read(LockName name) throws SQLException {
+        return one(dialect.leases().read(), name);
+    }
+
+    private @Nullable LeaseRow one(String query, LockName name) throws SQLException {
+        PreparedStatement statement = prepared(query);
+        statement.setString(1, name.text());
+        try (ResultSet rows = statement.executeQuery()) {
+            return rows.next() ? row(rows, name) : null;
+        }
+    }
+
+    void insert(LeaseRow row) throws SQLException {
+        PreparedStatement statement = prepared(dialect.leases().insert());
+        statement.setString(1, row.name().text());
+        bind(statement, 2, row);
+        statement.executeUpdate();
+    }
+
+    void update(LeaseRow row) throws SQLException {
+        PreparedStatement statement = prepared(dialect.leases().update());
+        int next = bind(statement, 1, row);
+        statement.setString(next, row.name().text());
+        statement.executeUpdate();
+    }
+
+    private static int bind(PreparedStatement statement, int from, LeaseRow row) throws SQLException {
+        Held held = row.held();
+        Waiter waiter = row.waiter();
+        int at = from;
+        statement.setString(at++, row.origin());
+        statement.setString(at++, held == null ? null : held.owner().hex());
+        statement.setString(at++, held == null ? null : held.holderId());
+        statement.setLong(at++, held == null ? 0 : held.expiresAtNanos());
+        statement.setLong(at++, held == null ? 0 : held.ttlNanos());
+        statement.setLong(at++, held == null ? 0 : held.token());
+        statement.setString(at++, waiter == null ? null : waiter.owner().hex());
+        statement.setLong(at++, waiter == null ? 0 : waiter.sinceNanos());
+        statement.setLong(at++, row.freedAtNanos());
+        statement.setLong(at++, row.fence());
+        return at;
+    }
+
+    /** Rows with an owner whose names please, in the database's order of names, at most {@code limit}. */
+    List<LeaseRow> held(Predicate<String> names, Predicate<LeaseRow> rows, int limit) throws SQLException {
+        List<LeaseRow> found = new ArrayList<>();
+        try (ResultSet result = prepared(dialect.leases().held()).executeQuery()) {
+            while (found.size() < limit && result.next()) {
+                String name = result.getString(1);
+                LockName valid = names.test(name) ? nameOrNull(name) : null;
+                LeaseRow row = valid == null ? null : row(result, valid);
+                if (row != null && rows.test(row)) {
+                    found.add(row);
+                }
+            }
+        }
+        return found;
+    }
+
+    /** A few rows whose fence is below the given one, the lowest first. */
+    List<LeaseRow> below(long fence) throws SQLException {
+        List<LeaseRow> found = new ArrayList<>();
+        PreparedStatement statement = prepared(dialect.leases().idle());
+        statement.setLong(1, fence);
+        try (ResultSet result = statement.executeQuery()) {
+            while (result.next()) {
+                LockName name = nameOrNull(result.getString(1));
+                if (name != null) {
+                    found.add(row(result, name));
+                }
+            }
+        }
+        return found;
+    }
+
+    /** Names that this library would not have written are not its locks. */
+    private static @Nullable LockName nameOrNull(String text) {
+        try {
+            return LockName.exactly(text);
+        } catch (IllegalArgumentException e) {
+            return null;
+        }
+    }
+
+    void delete(LockName name) throws SQLException {
+        PreparedStatement statement = prepared(dialect.leases().delete());
+        statement.setString(1, name.text());
+        statement.executeUpdate();
+    }
+
+    /** No fence of a row that was deleted was above this. */
+    long fenceFloor() throws SQLException {
+        return number(dialect.store().floor());
+    }
+
+    void raiseFenceFloor(long fence) throws SQLException {
+        PreparedStatement statement = prepared(dialect.store().raiseFloor());
+        statement.setLong(1, fence);
+        statement.executeUpdate();
+    }
+
+    /** The first column of the only row. */
+    long number(String query) throws SQLException {
+        try (ResultSet result = prepared(query).executeQuery()) {
+            if (!result.next()) {
+                throw new SQLException("no row from: " + query);
+            }
+            return result.getLong(1);
+        }
+    }
+
+    private static LeaseRow row(ResultSet result, LockName name) throws SQLException {
+        String owner = result.getString(3);
+        String holder = result.getString(4);
+        Held held = owner == null
+                ? null
+                : new Held(
+                        token(owner),
+                        holder == null ? "unknown" : holder,
+                        result.getLong(5),
+                        result.getLong(6),
+                        result.getLong(7));
+        String waiting = result.getString(8);
+        Waiter waiter = waiting == null ? null : new Waiter(token(waiting), result.getLong(9));
+        return new LeaseRow(name, result.getString(2), held, waiter, result.getLong(10), result.getLong(11));
+    }
+
+    private static OwnerToken token(String hex) throws SQLException {
+        try {
+            return OwnerToken.fromHex(hex);
+        } catch (IllegalArgumentException e) {
+            throw new SQLException("the lease table holds an owner token that is none: " + e.getMessage(), e);
+        }
+    }
+
+    private PreparedStatement prepared(String sql) throws SQLException {
+        PreparedStatement known = prepared.get(sql);
+        if (known == null) {
+            known = connection.prepareStatement(sql);
+            prepared.put(sql, known);
+        }
+        return known;
+    }
+
+    /** Gives the statements back; the connection stays open. */
+    void forgetStatements() throws SQLException {
+        for (PreparedStatement statement : prepared.values()) {
+            statement.close();
+        }
+        prepared.clear();
+    }
+}

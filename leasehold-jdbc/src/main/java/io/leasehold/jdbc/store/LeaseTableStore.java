@@ -1,0 +1,254 @@
+package io.leasehold.jdbc.store;
+
+import io.leasehold.Guarantees;
+import io.leasehold.Holder;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.jdbc.lease.LeaseRow;
+import io.leasehold.jdbc.lease.LeaseRules;
+import io.leasehold.jdbc.lease.StoreTime;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Locks in a lease table.
+ *
+ * <p><b>Guarantee.</b> Each verb is one transaction, so that the database decides who holds; fencing tokens increase as
+ * long as the table is kept. <b>Threads.</b> Any thread may call; one thread of the store's own talks to the database
+ * and completes the futures. <b>Errors</b> are replies, except from the admin methods.
+ *
+ * <p>A release is never overtaken by an earlier acquire of its owner token: both pass through the one worker, and an
+ * acquire that still waits there when the release comes is taken back.
+ */
+public final class LeaseTableStore implements LockStore {
+
+    /** Admin requests have no time limit of their own. */
+    private static final long ADMIN_LIMIT_NANOS = 10_000_000_000L;
+
+    private static final long CLOSE_LIMIT_NANOS = 5_000_000_000L;
+
+    private final Settings settings;
+    private final LockRuntime runtime;
+    private final WorkQueue queue;
+    private final LeaseVerbs verbs;
+    private final Worker worker;
+    private final @Nullable WakeWatch watch;
+    private volatile @Nullable StoreSignals signals;
+
+    /**
+     * What makes one store differ from another.
+     *
+     * @param description the store for people, without secrets
+     * @param dialect its database
+     * @param guarantees what it promises
+     * @param clock the clock it lives by
+     * @param connections closed with the store
+     */
+    public record Settings(
+            String description, Dialect dialect, Guarantees guarantees, StoreClock clock, Connections connections) {
+        /** Refuses nulls. */
+        public Settings {
+            Objects.requireNonNull(description, "description");
+            Objects.requireNonNull(dialect, "dialect");
+            Objects.requireNonNull(guarantees, "guarantees");
+            Objects.requireNonNull(clock, "clock");
+            Objects.requireNonNull(connections, "connections");
+        }
+    }
+
+    private LeaseTableStore(Settings settings, LockRuntime runtime) {
+        this.settings = settings;
+        this.runtime = runtime;
+        this.queue = new WorkQueue(runtime, settings.description());
+        String changes = settings.dialect().changes();
+        this.watch = changes == null
+                ? null
+                : new WakeWatch(runtime, settings.clock(), changes, this::submitLook, this::wake);
+        this.verbs = new LeaseVerbs(settings.description(), watch);
+        this.worker = new Worker(
+                queue, settings.connections(), settings.clock(), settings.dialect(), settings.description());
+    }
+
+    /** Starts the store's thread. */
+    public static LeaseTableStore start(Settings settings, LockRuntime runtime) {
+        LeaseTableStore store = new LeaseTableStore(settings, runtime);
+        Thread thread = new Thread(store.worker, "leasehold-jdbc");
+        thread.setDaemon(true);
+        thread.start();
+        return store;
+    }
+
+    @Override
+    public String description() {
+        return settings.description();
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return settings.guarantees();
+    }
+
+    @Override
+    public void listen(StoreSignals ear) {
+        signals = ear;
+    }
+
+    private void wake(LockName name) {
+        StoreSignals ear = signals;
+        if (ear != null) {
+            ear.wake(name);
+        }
+    }
+
+    private void submitLook() {
+        WakeWatch looking = watch;
+        if (looking != null) {
+            queue.submit(Task.<Boolean>reading(
+                    "a look at what changed",
+                    (table, now) -> {
+                        looking.look(table);
+                        return true;
+                    },
+                    (kind, error) -> false));
+        }
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        return queue.submit(
+                Task.<AcquireReply>acquiring(
+                        request.owner(),
+                        "acquire of " + request.names(),
+                        (table, now) -> verbs.acquire(request, table, now),
+                        (kind, error) -> new AcquireReply.Failed(kind, error, 0)),
+                request.timeoutNanos());
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        return queue.submit(
+                Task.writing(
+                        "renewal of " + batch.items().size() + " lease(s)",
+                        (table, now) -> verbs.renew(batch, table, now),
+                        (kind, error) -> new RenewReply(
+                                Collections.nCopies(batch.items().size(), new RenewReply.Failed(error)))),
+                batch.timeoutNanos());
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        queue.takeBackAcquire(request.owner());
+        return queue.submit(
+                Task.<ReleaseReply>writing(
+                        "release of " + request.names(),
+                        (table, now) -> verbs.release(request, table, now),
+                        ReleaseReply.Failed::new),
+                request.timeoutNanos());
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return queue.submit(
+                Task.reading("a look at " + name, (table, now) -> describe(name, table, now), (kind, error) -> {
+                            throw error;
+                        }),
+                ADMIN_LIMIT_NANOS);
+    }
+
+    private static Optional<LockRecord> describe(LockName name, LeaseTable table, StoreTime now) throws SQLException {
+        LeaseRow stored = table.read(name);
+        return stored == null ? Optional.empty() : Optional.ofNullable(record(stored, now));
+    }
+
+    private static @Nullable LockRecord record(LeaseRow stored, StoreTime now) {
+        Holder holder = LeaseRules.asOf(stored, now).holder(now);
+        return holder == null ? null : new LockRecord(stored.name(), holder);
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        Pattern pattern = pattern(glob);
+        return queue.submit(
+                Task.reading(
+                        "listing " + glob,
+                        (table, now) -> list(pattern, limit, table, now),
+                        (kind, error) -> {
+                            throw error;
+                        }),
+                ADMIN_LIMIT_NANOS);
+    }
+
+    private static List<LockRecord> list(Pattern names, int limit, LeaseTable table, StoreTime now)
+            throws SQLException {
+        List<LockRecord> records = new ArrayList<>();
+        table.held(name -> names.matcher(name).matches(), row -> record(row, now) != null, limit)
+                .forEach(row -> records.add(Objects.requireNonNull(record(row, now))));
+        records.sort(Comparator.comparing(LockRecord::name));
+        return records;
+    }
+
+    private static Pattern pattern(String glob) {
+        StringBuilder regex = new StringBuilder();
+        glob.codePoints()
+                .forEach(c -> regex.append(
+                        c == '*' ? ".*" : c == '?' ? "." : Pattern.quote(new String(Character.toChars(c)))));
+        return Pattern.compile(regex.toString(), Pattern.DOTALL);
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        return queue.submit(
+                        Task.<Optional<OwnerToken>>writing(
+                                "force-release of " + name,
+                                (table, now) ->
+                                        Optional.ofNullable(verbs.forceRelease(name, holderId, table, now)),
+                                (kind, error) -> {
+                            throw error;
+                        }),
+                        ADMIN_LIMIT_NANOS)
+                .thenApply(this::tellLoss);
+    }
+
+    private boolean tellLoss(Optional<OwnerToken> loser) {
+        StoreSignals ear = signals;
+        if (ear != null) {
+            loser.ifPresent(owner -> ear.lost(owner, LossCause.FORCE_RELEASED));
+        }
+        return loser.isPresent();
+    }
+
+    @Override
+    public void close() {
+        queue.close();
+        CompletableFuture<Void> over = worker.ended().copy();
+        LockRuntime.Timer limit = runtime.schedule(CLOSE_LIMIT_NANOS, () -> over.complete(null));
+        try {
+            runtime.await(over);
+        } catch (InterruptedException e) {
+            // The worker ends by itself; whoever interrupted wants this thread back.
+            Thread.currentThread().interrupt();
+        } finally {
+            limit.cancel();
+        }
+    }
+}

@@ -1,0 +1,48 @@
+package io.leasehold.jdbc.store;
+
+import io.leasehold.jdbc.lease.StoreTime;
+import io.leasehold.spi.LockRuntime;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The clock of this machine: nanoseconds since it was booted, the same in all its processes and untouched by steps of
+ * the wall clock. Where those cannot be had, the wall clock.
+ */
+public final class MachineClock implements StoreClock {
+
+    private final LockRuntime runtime;
+    private final @Nullable BootOrigin boot;
+
+    /**
+     * A clock of this machine.
+     *
+     * @param boot what this machine's monotonic clock counts from, or null if that is not known
+     */
+    public MachineClock(LockRuntime runtime, @Nullable BootOrigin boot) {
+        this.runtime = runtime;
+        this.boot = boot;
+    }
+
+    @Override
+    public String kind() {
+        return boot == null ? "wall" : "boot";
+    }
+
+    @Override
+    public boolean isReadBeforeTransaction() {
+        return false;
+    }
+
+    @Override
+    public StoreTime read(LeaseTable table) {
+        return read();
+    }
+
+    StoreTime read() {
+        long readAtNanos = runtime.nanoTime();
+        long wallMillis = runtime.wallMillis();
+        return boot == null
+                ? new StoreTime("wall", wallMillis * 1_000_000, wallMillis * 1000, readAtNanos)
+                : new StoreTime(boot.id(), readAtNanos - boot.offsetNanos(), wallMillis * 1000, readAtNanos);
+    }
+}

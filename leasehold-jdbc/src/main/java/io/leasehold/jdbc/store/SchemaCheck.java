@@ -1,0 +1,93 @@
+package io.leasehold.jdbc.store;
+
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.LockRuntime;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
+
+/** Finds the lease table at a database, or makes it, and refuses one that this version cannot keep right. */
+public final class SchemaCheck {
+
+    /** The version of the tables that this version of the library reads and writes. */
+    public static final int SCHEMA_VERSION = 1;
+
+    private final Dialect dialect;
+    private final LockRuntime runtime;
+    private final String clockKind;
+    private final String store;
+
+    /**
+     * A check.
+     *
+     * @param clockKind what kind of clock this process has for the table
+     * @param store the store, for people
+     */
+    public SchemaCheck(Dialect dialect, LockRuntime runtime, String clockKind, String store) {
+        this.dialect = dialect;
+        this.runtime = runtime;
+        this.clockKind = clockKind;
+        this.store = store;
+    }
+
+    /**
+     * Makes the tables where they are missing. To be called in a transaction that excludes others doing the same, or
+     * to be repeated on contention.
+     *
+     * @return the life of the store
+     * @throws UnsafeStoreException if the tables are of another version or live by another kind of clock
+     */
+    public Incarnation prepare(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            for (String create : dialect.store().create()) {
+                statement.execute(create);
+            }
+        }
+        Incarnation found = read(connection);
+        if (found != null) {
+            return found;
+        }
+        byte[] id = new byte[16];
+        runtime.randomBytes(id);
+        String storeId = HexFormat.of().formatHex(id);
+        try (PreparedStatement describe = connection.prepareStatement(dialect.store().describe())) {
+            describe.setInt(1, SCHEMA_VERSION);
+            describe.setString(2, storeId);
+            describe.setString(3, clockKind);
+            describe.executeUpdate();
+        }
+        return new Incarnation(storeId);
+    }
+
+    /** The life of the store that is there, or null if its tables are empty. */
+    public @Nullable Incarnation read(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(dialect.store().read())) {
+            if (!row.next()) {
+                return null;
+            }
+            int version = row.getInt(1);
+            if (version != SCHEMA_VERSION) {
+                throw new UnsafeStoreException(
+                        store + " has lease tables of version " + version + "; this version of Leasehold needs "
+                                + SCHEMA_VERSION + ": let all its users run the same version, on a store of its own",
+                        null);
+            }
+            String kind = row.getString(3);
+            if (!clockKind.equals(kind)) {
+                throw new UnsafeStoreException(
+                        store + " keeps time by the " + kind + " clock, and this process can only tell the " + clockKind
+                                + " clock: they would not agree when a lease ends. Name another store, or delete this one"
+                                + " once nobody uses it",
+                        null);
+            }
+            return new Incarnation(row.getString(2));
+        }
+    }
+}

@@ -1,0 +1,145 @@
+package io.leasehold.jdbc.store;
+
+import io.leasehold.LockStoreException;
+import io.leasehold.jdbc.lease.StoreTime;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.OwnerToken;
+import java.sql.SQLException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request on its way through the worker, completed exactly once: by the worker, or by its time limit.
+ *
+ * <p>Until the worker holds the write lock a task can be taken back, and its time limit does so: it had and will have
+ * no effect. After that, the time limit can only say that the outcome is unknown.
+ */
+final class Task<R> {
+
+    /** What a task does inside its transaction. */
+    interface Work<R> {
+        R run(LeaseTable table, StoreTime now) throws SQLException;
+    }
+
+    /** What a task answers when it failed; a thrown error completes its future exceptionally. */
+    interface OnFailure<R> {
+        R answer(FailureKind kind, LockStoreException error);
+    }
+
+    private enum Stage {
+        QUEUED,
+        /** The worker has begun, and does not yet hold the write lock. */
+        STARTED,
+        /** What is done from here on may be committed. */
+        COMMITTING,
+        OVER
+    }
+
+    private final String what;
+    private final boolean writes;
+    private final @Nullable OwnerToken acquires;
+    private final Work<R> work;
+    private final OnFailure<R> onFailure;
+    private final CompletableFuture<R> future = new CompletableFuture<>();
+    private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.QUEUED);
+
+    private Task(
+            String what, boolean writes, @Nullable OwnerToken acquires, Work<R> work, OnFailure<R> onFailure) {
+        this.what = what;
+        this.writes = writes;
+        this.acquires = acquires;
+        this.work = work;
+        this.onFailure = onFailure;
+    }
+
+    /** A task that acquires for this owner token. */
+    static <R> Task<R> acquiring(OwnerToken owner, String what, Work<R> work, OnFailure<R> onFailure) {
+        return new Task<>(what, true, owner, work, onFailure);
+    }
+
+    /** A task that writes. */
+    static <R> Task<R> writing(String what, Work<R> work, OnFailure<R> onFailure) {
+        return new Task<>(what, true, null, work, onFailure);
+    }
+
+    /** A task that only reads. */
+    static <R> Task<R> reading(String what, Work<R> work, OnFailure<R> onFailure) {
+        return new Task<>(what, false, null, work, onFailure);
+    }
+
+    String what() {
+        return what;
+    }
+
+    boolean writes() {
+        return writes;
+    }
+
+    /** The owner token it acquires for, or null if it does something else. */
+    @Nullable
+    OwnerToken acquires() {
+        return acquires;
+    }
+
+    CompletableFuture<R> future() {
+        return future;
+    }
+
+    /** The worker takes it up; false if there is nothing left to do. */
+    boolean start() {
+        return stage.compareAndSet(Stage.QUEUED, Stage.STARTED);
+    }
+
+    /** From here on it may have an effect; false if it was taken back before. */
+    boolean passPointOfNoReturn() {
+        return stage.compareAndSet(Stage.STARTED, Stage.COMMITTING);
+    }
+
+    /** Its transaction was rolled back and begins again; false if nobody waits for it any more. */
+    boolean startAgain() {
+        return (stage.compareAndSet(Stage.COMMITTING, Stage.STARTED) || stage.get() == Stage.STARTED)
+                && !future.isDone();
+    }
+
+    /** Takes it back if it had no effect yet; says whether it did, and it never will have one. */
+    boolean takeBack(LockStoreException why) {
+        boolean taken = stage.compareAndSet(Stage.QUEUED, Stage.OVER) || stage.compareAndSet(Stage.STARTED, Stage.OVER);
+        if (taken) {
+            answer(FailureKind.NO_EFFECT, why);
+        }
+        return taken;
+    }
+
+    /** Its time is up: takes it back, or, if that is too late, says that the outcome is unknown. */
+    void timeIsUp(LockStoreException takenBack, LockStoreException unknown) {
+        if (!takeBack(takenBack)) {
+            answer(FailureKind.UNKNOWN, unknown);
+        }
+    }
+
+    R run(LeaseTable table, StoreTime now) throws SQLException {
+        return work.run(table, now);
+    }
+
+    void succeed(R result) {
+        stage.set(Stage.OVER);
+        future.complete(result);
+    }
+
+    void fail(FailureKind kind, LockStoreException error) {
+        stage.set(Stage.OVER);
+        answer(kind, error);
+    }
+
+    private void answer(FailureKind kind, LockStoreException error) {
+        if (future.isDone()) {
+            return;
+        }
+        try {
+            future.complete(onFailure.answer(kind, error));
+        } catch (LockStoreException e) {
+            future.completeExceptionally(e);
+        }
+    }
+}

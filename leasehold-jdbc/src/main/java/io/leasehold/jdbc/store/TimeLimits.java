@@ -1,0 +1,86 @@
+package io.leasehold.jdbc.store;
+
+import io.leasehold.spi.LockRuntime;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.ObjLongConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The time limits of all tasks under way, with one timer for all of them: a timer of its own for each task would wake
+ * the timer's thread at every request, though almost all are answered long before.
+ *
+ * <p>All fields are guarded by {@code this}; nobody is told while it is held.
+ */
+final class TimeLimits {
+
+    /** Two looks at the limits are at least this far apart, so a task may hear of its limit so much too early. */
+    private static final long GRAIN_NANOS = 2_000_000L;
+
+    private final LockRuntime runtime;
+    private final ObjLongConsumer<Task<?>> timeIsUp;
+    private final Map<Task<?>, Limit> limits = new LinkedHashMap<>();
+    private LockRuntime.@Nullable Timer timer;
+    private long timerAtNanos;
+
+    private record Limit(long atNanos, long limitNanos) {}
+
+    /**
+     * No limits yet.
+     *
+     * @param timeIsUp is told each task whose time is up, with its limit in nanoseconds
+     */
+    TimeLimits(LockRuntime runtime, ObjLongConsumer<Task<?>> timeIsUp) {
+        this.runtime = runtime;
+        this.timeIsUp = timeIsUp;
+    }
+
+    void add(Task<?> task, long limitNanos) {
+        long atNanos = runtime.nanoTime() + limitNanos;
+        synchronized (this) {
+            limits.put(task, new Limit(atNanos, limitNanos));
+            arm(atNanos);
+        }
+    }
+
+    synchronized void remove(Task<?> task) {
+        limits.remove(task);
+    }
+
+    /** Makes sure that the timer fires at this time at the latest. */
+    private void arm(long atNanos) {
+        if (timer != null && timerAtNanos - atNanos <= 0) {
+            return;
+        }
+        if (timer != null) {
+            timer.cancel();
+        }
+        timerAtNanos = atNanos;
+        timer = runtime.schedule(atNanos - runtime.nanoTime(), this::look);
+    }
+
+    private void look() {
+        Map<Task<?>, Limit> up = new LinkedHashMap<>();
+        long nowNanos = runtime.nanoTime();
+        synchronized (this) {
+            timer = null;
+            Limit next = null;
+            Iterator<Map.Entry<Task<?>, Limit>> left = limits.entrySet().iterator();
+            while (left.hasNext()) {
+                Map.Entry<Task<?>, Limit> entry = left.next();
+                Limit limit = entry.getValue();
+                if (limit.atNanos() - nowNanos <= GRAIN_NANOS) {
+                    up.put(entry.getKey(), limit);
+                    left.remove();
+                } else if (next == null || limit.atNanos() - next.atNanos() < 0) {
+                    next = limit;
+                }
+            }
+            if (next != null) {
+                arm(next.atNanos());
+            }
+        }
+        up.forEach((task, limit) -> timeIsUp.accept(task, limit.limitNanos()));
+    }
+}

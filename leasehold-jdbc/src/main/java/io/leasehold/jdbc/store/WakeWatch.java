@@ -1,0 +1,212 @@
+package io.leasehold.jdbc.store;
+
+import io.leasehold.LockName;
+import io.leasehold.jdbc.lease.LeaseRow;
+import io.leasehold.jdbc.lease.LeaseRules;
+import io.leasehold.jdbc.lease.StoreTime;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells waiters when asking again is worth it, also after a release by another process: while somebody waits, it asks
+ * the database every few milliseconds whether anything was written, and only then reads the rows waited for.
+ *
+ * <p>The time between two looks is an eighth of the time since the last change, from 1 to 20 ms; so waking takes at
+ * most about an eighth of the wait, and a long wait costs 50 cheap looks a second. Nothing runs while nobody waits.
+ *
+ * <p>Everything but the timer's callback happens on the worker's thread, so nothing is locked.
+ */
+final class WakeWatch {
+
+    private static final long LEAST_INTERVAL_NANOS = 1_000_000L;
+    private static final long MOST_INTERVAL_NANOS = 20_000_000L;
+    private static final int SHARE_OF_CALM = 8;
+
+    /** A waiter that was woken and has neither asked nor gone is woken again after this. */
+    private static final long WAKE_AGAIN_NANOS = 50_000_000L;
+
+    /** Rows read in one look, so that renewals do not wait behind many waiters. */
+    private static final int MOST_READS = 256;
+
+    private final LockRuntime runtime;
+    private final StoreClock clock;
+    private final String changesQuery;
+    private final Runnable submitLook;
+    private final Consumer<LockName> wake;
+
+    private final Map<OwnerToken, Watch> watches = new HashMap<>();
+    private final Map<LockName, Set<OwnerToken>> ownersByName = new HashMap<>();
+    private final Set<OwnerToken> toRead = new LinkedHashSet<>();
+    private long lastChanges = Long.MIN_VALUE;
+    private long lastChangeAtNanos;
+    private boolean lookPending;
+
+    private static final class Watch {
+        private final List<LockName> names;
+        private final long untilAtNanos;
+        private long lookAtNanos;
+
+        Watch(List<LockName> names, long untilAtNanos, long lookAtNanos) {
+            this.names = names;
+            this.untilAtNanos = untilAtNanos;
+            this.lookAtNanos = lookAtNanos;
+        }
+    }
+
+    /**
+     * A watch.
+     *
+     * @param changesQuery see {@link io.leasehold.jdbc.dialect.Dialect#changes()}
+     * @param submitLook lets the worker call {@link #look} soon
+     * @param wake wakes whoever waits for a lock
+     */
+    WakeWatch(
+            LockRuntime runtime,
+            StoreClock clock,
+            String changesQuery,
+            Runnable submitLook,
+            Consumer<LockName> wake) {
+        this.runtime = runtime;
+        this.clock = clock;
+        this.changesQuery = changesQuery;
+        this.submitLook = submitLook;
+        this.wake = wake;
+    }
+
+    /**
+     * The owner token waits for these locks.
+     *
+     * @param forNanos after this it would have asked again if it still waited
+     * @param lookInNanos when the locks may become free without a change
+     */
+    void add(OwnerToken owner, List<LockName> names, long forNanos, long lookInNanos) {
+        long nowNanos = runtime.nanoTime();
+        forget(owner);
+        if (watches.isEmpty()) {
+            lastChangeAtNanos = nowNanos;
+        }
+        watches.put(owner, new Watch(names, nowNanos + forNanos, nowNanos + lookInNanos));
+        names.forEach(name -> ownersByName.computeIfAbsent(name, n -> new LinkedHashSet<>()).add(owner));
+        lookAgainIn(LEAST_INTERVAL_NANOS);
+    }
+
+    /** The owner token waits no more. */
+    void forget(OwnerToken owner) {
+        Watch watch = watches.remove(owner);
+        toRead.remove(owner);
+        if (watch != null) {
+            for (LockName name : watch.names) {
+                ownersByName.computeIfPresent(name, (n, owners) -> {
+                    owners.remove(owner);
+                    return owners.isEmpty() ? null : owners;
+                });
+            }
+        }
+    }
+
+    /** This process itself changes the lock; the database reports only the changes of others. */
+    void changed(LockName name) {
+        Set<OwnerToken> owners = ownersByName.get(name);
+        if (owners != null) {
+            toRead.addAll(owners);
+            lastChangeAtNanos = runtime.nanoTime();
+            lookAgainIn(LEAST_INTERVAL_NANOS);
+        }
+    }
+
+    /** Looks, wakes whom it concerns, and comes back while somebody waits. */
+    void look(LeaseTable table) throws SQLException {
+        lookPending = false;
+        if (watches.isEmpty()) {
+            return;
+        }
+        StoreTime now = clock.read(table);
+        try {
+            long changes = table.number(changesQuery);
+            if (changes != lastChanges) {
+                lastChanges = changes;
+                lastChangeAtNanos = now.readAtNanos();
+                toRead.addAll(watches.keySet());
+            }
+            long dueInNanos = dropLapsedAndFindDue(now.readAtNanos());
+            readRows(table, now);
+            long calmNanos = now.readAtNanos() - lastChangeAtNanos;
+            long interval = Math.min(MOST_INTERVAL_NANOS, Math.min(calmNanos / SHARE_OF_CALM, dueInNanos));
+            lookAgainIn(toRead.isEmpty() ? Math.max(LEAST_INTERVAL_NANOS, interval) : LEAST_INTERVAL_NANOS);
+        } finally {
+            // Also after an error: whoever waits is not to depend on one look.
+            lookAgainIn(MOST_INTERVAL_NANOS);
+        }
+    }
+
+    private long dropLapsedAndFindDue(long nowNanos) {
+        long dueInNanos = Long.MAX_VALUE;
+        List<OwnerToken> lapsed = new ArrayList<>();
+        for (Map.Entry<OwnerToken, Watch> entry : watches.entrySet()) {
+            Watch watch = entry.getValue();
+            long inNanos = watch.lookAtNanos - nowNanos;
+            if (watch.untilAtNanos - nowNanos <= 0) {
+                lapsed.add(entry.getKey());
+            } else if (inNanos <= 0) {
+                toRead.add(entry.getKey());
+            } else {
+                dueInNanos = Math.min(dueInNanos, inNanos);
+            }
+        }
+        lapsed.forEach(this::forget);
+        return dueInNanos;
+    }
+
+    private void readRows(LeaseTable table, StoreTime now) throws SQLException {
+        int reads = 0;
+        List<LockName> awake = new ArrayList<>();
+        Iterator<OwnerToken> owners = toRead.iterator();
+        while (owners.hasNext() && reads < MOST_READS) {
+            OwnerToken owner = owners.next();
+            owners.remove();
+            Watch watch = watches.get(owner);
+            if (watch == null) {
+                continue;
+            }
+            long lookInNanos = WAKE_AGAIN_NANOS;
+            boolean worthIt = true;
+            for (LockName name : watch.names) {
+                reads++;
+                LeaseRow stored = table.read(name);
+                LeaseRow row = stored == null ? null : LeaseRules.asOf(stored, now);
+                if (!LeaseRules.isWorthAsking(row, owner, now)) {
+                    worthIt = false;
+                    lookInNanos = Math.max(LEAST_INTERVAL_NANOS, inNanos(row, now));
+                }
+            }
+            watch.lookAtNanos = now.readAtNanos() + lookInNanos;
+            if (worthIt) {
+                awake.addAll(watch.names);
+            }
+        }
+        awake.forEach(wake);
+    }
+
+    /** When a row that is held, or kept for another waiter, ends to be so by itself. */
+    private static long inNanos(@Nullable LeaseRow row, StoreTime now) {
+        LeaseRow.Held held = row == null ? null : row.held();
+        return held == null ? LeaseRules.CLAIM.toNanos() : held.expiresAtNanos() - now.nanos();
+    }
+
+    private void lookAgainIn(long nanos) {
+        if (!lookPending && !watches.isEmpty()) {
+            lookPending = true;
+            runtime.schedule(nanos, submitLook);
+        }
+    }
+}

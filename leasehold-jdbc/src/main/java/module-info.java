@@ -1,0 +1,13 @@
+/** Locks in an SQL lease table: SQLite, the default that needs no server, and H2. */
+module io.leasehold.jdbc {
+    requires transitive io.leasehold.core;
+    requires transitive java.sql;
+    requires org.slf4j;
+    requires static org.xerial.sqlitejdbc;
+    requires static transitive org.jspecify;
+
+    exports io.leasehold.jdbc;
+
+    provides io.leasehold.spi.StoreProvider with
+            io.leasehold.jdbc.JdbcStoreProvider;
+}

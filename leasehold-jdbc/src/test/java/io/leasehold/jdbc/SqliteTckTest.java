@@ -1,0 +1,39 @@
+package io.leasehold.jdbc;
+
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.testkit.tck.BackendTck;
+import io.leasehold.testkit.tck.StoreFixture;
+import java.nio.file.Path;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The backend contract over a real SQLite file. */
+class SqliteTckTest implements BackendTck {
+
+    @TempDir
+    private static Path directory;
+
+    @Override
+    public StoreFixture fixture() {
+        return new StoreFixture() {
+            @Override
+            public String name() {
+                return "sqlite";
+            }
+
+            @Override
+            public LockStore open(LockRuntime runtime) {
+                return SqliteStore.open(file(), runtime);
+            }
+
+            @Override
+            public String uriForOtherProcesses() {
+                return "sqlite:" + file();
+            }
+        };
+    }
+
+    private static Path file() {
+        return directory.resolve("tck.db");
+    }
+}
