@@ -4,6 +4,7 @@ import io.leasehold.cli.command.CompletionCommand;
 import io.leasehold.cli.command.ListCommand;
 import io.leasehold.cli.command.RunCommand;
 import io.leasehold.cli.command.ShowCommand;
+import io.leasehold.cli.command.WarmUpCommand;
 import io.leasehold.cli.command.WhoCommand;
 import io.leasehold.cli.output.Terminal;
 import java.util.Map;
@@ -69,7 +70,8 @@ public final class Main implements Runnable {
                 .addSubcommand(new ListCommand(invocation, main.store))
                 .addSubcommand(new ShowCommand(invocation, main.store))
                 .addSubcommand(new WhoCommand(invocation, main.store))
-                .addSubcommand(new CompletionCommand(invocation));
+                .addSubcommand(new CompletionCommand(invocation))
+                .addSubcommand(new WarmUpCommand(invocation, arguments -> run(arguments, invocation)));
         line.setExpandAtFiles(false);
         line.setCaseInsensitiveEnumValuesAllowed(true);
         line.setUsageHelpWidth(80);

@@ -4,7 +4,6 @@ import io.leasehold.cli.Invocation;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.servers.ServerException;
 import java.nio.file.Path;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.function.ToIntFunction;
 import picocli.CommandLine.Command;
@@ -46,9 +45,8 @@ public final class WarmUpCommand implements Callable<Integer> {
     }
 
     private int warm(String store) {
-        Map<String, String[]> lines = Map.of(
-                "run", new String[] {"--store", store, "run", "--wait=10s", "--json", "warm-up", "--", "/bin/sh", "-c", ":"},
-                "busy", new String[] {"--store", store, "ls"});
-        return lines.values().stream().mapToInt(program).max().orElse(0);
+        String[] run = {"--store", store, "run", "--wait=10s", "--json", "warm-up", "--", "/bin/sh", "-c", ":"};
+        String[] list = {"--store", store, "ls"};
+        return Math.max(program.applyAsInt(run), program.applyAsInt(list));
     }
 }
