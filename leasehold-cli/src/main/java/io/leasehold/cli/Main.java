@@ -7,13 +7,15 @@ import io.leasehold.cli.command.ShowCommand;
 import io.leasehold.cli.command.WarmUpCommand;
 import io.leasehold.cli.command.WhoCommand;
 import io.leasehold.cli.output.Terminal;
-import java.util.Map;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.IExecutionExceptionHandler;
+import picocli.CommandLine.IParameterExceptionHandler;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
@@ -75,8 +77,9 @@ public final class Main implements Runnable {
         line.setExpandAtFiles(false);
         line.setCaseInsensitiveEnumValuesAllowed(true);
         line.setUsageHelpWidth(80);
-        line.setParameterExceptionHandler((problem, arguments) -> refuse(problem, invocation));
-        line.setExecutionExceptionHandler((problem, command, parsed) -> fail(problem, invocation));
+        Failures failures = new Failures(invocation);
+        line.setParameterExceptionHandler(failures);
+        line.setExecutionExceptionHandler(failures);
         return line;
     }
 
@@ -85,23 +88,34 @@ public final class Main implements Runnable {
         throw new ParameterException(spec.commandLine(), "which command? One of run, ls, show, who, completion");
     }
 
-    private static int refuse(ParameterException problem, Invocation invocation) {
-        String command = problem.getCommandLine().getCommandSpec().qualifiedName();
-        invocation.terminal().complain(problem.getMessage() + " (see " + command + " --help)");
-        return ExitCode.USAGE.code();
-    }
+    /**
+     * Turns failures into one line and an exit code. (Lambdas would keep picocli's interfaces, whose class files are of an
+     * old format, out of the class-data archive.)
+     *
+     * @param invocation where the line goes
+     */
+    private record Failures(Invocation invocation)
+            implements IParameterExceptionHandler, IExecutionExceptionHandler {
 
-    private static int fail(Exception problem, Invocation invocation) {
-        Failure failure = Failure.of(problem);
-        invocation.terminal().complain(failure.reason());
-        if (failure.code() == ExitCode.INTERNAL && isVerbose(invocation.environment())) {
-            problem.printStackTrace();
+        @Override
+        public int handleParseException(ParameterException problem, String[] arguments) {
+            String command = problem.getCommandLine().getCommandSpec().qualifiedName();
+            return told(new Failure(ExitCode.USAGE, problem.getMessage() + " (see " + command + " --help)"));
         }
-        return failure.code().code();
-    }
 
-    private static boolean isVerbose(Map<String, String> environment) {
-        return environment.containsKey(LOG_VARIABLE);
+        @Override
+        public int handleExecutionException(Exception problem, CommandLine line, ParseResult parsed) {
+            Failure failure = Failure.of(problem);
+            if (failure.code() == ExitCode.INTERNAL && invocation.environment().containsKey(LOG_VARIABLE)) {
+                problem.printStackTrace();
+            }
+            return told(failure);
+        }
+
+        private int told(Failure failure) {
+            invocation.terminal().complain(failure.reason());
+            return failure.code().code();
+        }
     }
 
     /** The version, as the archive names it. */
