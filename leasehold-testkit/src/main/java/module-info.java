@@ -6,6 +6,8 @@ module io.leasehold.testkit {
     requires static org.jspecify;
 
     exports io.leasehold.testkit.history;
+    exports io.leasehold.testkit.process;
+    exports io.leasehold.testkit.proxy;
     exports io.leasehold.testkit.tck;
     exports io.leasehold.testkit.virtual;
 }

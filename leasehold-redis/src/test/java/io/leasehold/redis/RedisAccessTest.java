@@ -130,6 +130,16 @@ class RedisAccessTest {
     }
 
     @Test
+    void aReplicaIsRefused() {
+        try (RedisServer primary = RedisUnderTest.start(b -> b);
+                RedisServer replica = RedisUnderTest.start(b -> b.config("replicaof 127.0.0.1 " + primary.port()))) {
+            assertThat(refusal(replica.uri()))
+                    .isInstanceOf(UnsafeStoreException.class)
+                    .hasMessageContaining("replica");
+        }
+    }
+
+    @Test
     void theDocumentedRightsAreEnoughForEverything() throws InterruptedException {
         try (RedisServer server =
                         RedisUnderTest.start(b -> b.user("app", "on >secret resetchannels " + RedisErrors.RIGHTS));
@@ -163,7 +173,7 @@ class RedisAccessTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"-evalsha -eval", "-set", "-time", "-get", "-del"})
+    @ValueSource(strings = {"-evalsha -eval", "-set", "-time", "-mget", "-del"})
     void aMissingRightIsNamedWithTheLineThatGrantsIt(String missing) {
         try (RedisServer server = RedisUnderTest.start(b -> b.user("app", ALL + " " + missing));
                 NodeBench bench = new NodeBench("redis://app:secret@127.0.0.1:" + server.port())) {

@@ -33,6 +33,7 @@ final class GuardedProcess {
     // ended is reported by a line, so that a pid that may have been given to somebody else is never killed.
     private static final String GUARD = """
             trap '' INT TERM HUP
+            PATH=/usr/bin:/bin
             read -r pid || exit 0
             read -r ended || { kill -KILL "$pid"; [ -z "$1" ] || rm -rf -- "$1"; }
             """;

@@ -162,14 +162,18 @@ final class RedisProcess {
         }
     }
 
-    /** Waits until the condition holds, asking every few milliseconds; fails with the log's tail when it never does. */
+    /**
+     * Waits until the condition holds, asking every few milliseconds; fails with the log's tail when it never does.
+     *
+     * <p>A broken connection only means that it does not hold yet: servers that change roles drop their clients.
+     */
     void await(String what, Duration patience, BooleanSupplier condition) {
         long startNanos = System.nanoTime();
-        while (!condition.getAsBoolean()) {
+        while (!holds(condition)) {
             if (System.nanoTime() - startNanos > patience.toNanos()) {
                 throw new ServerException(this + ": " + what + " did not happen within " + patience + "\n" + logTail());
             }
-            nap(5, "waiting until " + what);
+            nap(5, "waiting for " + what);
         }
     }
 
@@ -217,6 +221,17 @@ final class RedisProcess {
             throw e;
         } catch (IOException brokenByAStrangerOrByItsEnd) {
             return false;
+        }
+    }
+
+    private static boolean holds(BooleanSupplier condition) {
+        try {
+            return condition.getAsBoolean();
+        } catch (ServerException e) {
+            if (e.getCause() instanceof IOException && !(e.getCause() instanceof RespErrorException)) {
+                return false;
+            }
+            throw e;
         }
     }
 

@@ -50,8 +50,7 @@ public final class RedisSentinelGroup implements AutoCloseable {
                 RedisSentinel sentinel = RedisSentinel.start(binary, lines(data.primary()));
                 sentinels.add(sentinel);
                 if (binary.version().isAtLeast(7, 0)) {
-                    // How often they tell each other of themselves, and look at the servers: otherwise 2 s and 10 s.
-                    sentinel.call("SENTINEL", "DEBUG", "publish-period", "200", "info-period", "500");
+                    quicken(sentinel);
                 }
             }
             for (RedisSentinel sentinel : sentinels) {
@@ -125,6 +124,13 @@ public final class RedisSentinelGroup implements AutoCloseable {
     public void close() {
         sentinels.forEach(RedisSentinel::close);
         data.close();
+    }
+
+    // How often Sentinels tell each other of themselves (else 2 s) and look at the servers (else 10 s), and how long
+    // one that
+    // was not scheduled for 2 s refuses to act (else 30 s), which is common where many tests share a few cores.
+    private static void quicken(RedisSentinel sentinel) {
+        sentinel.call("SENTINEL", "DEBUG", "publish-period", "200", "info-period", "500", "tilt-period", "1000");
     }
 
     private static List<String> lines(RedisServer primary) {

@@ -18,6 +18,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -293,12 +294,18 @@ class RedisServerTest {
                 builder.environment().put("XDG_CACHE_HOME", temporary.toString());
                 jvms.add(builder.start());
             }
+            List<Path> directories = new ArrayList<>();
             for (Process jvm : jvms) {
-                assertThat(jvm.inputReader().readLine()).matches("\\d+ .+");
+                directories.add(Path.of(jvm.inputReader().readLine().split(" ", 2)[1]));
             }
             try (Stream<Path> cached = Files.list(temporary.resolve("leasehold"))) {
                 assertThat(cached).hasSize(1).allMatch(Files::isExecutable);
             }
+            for (Process jvm : jvms) {
+                jvm.destroyForcibly();
+            }
+            // The guardians must not depend on the PATH either.
+            await(() -> directories.stream().noneMatch(Files::exists));
         } finally {
             for (Process jvm : jvms) {
                 jvm.destroyForcibly().waitFor();
@@ -315,13 +322,17 @@ class RedisServerTest {
             assertThat(server.isAlive()).isTrue();
             assertThat(directory).isDirectory();
             end.accept(jvm);
-            long startNanos = System.nanoTime();
-            while (server.isAlive() || Files.exists(directory)) {
-                assertThat(Duration.ofNanos(System.nanoTime() - startNanos)).isLessThan(Duration.ofSeconds(20));
-                Thread.sleep(5);
-            }
+            await(() -> !server.isAlive() && !Files.exists(directory));
         } finally {
             jvm.destroyForcibly().waitFor();
+        }
+    }
+
+    private static void await(BooleanSupplier condition) throws InterruptedException {
+        long startNanos = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            assertThat(Duration.ofNanos(System.nanoTime() - startNanos)).isLessThan(Duration.ofSeconds(20));
+            Thread.sleep(5);
         }
     }
 

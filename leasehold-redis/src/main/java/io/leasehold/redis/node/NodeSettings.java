@@ -27,11 +27,6 @@ public record NodeSettings(
         return new NodeSettings(micros(RETENTION), micros(BOUND), CLAIM.toMillis(), micros(WINDOW), guarantees);
     }
 
-    /** How long the fence of a grant with this ttl is kept. */
-    long keepMicros(long ttlNanos) {
-        return Math.max(retentionMicros, 2 * TimeUnit.NANOSECONDS.toMicros(ttlNanos));
-    }
-
     /** How long a place is kept for a waiter that will ask again after this at the latest. */
     long placeMillis(long recheckNanos) {
         return claimMillis + ceilMillis(recheckNanos + recheckNanos / 5);

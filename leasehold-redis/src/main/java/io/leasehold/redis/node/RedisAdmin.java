@@ -66,7 +66,7 @@ final class RedisAdmin {
                 new Requests.Subject("take away", name),
                 TIMEOUT_NANOS,
                 LuaScript.FORCE_RELEASE,
-                RedisNode.lockFenceWaiters(name),
+                RedisNode.allKeys(name),
                 arguments,
                 (reply, link) -> decoder.forceRelease(reply, name),
                 failure -> {

@@ -172,7 +172,6 @@ public final class RedisNode implements LockNode {
             Long.toString(ballot.candidate()),
             Long.toString(ballot.tokens().last()),
             Long.toString(settings.retentionMicros()),
-            Long.toString(settings.keepMicros(request.ttlNanos())),
             Long.toString(settings.boundMicros()),
             Long.toString(queue ? settings.placeMillis(request.recheckNanos()) : 0),
             subscriptions.channel(),
@@ -182,15 +181,15 @@ public final class RedisNode implements LockNode {
                 subject,
                 timeoutNanos,
                 LuaScript.ACQUIRE,
-                lockFenceWaiters(name),
+                allKeys(name),
                 arguments,
                 (reply, link) -> decoder.acquire(reply, link.incarnation(), subject.toString()),
                 RedisNode::failed);
     }
 
-    static String[] lockFenceWaiters(LockName name) {
+    static String[] allKeys(LockName name) {
         String lock = KeyLayout.lock(name);
-        return new String[] {lock, KeyLayout.fence(lock), KeyLayout.waiters(lock)};
+        return new String[] {lock, KeyLayout.fence(lock), KeyLayout.queued(lock), KeyLayout.waiters(lock)};
     }
 
     @Override
@@ -212,7 +211,7 @@ public final class RedisNode implements LockNode {
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
                 LuaScript.RELEASE,
-                lockFenceWaiters(name),
+                allKeys(name),
                 arguments,
                 (reply, link) -> decoder.release(reply),
                 failure -> new ReleaseReply.Failed(failure.kind(), failure.error()));

@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Keeps one {@link Link} to a server: makes it, and, when it ends, the next one.
  *
- * <p>Every link begins with {@code INFO server}, so that its run id is known before its first request. A process life
+ * <p>Every link begins with {@code INFO}, so that its run id is known before its first request. A process life
  * has one run id, and a connection leads to one process, so the run id of a link cannot change; reading it in every
  * script instead would cost each acquire 3 µs of the server's time. (A proxy that changes servers under an open
  * connection breaks this; nothing on which exclusion depends is derived from it at a single node.)
@@ -68,6 +68,10 @@ public final class Connections implements AutoCloseable {
      */
     public CompletableFuture<Link> open() {
         return connect().thenApply(link -> {
+            if (link.isToReplica()) {
+                link.close();
+                throw new UnsafeStoreException(uri + " is a replica, which takes no writes; name its primary", null);
+            }
             adopt(link);
             return link;
         });
@@ -81,13 +85,13 @@ public final class Connections implements AutoCloseable {
                     }
                     return connection
                             .async()
-                            .info("server")
+                            .info()
                             .toCompletableFuture()
                             .handle((info, refusal) -> {
                                 if (refusal != null) {
                                     connection.closeAsync();
-                                    return CompletableFuture.<Link>failedFuture(errors.of(refusal, "read INFO server")
-                                            .error());
+                                    return CompletableFuture.<Link>failedFuture(
+                                            errors.of(refusal, "read INFO").error());
                                 }
                                 return checked(connection, info);
                             })

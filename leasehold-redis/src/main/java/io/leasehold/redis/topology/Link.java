@@ -43,6 +43,11 @@ public final class Link {
         return facts.incarnation();
     }
 
+    /** Whether the server was a replica when the link was made. */
+    boolean isToReplica() {
+        return facts.replica();
+    }
+
     /**
      * Runs a script, by its digest; a server that does not know it yet gets its text.
      *

@@ -1,7 +1,6 @@
 package io.leasehold.redis.topology;
 
 import io.leasehold.spi.StoreUri;
-import io.lettuce.core.RedisCredentialsProvider;
 import io.lettuce.core.RedisURI;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -191,9 +190,7 @@ public final class RedisUri {
                 .withLibraryName("")
                 .withLibraryVersion("");
         if (password != null) {
-            RedisCredentialsProvider credentials =
-                    RedisCredentialsProvider.from(() -> io.lettuce.core.RedisCredentials.just(user, password));
-            builder = builder.withAuthentication(credentials);
+            builder = user == null ? builder.withPassword(password) : builder.withAuthentication(user, password);
         }
         return builder.build();
     }

@@ -5,13 +5,14 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What a server tells of itself in {@code INFO server}.
+ * What a server tells of itself in {@code INFO}.
  *
  * @param incarnation its run id: drawn anew at every start of the process
  * @param version for example 7.0.9
  * @param mode standalone, cluster or sentinel
+ * @param replica whether it follows another server and takes no writes
  */
-record ServerFacts(Incarnation incarnation, String version, String mode) {
+record ServerFacts(Incarnation incarnation, String version, String mode, boolean replica) {
 
     private static final int OLDEST_MAJOR = 6;
     private static final int OLDEST_MINOR = 2;
@@ -25,12 +26,13 @@ record ServerFacts(Incarnation incarnation, String version, String mode) {
         Map<String, String> fields = fields(info);
         String runId = fields.get("run_id");
         if (runId == null || runId.isEmpty()) {
-            throw new IllegalArgumentException("INFO server has no run_id");
+            throw new IllegalArgumentException("INFO has no run_id");
         }
         return new ServerFacts(
                 new Incarnation(runId),
                 fields.getOrDefault("redis_version", "0"),
-                fields.getOrDefault("redis_mode", "standalone"));
+                fields.getOrDefault("redis_mode", "standalone"),
+                "slave".equals(fields.get("role")));
     }
 
     /** The {@code name:value} lines of an INFO answer. */

@@ -27,6 +27,11 @@ public final class KeyLayout {
         return lockKey + ":fence";
     }
 
+    /** The key that exists whenever the queue is not empty. */
+    public static String queued(String lockKey) {
+        return lockKey + ":queued";
+    }
+
     /** The key of the queue. */
     public static String waiters(String lockKey) {
         return lockKey + ":waiters";

@@ -5,19 +5,19 @@
 -- KEYS (all in one slot)
 --   1  lock
 --   2  fence
---   3  waiters
+--   3  queued
+--   4  waiters
 -- ARGV (numbers are decimal strings)
 --   1  owner token, 40 lower-case hexadecimal digits
 --   2  holder id, readable
 --   3  ttl in ms
 --   4  candidate: the fencing token proposed
 --   5  last: candidate + reserve - 1
---   6  retention in us: the floor is never below TIME - retention
---   7  keep in us: the fence stays until max(fence, TIME) + keep
---   8  bound in us: how far ahead of max(fence, TIME) a ballot may be
---   9  place in ms: how long a place in the queue is kept without being asked for again; 0: the caller does not wait
---  10  channel on which the caller is woken
---  11  window in us: how long a waiter that was woken may take before its place is lost
+--   6  retention in us: the floor is never below TIME - retention, and the fence stays until max(fence, TIME) + retention
+--   7  bound in us: how far ahead of max(fence, TIME) a ballot may be
+--   8  place in ms: how long a place in the queue is kept without being asked for again; 0: the caller does not wait
+--   9  channel on which the caller is woken
+--  10  window in us: how long a waiter that was woken may take before its place is lost
 -- Replies (numbers are decimal strings; now is TIME in us)
 --   {"yes", now}                                the lock is the caller's; fence = last
 --   {"stale", now, floor}                       the candidate does not beat the floor
@@ -28,20 +28,18 @@
 --       something else; "ahead": the lock is free, but others wait before the caller. pttl in ms, -1 without end.
 --   {"broken", now, key, type}                  a side key holds something else
 -- Errors
---   Redis' own (OOM, READONLY, NOPERM ...). The first write is that of the fence or of the queue: an error leaves the
---   lock as it was.
+--   Redis' own (OOM, READONLY, NOPERM ...). The first write decides; after an error the lock is as it was.
 
-local LOCK, FENCE, WAITERS = KEYS[1], KEYS[2], KEYS[3]
+local LOCK, FENCE, QUEUED, WAITERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local owner = ARGV[1]
 local ttl = tonumber(ARGV[3])
 local candidate = tonumber(ARGV[4])
 local last = tonumber(ARGV[5])
 local retention = tonumber(ARGV[6])
-local keep = tonumber(ARGV[7])
-local bound = tonumber(ARGV[8])
-local place = tonumber(ARGV[9])
-local me = owner .. ':' .. ARGV[10]
-local window = tonumber(ARGV[11])
+local bound = tonumber(ARGV[7])
+local place = tonumber(ARGV[8])
+local me = owner .. ':' .. ARGV[9]
+local window = tonumber(ARGV[10])
 
 -- shared: numbers
 -- Lua prints large numbers as 1.7e+15; the wire wants all their digits.
@@ -49,72 +47,25 @@ local function digits(number)
   return string.format('%.0f', number)
 end
 
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
--- end shared
-
--- shared: text
--- The text at a key, false if there is none, nil if the key is of another type.
-local function text_at(key)
-  local text = redis.pcall('GET', key)
-  if type(text) ~= 'table' then
-    return text
-  end
-  if text.err:find('WRONGTYPE', 1, true) then
-    return nil
-  end
-  -- Anything else, for example a missing right, is the caller's to hear: asking again raises it.
-  return redis.call('GET', key)
-end
--- end shared
-
--- shared: fence
--- The number at a key, 0 if there is none, nil if the key holds anything else.
-local function number_at(key)
-  local text = text_at(key)
-  if text == false then
+-- A decimal number, 0 for nothing, nil for any other text.
+local function number_in(text)
+  if not text then
     return 0
   end
-  if text and #text <= 16 and text:match('^%d+$') then
-    return tonumber(text)
-  end
-  return nil
-end
-
--- Writes the fence; it stays until max(fence, TIME) + keep, and as long as it was to stay before.
-local function write_fence(value)
-  local ms = math.ceil((math.max(value, now) + keep - now) / 1000)
-  local left = redis.pcall('PTTL', FENCE)
-  if type(left) == 'number' and left > ms then
-    ms = left
-  end
-  return redis.pcall('SET', FENCE, digits(value), 'PX', digits(ms))
+  return #text <= 16 and text:match('^%d+$') and tonumber(text) or nil
 end
 -- end shared
 
--- shared: holder
--- Whether a value was written under an owner token.
-local function is_of(value, token)
-  return type(value) == 'string' and value:sub(1, 41) == token .. ':'
-end
-
--- What may be told of a value: never an owner token, never a stranger's text.
-local function public(value, key)
-  if type(value) ~= 'string' then
-    local kind = redis.pcall('TYPE', key)
-    return 'foreign', kind.ok or 'unknown'
-  end
-  if value:sub(1, 40):match('^[0-9a-f]+$') and value:sub(41):match('^:%d*:') then
-    return 'lock', value:sub(42, 600)
-  end
-  return 'foreign', 'string'
-end
--- end shared
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+-- MGET is silent about keys of other types: what it does not find is only ever written with NX.
+local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED))
 
 -- shared: queue
 -- The queue is one sorted set with two members for each waiter w = "<owner token>:<channel>":
 --   "q<w>"  score: its place, in the order of arrival (us, always > 0)
 --   "a<w>"  score: minus the time (us) until which it counts as alive
+-- QUEUED exists whenever the queue is not empty, and is read in the same command as the lock.
 
 local function forget(waiter)
   redis.pcall('ZREM', WAITERS, 'q' .. waiter, 'a' .. waiter)
@@ -139,7 +90,11 @@ local function wake_first(caller)
   drop_dead()
   for _ = 1, 64 do
     local waiter = first_waiter()
-    if not waiter or waiter == caller then
+    if not waiter then
+      redis.pcall('DEL', QUEUED)
+      return
+    end
+    if waiter == caller then
       return
     end
     local attempt = redis.sha1hex(waiter:sub(1, 40)):sub(1, 16)
@@ -156,37 +111,65 @@ local function wake_first(caller)
 end
 -- end shared
 
--- Joins the queue, or shows that its waiter is still there. Whether it is in the queue now.
+-- shared: holder
+-- What may be told of the key of a hold: never an owner token, never a stranger's text.
+local function public(value)
+  if not value then
+    return 'foreign', redis.call('TYPE', LOCK).ok
+  end
+  if value:sub(1, 40):match('^[0-9a-f]+$') and value:sub(41):match('^:%d*:') then
+    return 'lock', value:sub(42, 600)
+  end
+  return 'foreign', 'string'
+end
+-- end shared
+
+local function broken(key)
+  return {'broken', digits(now), key, redis.call('TYPE', key).ok}
+end
+
+-- Whether the lock was there for the taking.
+local function take()
+  local text = owner .. ':' .. ARGV[4] .. ':' .. ARGV[2]
+  if value then
+    return redis.call('SET', LOCK, text, 'PX', digits(math.max(ttl, redis.call('PTTL', LOCK))))
+  end
+  return redis.call('SET', LOCK, text, 'PX', digits(ttl), 'NX')
+end
+
+local function raise_fence()
+  local ms = digits(math.ceil((math.max(last, now) + retention - now) / 1000))
+  if fence_text then
+    return redis.call('SET', FENCE, ARGV[5], 'PX', ms)
+  end
+  return redis.call('SET', FENCE, ARGV[5], 'PX', ms, 'NX')
+end
+
+-- Joins the queue, or shows that its waiter is still there. A number, or the error that kept it out.
 local function join()
   drop_dead()
-  local known = redis.pcall('ZSCORE', WAITERS, 'q' .. me)
-  if not known then
+  local alive = digits(-(now + place * 1000))
+  local added
+  if redis.pcall('ZSCORE', WAITERS, 'q' .. me) then
+    added = redis.pcall('ZADD', WAITERS, alive, 'a' .. me)
+  else
     local latest = redis.pcall('ZREVRANGE', WAITERS, 0, 0, 'WITHSCORES')[2]
     local arrival = math.max(now, latest and tonumber(latest) + 1 or 0)
-    local added = redis.pcall('ZADD', WAITERS, digits(arrival), 'q' .. me)
-    if type(added) == 'table' then
-      if added.err:find('OOM', 1, true) then
-        return false
-      end
-      return redis.call('ZADD', WAITERS, digits(arrival), 'q' .. me)
-    end
+    added = redis.pcall('ZADD', WAITERS, digits(arrival), 'q' .. me, alive, 'a' .. me)
   end
-  redis.pcall('ZADD', WAITERS, digits(-(now + place * 1000)), 'a' .. me)
-  if redis.pcall('PTTL', WAITERS) < place then
-    redis.pcall('PEXPIRE', WAITERS, digits(place))
+  if type(added) == 'table' then
+    return added
   end
-  return true
+  local ms = digits(math.max(place, redis.call('PTTL', WAITERS)))
+  redis.call('PEXPIRE', WAITERS, ms)
+  redis.call('SET', QUEUED, '1', 'PX', ms)
+  return added
 end
 
-local fence = number_at(FENCE)
+local fence = number_in(fence_text)
 if not fence then
-  return {'broken', digits(now), FENCE, redis.call('TYPE', FENCE).ok}
+  return broken(FENCE)
 end
-local queue = redis.call('TYPE', WAITERS).ok
-if queue ~= 'zset' and queue ~= 'none' then
-  return {'broken', digits(now), WAITERS, queue}
-end
-
 local floor = math.max(fence, now - retention)
 if candidate <= floor then
   return {'stale', digits(now), digits(floor)}
@@ -196,10 +179,9 @@ if last > limit then
   return {'refused', digits(now), digits(limit)}
 end
 
-local value = text_at(LOCK)
-local own = is_of(value, owner)
+local own = value and value:sub(1, 41) == owner .. ':'
 local ahead = false
-if value == false and queue == 'zset' then
+if queued and not value and redis.call('EXISTS', LOCK) == 0 then
   -- Only a waiter that can still hear of it keeps the lock from the caller.
   if (first_waiter() or me) ~= me then
     wake_first(me)
@@ -207,24 +189,40 @@ if value == false and queue == 'zset' then
   end
 end
 
-if own or (value == false and not ahead) then
-  local written = write_fence(last)
-  if written.err then
-    return written
+if (own or not value) and not ahead then
+  if own and not raise_fence() then
+    return broken(FENCE)
   end
-  if own then
-    ttl = math.max(ttl, redis.call('PTTL', LOCK))
+  if take() then
+    if not own and not raise_fence() then
+      redis.call('DEL', LOCK)
+      return broken(FENCE)
+    end
+    if queued then
+      forget(me)
+      if redis.call('EXISTS', WAITERS) == 0 then
+        redis.call('DEL', QUEUED)
+      end
+    end
+    return {'yes', digits(now)}
   end
-  redis.call('SET', LOCK, owner .. ':' .. ARGV[4] .. ':' .. ARGV[2], 'PX', digits(ttl))
-  if queue == 'zset' then
-    forget(me)
-  end
-  return {'yes', digits(now)}
 end
 
-local answer = place > 0 and join() and 'queued' or 'held'
+local answer = 'held'
+if place > 0 then
+  local kind = redis.call('TYPE', WAITERS).ok
+  if kind ~= 'zset' and kind ~= 'none' then
+    return broken(WAITERS)
+  end
+  local joined = join()
+  if type(joined) == 'number' then
+    answer = 'queued'
+  elseif not joined.err:find('OOM', 1, true) then
+    return joined
+  end
+end
 if ahead then
   return {answer, digits(now), 'ahead', '', '-1'}
 end
-local state, text = public(value, LOCK)
+local state, text = public(value)
 return {answer, digits(now), state, text, digits(redis.call('PTTL', LOCK))}

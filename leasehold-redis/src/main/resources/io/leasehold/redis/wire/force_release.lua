@@ -5,7 +5,8 @@
 -- KEYS (all in one slot)
 --   1  lock
 --   2  fence
---   3  waiters
+--   3  queued
+--   4  waiters
 -- ARGV (numbers are decimal strings)
 --   1  whose hold is to go: a holder id, or empty for whoever it is; "foreign client" names every stranger
 --   2  retention in us
@@ -17,10 +18,12 @@
 -- Errors
 --   Redis' own; nothing is written then
 
-local LOCK, FENCE, WAITERS = KEYS[1], KEYS[2], KEYS[3]
+local LOCK, FENCE, QUEUED, WAITERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local wanted = ARGV[1]
-local keep = tonumber(ARGV[2])
+local retention = tonumber(ARGV[2])
 local window = tonumber(ARGV[3])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
 
 -- shared: numbers
 -- Lua prints large numbers as 1.7e+15; the wire wants all their digits.
@@ -28,65 +31,12 @@ local function digits(number)
   return string.format('%.0f', number)
 end
 
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
--- end shared
-
--- shared: text
--- The text at a key, false if there is none, nil if the key is of another type.
-local function text_at(key)
-  local text = redis.pcall('GET', key)
-  if type(text) ~= 'table' then
-    return text
-  end
-  if text.err:find('WRONGTYPE', 1, true) then
-    return nil
-  end
-  -- Anything else, for example a missing right, is the caller's to hear: asking again raises it.
-  return redis.call('GET', key)
-end
--- end shared
-
--- shared: fence
--- The number at a key, 0 if there is none, nil if the key holds anything else.
-local function number_at(key)
-  local text = text_at(key)
-  if text == false then
+-- A decimal number, 0 for nothing, nil for any other text.
+local function number_in(text)
+  if not text then
     return 0
   end
-  if text and #text <= 16 and text:match('^%d+$') then
-    return tonumber(text)
-  end
-  return nil
-end
-
--- Writes the fence; it stays until max(fence, TIME) + keep, and as long as it was to stay before.
-local function write_fence(value)
-  local ms = math.ceil((math.max(value, now) + keep - now) / 1000)
-  local left = redis.pcall('PTTL', FENCE)
-  if type(left) == 'number' and left > ms then
-    ms = left
-  end
-  return redis.pcall('SET', FENCE, digits(value), 'PX', digits(ms))
-end
--- end shared
-
--- shared: holder
--- Whether a value was written under an owner token.
-local function is_of(value, token)
-  return type(value) == 'string' and value:sub(1, 41) == token .. ':'
-end
-
--- What may be told of a value: never an owner token, never a stranger's text.
-local function public(value, key)
-  if type(value) ~= 'string' then
-    local kind = redis.pcall('TYPE', key)
-    return 'foreign', kind.ok or 'unknown'
-  end
-  if value:sub(1, 40):match('^[0-9a-f]+$') and value:sub(41):match('^:%d*:') then
-    return 'lock', value:sub(42, 600)
-  end
-  return 'foreign', 'string'
+  return #text <= 16 and text:match('^%d+$') and tonumber(text) or nil
 end
 -- end shared
 
@@ -94,6 +44,7 @@ end
 -- The queue is one sorted set with two members for each waiter w = "<owner token>:<channel>":
 --   "q<w>"  score: its place, in the order of arrival (us, always > 0)
 --   "a<w>"  score: minus the time (us) until which it counts as alive
+-- QUEUED exists whenever the queue is not empty, and is read in the same command as the lock.
 
 local function forget(waiter)
   redis.pcall('ZREM', WAITERS, 'q' .. waiter, 'a' .. waiter)
@@ -118,7 +69,11 @@ local function wake_first(caller)
   drop_dead()
   for _ = 1, 64 do
     local waiter = first_waiter()
-    if not waiter or waiter == caller then
+    if not waiter then
+      redis.pcall('DEL', QUEUED)
+      return
+    end
+    if waiter == caller then
       return
     end
     local attempt = redis.sha1hex(waiter:sub(1, 40)):sub(1, 16)
@@ -135,24 +90,39 @@ local function wake_first(caller)
 end
 -- end shared
 
-local value = text_at(LOCK)
-if value == false then
+-- shared: holder
+-- What may be told of the key of a hold: never an owner token, never a stranger's text.
+local function public(value)
+  if not value then
+    return 'foreign', redis.call('TYPE', LOCK).ok
+  end
+  if value:sub(1, 40):match('^[0-9a-f]+$') and value:sub(41):match('^:%d*:') then
+    return 'lock', value:sub(42, 600)
+  end
+  return 'foreign', 'string'
+end
+-- end shared
+
+if redis.call('EXISTS', LOCK) == 0 then
   return {'none'}
 end
-local state, text = public(value, LOCK)
-if state == 'foreign' and text ~= 'string' then
+local value, fence_text = unpack(redis.call('MGET', LOCK, FENCE))
+local state, text = public(value)
+if not value then
   return {'foreign', text}
 end
 local holder = state == 'lock' and text:match('^%d*:(.*)$') or 'foreign client'
 if wanted ~= '' and wanted ~= holder then
   return {'none'}
 end
-local fence = number_at(FENCE)
-if not fence then
+local fence = number_in(fence_text)
+if not fence or (not fence_text and redis.call('EXISTS', FENCE) == 1) then
   return {'foreign', redis.call('TYPE', FENCE).ok}
 end
--- One script is one step, so the order is not seen; a deletion first is not refused for lack of memory.
+
+-- One script is one step, so the order is not seen; after a deletion lack of memory refuses nothing.
 redis.call('DEL', LOCK)
-write_fence(math.max(fence, now))
+local raised = math.max(fence, now)
+redis.call('SET', FENCE, digits(raised), 'PX', digits(math.ceil((raised + retention - now) / 1000)))
 wake_first('')
 return {'removed'}

@@ -13,32 +13,11 @@
 
 local LOCK = KEYS[1]
 
--- shared: text
--- The text at a key, false if there is none, nil if the key is of another type.
-local function text_at(key)
-  local text = redis.pcall('GET', key)
-  if type(text) ~= 'table' then
-    return text
-  end
-  if text.err:find('WRONGTYPE', 1, true) then
-    return nil
-  end
-  -- Anything else, for example a missing right, is the caller's to hear: asking again raises it.
-  return redis.call('GET', key)
-end
--- end shared
-
 -- shared: holder
--- Whether a value was written under an owner token.
-local function is_of(value, token)
-  return type(value) == 'string' and value:sub(1, 41) == token .. ':'
-end
-
--- What may be told of a value: never an owner token, never a stranger's text.
-local function public(value, key)
-  if type(value) ~= 'string' then
-    local kind = redis.pcall('TYPE', key)
-    return 'foreign', kind.ok or 'unknown'
+-- What may be told of the key of a hold: never an owner token, never a stranger's text.
+local function public(value)
+  if not value then
+    return 'foreign', redis.call('TYPE', LOCK).ok
   end
   if value:sub(1, 40):match('^[0-9a-f]+$') and value:sub(41):match('^:%d*:') then
     return 'lock', value:sub(42, 600)
@@ -47,9 +26,9 @@ local function public(value, key)
 end
 -- end shared
 
-local value = text_at(LOCK)
-if value == false then
+local left = redis.call('PTTL', LOCK)
+if left == -2 then
   return {'free'}
 end
-local state, text = public(value, LOCK)
-return {'held', state, text, string.format('%.0f', redis.call('PTTL', LOCK))}
+local state, text = public(redis.call('MGET', LOCK)[1])
+return {'held', state, text, string.format('%.0f', left)}

@@ -6,7 +6,8 @@
 -- KEYS (all in one slot)
 --   1  lock
 --   2  fence
---   3  waiters
+--   3  queued
+--   4  waiters
 -- ARGV (numbers are decimal strings)
 --   1  owner token, 40 lower-case hexadecimal digits
 --   2  ballot: the highest fencing token proposed or granted under it, 0 for none
@@ -14,20 +15,32 @@
 --   4  bound in us: the fence is raised to at most max(fence, TIME) + bound
 --   5  channel of the caller
 --   6  window in us: how long a waiter that is woken may take before its place is lost
--- Replies (now is TIME in us)
---   {"released", now}      the lock was held by this owner token and is not any more
---   {"not-ours", now}      it was not
+-- Replies
+--   {"released"}      the lock was held by this owner token and is not any more
+--   {"not-ours"}      it was not
 -- Errors
---   Redis' own. Nothing refuses the deletion once it has begun: the writes after it are not checked for memory.
+--   Redis' own; then the lock is as it was. A deletion is not refused for lack of memory, nor is anything after it.
 
-local LOCK, FENCE, WAITERS = KEYS[1], KEYS[2], KEYS[3]
+local LOCK, FENCE, QUEUED, WAITERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local owner = ARGV[1]
+local value, queued = unpack(redis.call('MGET', LOCK, QUEUED))
+
+local released = value and value:sub(1, 41) == owner .. ':'
+if released then
+  redis.call('DEL', LOCK)
+  -- The grant of the token in the value has raised the fence to it; only a higher ballot needs more.
+  if not queued and value:sub(42, 42 + #ARGV[2]) == ARGV[2] .. ':' then
+    return {'released'}
+  end
+end
+
 local ballot = tonumber(ARGV[2])
 local retention = tonumber(ARGV[3])
-local keep = retention
 local bound = tonumber(ARGV[4])
 local me = owner .. ':' .. ARGV[5]
 local window = tonumber(ARGV[6])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
 
 -- shared: numbers
 -- Lua prints large numbers as 1.7e+15; the wire wants all their digits.
@@ -35,65 +48,12 @@ local function digits(number)
   return string.format('%.0f', number)
 end
 
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
--- end shared
-
--- shared: text
--- The text at a key, false if there is none, nil if the key is of another type.
-local function text_at(key)
-  local text = redis.pcall('GET', key)
-  if type(text) ~= 'table' then
-    return text
-  end
-  if text.err:find('WRONGTYPE', 1, true) then
-    return nil
-  end
-  -- Anything else, for example a missing right, is the caller's to hear: asking again raises it.
-  return redis.call('GET', key)
-end
--- end shared
-
--- shared: fence
--- The number at a key, 0 if there is none, nil if the key holds anything else.
-local function number_at(key)
-  local text = text_at(key)
-  if text == false then
+-- A decimal number, 0 for nothing, nil for any other text.
+local function number_in(text)
+  if not text then
     return 0
   end
-  if text and #text <= 16 and text:match('^%d+$') then
-    return tonumber(text)
-  end
-  return nil
-end
-
--- Writes the fence; it stays until max(fence, TIME) + keep, and as long as it was to stay before.
-local function write_fence(value)
-  local ms = math.ceil((math.max(value, now) + keep - now) / 1000)
-  local left = redis.pcall('PTTL', FENCE)
-  if type(left) == 'number' and left > ms then
-    ms = left
-  end
-  return redis.pcall('SET', FENCE, digits(value), 'PX', digits(ms))
-end
--- end shared
-
--- shared: holder
--- Whether a value was written under an owner token.
-local function is_of(value, token)
-  return type(value) == 'string' and value:sub(1, 41) == token .. ':'
-end
-
--- What may be told of a value: never an owner token, never a stranger's text.
-local function public(value, key)
-  if type(value) ~= 'string' then
-    local kind = redis.pcall('TYPE', key)
-    return 'foreign', kind.ok or 'unknown'
-  end
-  if value:sub(1, 40):match('^[0-9a-f]+$') and value:sub(41):match('^:%d*:') then
-    return 'lock', value:sub(42, 600)
-  end
-  return 'foreign', 'string'
+  return #text <= 16 and text:match('^%d+$') and tonumber(text) or nil
 end
 -- end shared
 
@@ -101,6 +61,7 @@ end
 -- The queue is one sorted set with two members for each waiter w = "<owner token>:<channel>":
 --   "q<w>"  score: its place, in the order of arrival (us, always > 0)
 --   "a<w>"  score: minus the time (us) until which it counts as alive
+-- QUEUED exists whenever the queue is not empty, and is read in the same command as the lock.
 
 local function forget(waiter)
   redis.pcall('ZREM', WAITERS, 'q' .. waiter, 'a' .. waiter)
@@ -125,7 +86,11 @@ local function wake_first(caller)
   drop_dead()
   for _ = 1, 64 do
     local waiter = first_waiter()
-    if not waiter or waiter == caller then
+    if not waiter then
+      redis.pcall('DEL', QUEUED)
+      return
+    end
+    if waiter == caller then
       return
     end
     local attempt = redis.sha1hex(waiter:sub(1, 40)):sub(1, 16)
@@ -142,26 +107,25 @@ local function wake_first(caller)
 end
 -- end shared
 
--- First of all: it has written then, and from a script that has written memory is not refused any more.
+-- Also where nothing waits: from a script that has written, memory is not refused any more.
 forget(me)
 
-local value = text_at(LOCK)
-local released = is_of(value, owner)
-if released then
-  redis.call('DEL', LOCK)
-  value = false
-end
-
-local fence = number_at(FENCE)
+local fence_text = redis.call('MGET', FENCE)[1]
+local fence = number_in(fence_text)
 if fence then
   local raised = math.min(ballot, math.max(fence, now) + bound)
   -- What does not beat TIME - retention is refused without a fence.
   if raised > math.max(fence, now - retention) then
-    write_fence(raised)
+    local ms = digits(math.ceil((math.max(raised, now) + retention - now) / 1000))
+    if fence_text then
+      redis.pcall('SET', FENCE, digits(raised), 'PX', ms)
+    else
+      redis.pcall('SET', FENCE, digits(raised), 'PX', ms, 'NX')
+    end
   end
 end
 
-if value == false and redis.pcall('EXISTS', WAITERS) == 1 then
+if queued and redis.call('EXISTS', LOCK) == 0 then
   wake_first(me)
 end
-return {released and 'released' or 'not-ours', digits(now)}
+return {released and 'released' or 'not-ours'}

@@ -43,21 +43,10 @@ class AcquireScriptTest {
 
     @Test
     void keepsTheFenceAtLeastForTheRetentionAndTheLockForItsTtl() {
-        bench.acquire(ALICE, bench.now() + SECOND, plain().keep(90 * SECOND));
+        bench.acquire(ALICE, bench.now() + SECOND, plain());
 
-        assertThat(redis().pttl(bench.fence)).isBetween(85_000L, 91_001L);
-        assertThat(redis().exists(bench.waiters)).isZero();
-    }
-
-    @Test
-    void neverShortensTheLifeOfTheFence() {
-        long token = bench.now();
-        bench.acquire(ALICE, token, plain().keep(600 * SECOND));
-        bench.release(ALICE, token);
-
-        bench.acquire(BOB, token + SECOND);
-
-        assertThat(redis().pttl(bench.fence)).isGreaterThan(500_000L);
+        assertThat(redis().pttl(bench.fence)).isBetween(55_000L, 61_001L);
+        assertThat(redis().exists(bench.waiters, bench.queued)).isZero();
     }
 
     @Test
@@ -175,14 +164,45 @@ class AcquireScriptTest {
         List<Object> list = bench.acquire(ALICE, bench.now());
         redis().set(bench.fence, "1e99");
         List<Object> text = bench.acquire(ALICE, bench.now());
+        redis().set(bench.lock, "somebody's");
         redis().del(bench.fence);
         redis().set(bench.waiters, "x");
-        List<Object> queue = bench.acquire(ALICE, bench.now());
+        List<Object> queue = bench.acquire(ALICE, bench.now(), plain().waiting(5_000, "lock:wake:x"));
+        redis().del(bench.lock);
 
         assertThat(list).startsWith("broken").endsWith(bench.fence, "list");
         assertThat(text).startsWith("broken").endsWith(bench.fence, "string");
         assertThat(queue).startsWith("broken").endsWith(bench.waiters, "string");
         assertThat(redis().exists(bench.lock)).isZero();
+    }
+
+    @Test
+    void aFenceThatBreaksUnderAHolderCostsItNothing() {
+        long token = bench.now();
+        bench.acquire(ALICE, token);
+        redis().del(bench.fence);
+        redis().lpush(bench.fence, "x");
+
+        assertThat(bench.acquire(ALICE, token + 1).get(0)).isEqualTo("broken");
+        assertThat(redis().get(bench.lock)).startsWith(ALICE + ":" + token);
+        assertThat(redis().type(bench.fence)).isEqualTo("list");
+    }
+
+    @Test
+    void aPairOfAcquireAndReleaseCostsSixInnerCommands() {
+        long token = bench.now();
+        redis().configResetstat();
+
+        bench.acquire(ALICE, token);
+        bench.release(ALICE, token);
+
+        List<String> calls = redis().info("commandstats")
+                .lines()
+                .filter(line -> line.startsWith("cmdstat_") && !line.startsWith("cmdstat_config"))
+                .map(line -> line.substring("cmdstat_".length(), line.indexOf(",")))
+                .sorted()
+                .toList();
+        assertThat(calls).containsExactly("del:calls=1", "eval:calls=2", "mget:calls=2", "set:calls=2", "time:calls=1");
     }
 
     @Test

@@ -222,6 +222,27 @@ class QueueScriptTest {
     }
 
     @Test
+    void theMarkOfTheQueueGoesWithItsLastWaiter() {
+        ask(BOB, HEARD);
+        assertThat(redis().pttl(bench.queued)).isBetween(50_000L, PLACE);
+        redis().del(bench.lock);
+
+        ask(BOB, HEARD);
+
+        assertThat(redis().exists(bench.queued, bench.waiters)).isZero();
+    }
+
+    @Test
+    void aReleaseRemovesTheMarkOfAnEmptyQueue() {
+        ask(BOB, HEARD);
+        bench.release(BOB, 0, HEARD, SECOND);
+
+        bench.release(ALICE, token);
+
+        assertThat(redis().exists(bench.queued, bench.waiters)).isZero();
+    }
+
+    @Test
     void aFullQueueOfDeafWaitersIsSkippedWithinOneCall() {
         for (int i = 0; i < 60; i++) {
             ask(String.format("%040x", i), DEAF);

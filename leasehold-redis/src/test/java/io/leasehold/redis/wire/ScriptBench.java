@@ -15,6 +15,7 @@ final class ScriptBench {
 
     final String lock;
     final String fence;
+    final String queued;
     final String waiters;
     private final RedisUnderTest server;
 
@@ -22,6 +23,7 @@ final class ScriptBench {
         this.server = server;
         this.lock = KeyLayout.lock(LockName.exactly(name));
         this.fence = KeyLayout.fence(lock);
+        this.queued = KeyLayout.queued(lock);
         this.waiters = KeyLayout.waiters(lock);
     }
 
@@ -31,7 +33,6 @@ final class ScriptBench {
         long ttlMillis = 30_000;
         int reserve = 1;
         long retention = 60 * SECOND;
-        long keep = 60 * SECOND;
         long bound = 7_500_000;
         long placeMillis;
         String channel = "lock:wake:none";
@@ -63,11 +64,6 @@ final class ScriptBench {
             return this;
         }
 
-        Proposal keep(long micros) {
-            keep = micros;
-            return this;
-        }
-
         Proposal window(long micros) {
             window = micros;
             return this;
@@ -85,14 +81,13 @@ final class ScriptBench {
     List<Object> acquire(String owner, long candidate, Proposal p) {
         return eval(
                 LuaScript.ACQUIRE,
-                new String[] {lock, fence, waiters},
+                new String[] {lock, fence, queued, waiters},
                 owner,
                 p.holder,
                 Long.toString(p.ttlMillis),
                 Long.toString(candidate),
                 Long.toString(candidate + p.reserve - 1),
                 Long.toString(p.retention),
-                Long.toString(p.keep),
                 Long.toString(p.bound),
                 Long.toString(p.placeMillis),
                 p.channel,
@@ -106,7 +101,7 @@ final class ScriptBench {
     List<Object> release(String owner, long ballot, String channel, long window) {
         return eval(
                 LuaScript.RELEASE,
-                new String[] {lock, fence, waiters},
+                new String[] {lock, fence, queued, waiters},
                 owner,
                 Long.toString(ballot),
                 Long.toString(60 * SECOND),
@@ -126,7 +121,7 @@ final class ScriptBench {
     List<Object> forceRelease(String holder) {
         return eval(
                 LuaScript.FORCE_RELEASE,
-                new String[] {lock, fence, waiters},
+                new String[] {lock, fence, queued, waiters},
                 holder,
                 Long.toString(60 * SECOND),
                 Long.toString(SECOND));

@@ -1,4 +1,17 @@
 package io.leasehold.testkit.tck;
 
 /** Everything a backend has to pass: the contract of its {@code LockStore}, and the lock over it. */
-public interface BackendTck extends AcquireTck, RenewTck, ReleaseTck, WaitingTck, InspectionTck {}
+public interface BackendTck
+        extends AcquireTck,
+                RenewTck,
+                ReleaseTck,
+                WaitingTck,
+                InspectionTck,
+                ExclusionTck,
+                PatienceTck,
+                GivingUpTck,
+                LeaseLifeTck,
+                LockFormsTck,
+                LockNamesTck,
+                CrossProcessTck,
+                RestartTck {}

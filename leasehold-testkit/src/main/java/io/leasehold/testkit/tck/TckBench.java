@@ -14,7 +14,11 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HexFormat;
 import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.UnaryOperator;
@@ -125,6 +129,18 @@ public final class TckBench {
                 fail(what + ": not within " + PATIENCE.toSeconds() + " s");
             }
             LockSupport.parkNanos(2_000_000L);
+        }
+    }
+
+    /** Waits for a future; its failure is thrown as {@link CompletionException}. */
+    static <T> T join(CompletableFuture<T> future) {
+        try {
+            return future.orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS).join();
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof TimeoutException) {
+                return fail("a future was not completed within " + PATIENCE.toSeconds() + " s", e);
+            }
+            throw e;
         }
     }
 

@@ -1,0 +1,220 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Holder;
+import io.leasehold.LockOptions;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.engine.AcquireMachine.Action;
+import io.leasehold.engine.AcquireMachine.Event;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.TokenRange;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Every sequence of events up to a length, each with the clock standing or jumping, against a shell that is a model: it
+ * knows what a store could remember, and complains about whatever would leave something behind.
+ */
+final class AcquireMachineExhaustiveTest {
+
+    private static final int DEPTH = 6;
+    private static final long MS = 1_000_000;
+    private static final LockOptions OPTIONS = LockOptions.defaults().ttl(Duration.ofSeconds(1));
+    private static final OwnerToken OWNER = OwnerToken.fromHex("00".repeat(OwnerToken.BYTES));
+
+    private enum Step {
+        STARTED,
+        GRANTED,
+        GRANTED_LATE,
+        BUSY,
+        QUEUED,
+        REFUSED,
+        NO_EFFECT,
+        UNKNOWN,
+        PERMANENT,
+        WOKEN,
+        TIMER,
+        TIME_PASSES,
+        GAVE_UP,
+        OFFERED
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, 50, Long.MAX_VALUE})
+    void everyOrderOfEventsEndsInExactlyOneOutcomeAndLeavesNothing(long maxWaitMs) {
+        explore(new ArrayList<>(), maxWaitMs == Long.MAX_VALUE ? Long.MAX_VALUE : maxWaitMs * MS);
+    }
+
+    private static void explore(List<Step> path, long maxWaitNanos) {
+        Shell shell = new Shell(maxWaitNanos);
+        for (Step step : path) {
+            if (!shell.take(step)) {
+                return;
+            }
+        }
+        new Shell(maxWaitNanos, path).mustComeToAnEnd();
+        if (path.size() == DEPTH) {
+            return;
+        }
+        for (Step step : Step.values()) {
+            path.add(step);
+            explore(path, maxWaitNanos);
+            path.remove(path.size() - 1);
+        }
+    }
+
+    /** What a faithful shell and the store behind it would know. */
+    private static final class Shell {
+
+        private final List<Step> taken = new ArrayList<>();
+        private final AcquireMachine machine;
+        private long now = 1_000 * MS;
+        private boolean inFlight;
+        private boolean ownerEnded;
+        /** Whether the store may hold, queue or still receive something of the current owner token. */
+        private boolean mayBeRemembered;
+
+        private boolean holds;
+        private int outcomes;
+
+        Shell(long maxWaitNanos) {
+            Timings timings = Timings.of(OPTIONS);
+            WaitPolicy policy = new WaitPolicy(OPTIONS.recheck().toNanos(), OPTIONS.retry());
+            machine = new AcquireMachine("lock \"x\"", timings, policy, maxWaitNanos, now);
+        }
+
+        Shell(long maxWaitNanos, List<Step> path) {
+            this(maxWaitNanos);
+            path.forEach(this::take);
+        }
+
+        /** False if the step cannot happen now: replies need a request in flight. */
+        boolean take(Step step) {
+            taken.add(step);
+            switch (step) {
+                case STARTED -> on(new AcquireMachine.Started());
+                case WOKEN -> on(new AcquireMachine.Woken());
+                case TIMER -> on(new AcquireMachine.TimerFired());
+                case GAVE_UP -> on(new AcquireMachine.GaveUp());
+                case TIME_PASSES -> now += 60 * MS;
+                case OFFERED -> offered();
+                default -> {
+                    if (!inFlight) {
+                        return false;
+                    }
+                    inFlight = false;
+                    on(new AcquireMachine.Replied(reply(step), 0));
+                }
+            }
+            return true;
+        }
+
+        private AcquireReply reply(Step step) {
+            StoreUnavailableException error = new StoreUnavailableException("down", null);
+            Holder holder = new Holder("other", Duration.ofMillis(10), OptionalLong.empty());
+            switch (step) {
+                case GRANTED, GRANTED_LATE -> {
+                    mayBeRemembered = true;
+                    holds = true;
+                    long sentAtNanos = step == Step.GRANTED ? now : now - 980 * MS;
+                    return new AcquireReply.Granted(
+                            new Grant(OWNER, new TokenRange(7, 7), sentAtNanos, Incarnation.DURABLE), List.of());
+                }
+                case QUEUED -> {
+                    mayBeRemembered = true;
+                    return new AcquireReply.Queued(holder, 7, List.of());
+                }
+                case UNKNOWN -> {
+                    mayBeRemembered = true;
+                    return new AcquireReply.Failed(FailureKind.UNKNOWN, error, 7);
+                }
+                case BUSY -> {
+                    return new AcquireReply.Busy(holder, 7, List.of());
+                }
+                case REFUSED -> {
+                    return new AcquireReply.Refused("quarantine", 5 * MS, 7, List.of());
+                }
+                default -> {
+                    FailureKind kind = step == Step.PERMANENT ? FailureKind.PERMANENT : FailureKind.NO_EFFECT;
+                    return new AcquireReply.Failed(kind, error, 7);
+                }
+            }
+        }
+
+        private void on(Event event) {
+            for (Action action : machine.on(event, now)) {
+                if (action instanceof AcquireMachine.Send send) {
+                    assertThat(inFlight).as("one request in flight: %s", taken).isFalse();
+                    assertThat(outcomes)
+                            .as("nothing sent after the outcome: %s", taken)
+                            .isZero();
+                    assertThat(ownerEnded && !send.freshOwner())
+                            .as("nothing but its end is sent with an ended owner token: %s", taken)
+                            .isFalse();
+                    ownerEnded &= !send.freshOwner();
+                    inFlight = true;
+                } else if (action instanceof AcquireMachine.Undo undo) {
+                    assertThat(inFlight)
+                            .as("no undo while a request is in flight: %s", taken)
+                            .isFalse();
+                    assertThat(undo.ballot())
+                            .as("the undo raises the fence to the ballot: %s", taken)
+                            .isEqualTo(7);
+                    ownerEnded = true;
+                    mayBeRemembered = false;
+                    holds = false;
+                } else if (action instanceof AcquireMachine.Finish finish) {
+                    finished(finish.outcome());
+                }
+            }
+        }
+
+        private void offered() {
+            if (machine.offered() == AcquireMachine.Offer.ACCEPTED) {
+                assertThat(inFlight || mayBeRemembered)
+                        .as("a lease of this process is taken only by who has nothing at the store: %s", taken)
+                        .isFalse();
+                outcomes++;
+            }
+            assertThat(outcomes).as("one outcome: %s", taken).isLessThanOrEqualTo(1);
+        }
+
+        private void finished(AcquireMachine.Outcome outcome) {
+            outcomes++;
+            assertThat(outcomes).as("one outcome: %s", taken).isEqualTo(1);
+            if (outcome instanceof AcquireMachine.Acquired) {
+                assertThat(holds)
+                        .as("acquired is what the store granted: %s", taken)
+                        .isTrue();
+                mayBeRemembered = false;
+                holds = false;
+            } else if (!inFlight) {
+                assertThat(mayBeRemembered)
+                        .as("nothing is left behind: %s", taken)
+                        .isFalse();
+            }
+        }
+
+        /** However it stands: giving up and the reply that is still out end it, with nothing left behind. */
+        void mustComeToAnEnd() {
+            on(new AcquireMachine.GaveUp());
+            assertThat(outcomes).as("one outcome in the end: %s", taken).isEqualTo(1);
+            if (inFlight) {
+                take(Step.GRANTED);
+            }
+            assertThat(mayBeRemembered)
+                    .as("a late grant is given back: %s", taken)
+                    .isFalse();
+            assertThat(machine.isOver()).as("over: %s", taken).isTrue();
+        }
+    }
+}

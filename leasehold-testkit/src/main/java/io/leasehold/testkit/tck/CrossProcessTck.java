@@ -1,0 +1,91 @@
+package io.leasehold.testkit.tck;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Holder;
+import io.leasehold.Lease;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** Exclusion between JVMs, one of which is killed while it holds. */
+public interface CrossProcessTck extends SharesStore {
+
+    /** A JVM that is killed while holding is taken over from after its ttl, and not before. */
+    @Test
+    default void killedHolderIsTakenOverAfterItsTtl(TckBench bench) throws Exception {
+        bench.needs(Guarantee.Scope.MACHINE);
+        Duration ttl = Duration.ofSeconds(4);
+        LockName name = bench.name("killed");
+        LockClient client = bench.client();
+        try (HolderJvm child = HolderJvm.start(uri(bench), name, ttl, false)) {
+            HolderJvm.Held held = child.held();
+            Holder holder = client.admin().inspect(name).orElse(null);
+            if (holder != null) {
+                assertTrue(holder.id().contains("/" + child.pid() + "/"), "held by " + holder.id());
+            }
+            child.kill();
+            try (Lease lease = client.named(name).tryAcquire(TckBench.PATIENCE)) {
+                long tookOver = System.nanoTime();
+                assertNotNull(lease);
+                assertTrue(
+                        tookOver - held.askedAtNanos() >= ttl.toNanos() * 98 / 100,
+                        "taken over " + (tookOver - held.askedAtNanos()) / 1_000_000 + " ms after a ttl of " + ttl
+                                + " had begun");
+                if (client.guarantees().covers(Guarantee.Fencing.INCREASING)) {
+                    assertTrue(lease.fencingToken() > held.fencingToken());
+                }
+            }
+        }
+    }
+
+    /** A JVM that renews keeps everybody out for longer than its ttl; killed, it is taken over from. */
+    @Test
+    default void renewingHolderKeepsOtherProcessesOut(TckBench bench) throws Exception {
+        bench.needs(Guarantee.Scope.MACHINE);
+        Duration ttl = Duration.ofSeconds(3);
+        LockName name = bench.name("renewing");
+        LockClient client = bench.client();
+        try (HolderJvm child = HolderJvm.start(uri(bench), name, ttl, true)) {
+            HolderJvm.Held held = child.held();
+            assertNull(client.named(name).tryAcquire(ttl.multipliedBy(2)), "the lease of another JVM was not renewed");
+            child.kill();
+            try (Lease lease = client.named(name).tryAcquire(TckBench.PATIENCE)) {
+                assertNotNull(lease);
+                if (client.guarantees().covers(Guarantee.Fencing.INCREASING)) {
+                    assertTrue(lease.fencingToken() > held.fencingToken());
+                }
+            }
+        }
+    }
+
+    /** A JVM that is told to go releases: the lock is free without waiting for any ttl. */
+    @Test
+    default void otherProcessReleases(TckBench bench) throws Exception {
+        bench.needs(Guarantee.Scope.MACHINE);
+        LockName name = bench.name("released");
+        LockClient client = bench.client();
+        try (HolderJvm child = HolderJvm.start(uri(bench), name, TckBench.LONG_TTL, true)) {
+            child.held();
+            assertNull(client.named(name).tryAcquire(Duration.ZERO));
+            assertEquals("RELEASED", child.release());
+            try (Lease lease = client.named(name).tryAcquire(TckBench.PATIENCE)) {
+                assertNotNull(lease);
+            }
+        }
+    }
+
+    private static String uri(TckBench bench) {
+        String uri = bench.fixture().uriForOtherProcesses();
+        if (uri == null) {
+            throw new AssertionError(
+                    bench.fixture().name() + " excludes other processes, but its fixture has no URI for them");
+        }
+        return uri;
+    }
+}

@@ -1,0 +1,88 @@
+package io.leasehold.verify.chaos;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code chaos}: client processes, faults, checkers, one line of figures. */
+@Command(
+        name = "chaos",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Client JVMs contend for a few locks and update a protected resource, while they are stopped and killed and",
+            "their connections suffer. At the end checkers read the histories. Exit code: 0 nothing was violated, 1",
+            "something was, 2 the run proves nothing because nothing was acquired or no fault happened. With --control:",
+            "0 the broken lock was caught, 1 it was not."
+        })
+public final class ChaosCommand implements Callable<Integer> {
+
+    /** For picocli. */
+    public ChaosCommand() {}
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
+    @Option(names = "--minutes", paramLabel = "M", description = "How long; fractions are allowed. Default: 1")
+    private double minutes = 1;
+
+    @Option(names = "--store", paramLabel = "STORE", description = "redis or sqlite. Default: redis")
+    private StoreKind store = StoreKind.REDIS;
+
+    @Option(names = "--seed", paramLabel = "N", description = "Decides which faults come when. Default: the clock")
+    private long seed = System.currentTimeMillis();
+
+    @Option(names = "--clients", paramLabel = "N", description = "Client JVMs. Default: 4")
+    private int clients = 4;
+
+    @Option(names = "--locks", paramLabel = "N", description = "Locks they contend for. Default: 3")
+    private int locks = 3;
+
+    @Option(names = "--ttl", paramLabel = "MS", description = "Time to live of their leases in ms. Default: 2000")
+    private long ttlMillis = 2_000;
+
+    @Option(
+            names = "--control",
+            description =
+                    "Runs a broken lock instead, a naive SET NX without owner compare: the checkers must catch it.")
+    private boolean control;
+
+    @Option(names = "--keep", paramLabel = "DIR", description = "Keeps histories and logs in this new folder.")
+    private @Nullable Path keep;
+
+    @Override
+    public Integer call() throws Exception {
+        refuseUnless(
+                minutes > 0 && minutes <= 24 * 60, "--minutes is " + minutes + "; it must be above 0 and at most 1440");
+        refuseUnless(clients >= 2 && clients <= 64, "--clients is " + clients + "; it must be between 2 and 64");
+        refuseUnless(locks >= 1 && locks <= 1_000, "--locks is " + locks + "; it must be between 1 and 1000");
+        refuseUnless(
+                ttlMillis >= 500 && ttlMillis <= 60_000,
+                "--ttl is " + ttlMillis + "; it must be between 500 and 60000");
+        refuseUnless(!control || store == StoreKind.REDIS, "--control is a lock in Redis; use it with --store redis");
+        ChaosPlan plan = new ChaosPlan(
+                store,
+                Duration.ofMillis((long) (minutes * 60_000)),
+                seed,
+                clients,
+                locks,
+                Duration.ofMillis(ttlMillis),
+                control,
+                keep);
+        Verdict verdict = ChaosRun.run(plan);
+        verdict.violations().stream().limit(20).forEach(System.err::println);
+        System.out.println(verdict.line());
+        return verdict.exitCode();
+    }
+
+    private void refuseUnless(boolean fine, String message) {
+        if (!fine && spec != null) {
+            throw new ParameterException(spec.commandLine(), message);
+        }
+    }
+}

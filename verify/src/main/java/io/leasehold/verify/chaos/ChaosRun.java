@@ -1,0 +1,119 @@
+package io.leasehold.verify.chaos;
+
+import io.leasehold.servers.RedisServer;
+import io.leasehold.testkit.history.History;
+import io.leasehold.testkit.process.ChildJvm;
+import io.leasehold.testkit.proxy.TcpProxy;
+import io.leasehold.verify.resource.ResourceMain;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One run from its first process to its verdict. Whatever happens, nothing it started is left behind. */
+final class ChaosRun {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ChaosRun.class);
+    private static final Duration START_PATIENCE = Duration.ofSeconds(60);
+
+    private final ChaosPlan plan;
+    private final Path directory;
+    private final Deque<AutoCloseable> started = new ArrayDeque<>();
+    private final FaultCounts faults = new FaultCounts();
+
+    private ChaosRun(ChaosPlan plan, Path directory) {
+        this.plan = plan;
+        this.directory = directory;
+    }
+
+    static Verdict run(ChaosPlan plan) throws Exception {
+        Path keep = plan.keep();
+        Path directory = keep == null ? Files.createTempDirectory("leasehold-chaos-") : Files.createDirectories(keep);
+        ChaosRun run = new ChaosRun(plan, directory);
+        try {
+            Verdict verdict = run.start();
+            if (keep == null && verdict.exitCode() == 0) {
+                delete(directory);
+            } else {
+                LOG.info("histories are in {}", directory);
+            }
+            return verdict;
+        } finally {
+            run.stop();
+        }
+    }
+
+    private Verdict start() throws InterruptedException {
+        Path resourceHistory = directory.resolve("resource.history");
+        ChildJvm resource = ChildJvm.of(ResourceMain.class)
+                .jvmArgument("-Xmx96m")
+                .arguments(resourceHistory.toString())
+                .start();
+        started.push(resource);
+        int port = Integer.parseInt(resource.awaitLine("PORT ", START_PATIENCE).substring("PORT ".length()));
+        RedisServer server = plan.store() == StoreKind.REDIS
+                ? RedisServer.builder().durable().start()
+                : null;
+        if (server != null) {
+            started.push(server);
+        }
+        List<ClientSlot> clients = startClients(server, port);
+        FaultDriver driver = new FaultDriver(clients, server, plan.ttl(), new SplittableRandom(plan.seed()), faults);
+        driver.run(plan.duration());
+        for (ClientSlot client : clients) {
+            client.askToEnd();
+        }
+        List<Path> histories = new ArrayList<>(List.of(resourceHistory));
+        for (ClientSlot client : clients) {
+            client.awaitEnd();
+            client.histories().stream().filter(Files::exists).forEach(histories::add);
+        }
+        String store = server == null ? "sqlite" : "redis " + server.version();
+        return Verdict.of(plan, store, faults, History.read(histories));
+    }
+
+    private List<ClientSlot> startClients(@Nullable RedisServer server, int resourcePort) throws InterruptedException {
+        List<ClientSlot> clients = new ArrayList<>();
+        for (int i = 1; i <= plan.clients(); i++) {
+            TcpProxy proxy = server == null ? null : TcpProxy.to(server.port());
+            String uri =
+                    proxy == null ? "sqlite:" + directory.resolve("locks.db") : "redis://127.0.0.1:" + proxy.port();
+            ClientSlot client = new ClientSlot(i, uri, proxy, plan, resourcePort, directory);
+            started.push(client);
+            clients.add(client);
+        }
+        for (ClientSlot client : clients) {
+            client.awaitReady();
+        }
+        return clients;
+    }
+
+    private void stop() {
+        while (!started.isEmpty()) {
+            AutoCloseable next = started.pop();
+            try {
+                next.close();
+            } catch (Exception e) {
+                LOG.warn("stopping {} failed", next, e);
+            }
+        }
+    }
+
+    private static void delete(Path directory) throws IOException {
+        try (Stream<Path> files = Files.walk(directory)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
+    }
+}

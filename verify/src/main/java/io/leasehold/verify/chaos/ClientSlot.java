@@ -1,0 +1,116 @@
+package io.leasehold.verify.chaos;
+
+import io.leasehold.testkit.process.ChildJvm;
+import io.leasehold.testkit.proxy.TcpProxy;
+import io.leasehold.verify.client.ClientMain;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A place in which one client JVM after another lives, with a proxy of its own where the store is across a network. */
+final class ClientSlot implements AutoCloseable {
+
+    private static final Duration END_PATIENCE = Duration.ofSeconds(30);
+
+    private final int number;
+    private final String uri;
+    private final @Nullable TcpProxy proxy;
+    private final ChaosPlan plan;
+    private final int resourcePort;
+    private final Path directory;
+    private final List<Path> histories = new ArrayList<>();
+    private int life;
+    private ChildJvm child;
+    private boolean frozen;
+
+    ClientSlot(int number, String uri, @Nullable TcpProxy proxy, ChaosPlan plan, int resourcePort, Path directory) {
+        this.number = number;
+        this.uri = uri;
+        this.proxy = proxy;
+        this.plan = plan;
+        this.resourcePort = resourcePort;
+        this.directory = directory;
+        this.child = start();
+    }
+
+    private ChildJvm start() {
+        String name = "client-" + number + "." + ++life;
+        Path history = directory.resolve(name + ".history");
+        histories.add(history);
+        return ChildJvm.of(ClientMain.class)
+                .jvmArgument("-Xmx96m")
+                .jvmArgument("-XX:-UsePerfData")
+                .environment(ClientMain.URI_VARIABLE, uri)
+                .arguments(
+                        name,
+                        Long.toString(plan.seed() * 1_000 + number * 100L + life),
+                        Integer.toString(resourcePort),
+                        history.toString(),
+                        Integer.toString(plan.locks()),
+                        Long.toString(plan.ttl().toMillis()),
+                        plan.control() ? "naive" : "lease")
+                .start();
+    }
+
+    @Nullable
+    TcpProxy proxy() {
+        return proxy;
+    }
+
+    boolean isFrozen() {
+        return frozen;
+    }
+
+    void freeze() throws InterruptedException {
+        child.freeze();
+        frozen = true;
+    }
+
+    void thaw() throws InterruptedException {
+        if (frozen) {
+            frozen = false;
+            child.thaw();
+        }
+    }
+
+    /** SIGKILL, frozen or not, and a new life. */
+    void killAndRestart() throws InterruptedException {
+        child.kill();
+        frozen = false;
+        child = start();
+    }
+
+    void awaitReady() throws InterruptedException {
+        child.awaitLine("READY", END_PATIENCE);
+    }
+
+    /** A client that ended by itself is a fault of ours; says so. */
+    void requireAlive() {
+        if (!child.isAlive()) {
+            throw new IllegalStateException(
+                    "client " + number + " ended by itself: " + String.join("\n", child.errorLines()));
+        }
+    }
+
+    void askToEnd() {
+        child.closeInput();
+    }
+
+    void awaitEnd() throws InterruptedException {
+        child.waitFor(END_PATIENCE);
+    }
+
+    List<Path> histories() {
+        return histories;
+    }
+
+    @Override
+    public void close() {
+        child.close();
+        if (proxy != null) {
+            proxy.close();
+        }
+    }
+}

@@ -1,0 +1,217 @@
+package io.leasehold.verify.chaos;
+
+import io.leasehold.servers.RedisServer;
+import io.leasehold.testkit.proxy.Connections;
+import io.leasehold.testkit.proxy.TcpProxy;
+import io.leasehold.testkit.proxy.Traffic;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.PriorityQueue;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Does harm at random: a seed decides what, to whom and when. Every fault ends after a while, and is counted only if it
+ * touched something. One thread.
+ */
+final class FaultDriver {
+
+    private final List<ClientSlot> clients;
+    private final @Nullable RedisServer server;
+    private final Duration ttl;
+    private final SplittableRandom random;
+    private final FaultCounts counts;
+    private final PriorityQueue<Ending> endings = new PriorityQueue<>((a, b) -> Long.compare(a.atNanos - b.atNanos, 0));
+    private final List<TcpProxy> suffering = new ArrayList<>();
+    private boolean serverSuffers;
+
+    FaultDriver(
+            List<ClientSlot> clients,
+            @Nullable RedisServer server,
+            Duration ttl,
+            SplittableRandom random,
+            FaultCounts counts) {
+        this.clients = clients;
+        this.server = server;
+        this.ttl = ttl;
+        this.random = random;
+        this.counts = counts;
+    }
+
+    private interface Step {
+        void run() throws InterruptedException;
+    }
+
+    private record Ending(long atNanos, Step step) {}
+
+    /** Does harm for so long; then everything is healed. */
+    void run(Duration duration) throws InterruptedException {
+        long start = System.nanoTime();
+        while (System.nanoTime() - start < duration.toNanos()) {
+            inflict();
+            waitAndEnd(150 + random.nextLong(450));
+            clients.forEach(ClientSlot::requireAlive);
+        }
+        healEverything();
+    }
+
+    private void waitAndEnd(long millis) throws InterruptedException {
+        long until = System.nanoTime() + millis * 1_000_000;
+        while (true) {
+            Ending next = endings.peek();
+            long wake = next == null || next.atNanos - until > 0 ? until : next.atNanos;
+            long left = wake - System.nanoTime();
+            if (left > 0) {
+                TimeUnit.NANOSECONDS.sleep(left);
+            } else if (next != null && wake == next.atNanos) {
+                endings.remove();
+                next.step.run();
+            } else {
+                return;
+            }
+        }
+    }
+
+    private void after(long millis, Step step) {
+        endings.add(new Ending(System.nanoTime() + millis * 1_000_000, step));
+    }
+
+    private void inflict() throws InterruptedException {
+        ClientSlot client = clients.get(random.nextInt(clients.size()));
+        TcpProxy proxy = client.proxy();
+        int draw = random.nextInt(100);
+        if (proxy == null) {
+            harmProcess(client, draw % 35);
+        } else if (draw < 35) {
+            harmProcess(client, draw);
+        } else if (draw < 94) {
+            harmConnection(proxy, (draw - 35) / 6);
+        } else {
+            harmServer(draw % 2 == 0);
+        }
+    }
+
+    private void harmProcess(ClientSlot client, int draw) throws InterruptedException {
+        if (draw < 12) {
+            client.killAndRestart();
+            counts.saw("kill");
+        } else if (!client.isFrozen()) {
+            boolean beyondTtl = draw < 26;
+            long ttlMillis = ttl.toMillis();
+            client.freeze();
+            counts.saw(beyondTtl ? "stop beyond ttl" : "stop");
+            after(
+                    beyondTtl ? ttlMillis + 200 + random.nextLong(ttlMillis * 2) : 20 + random.nextLong(ttlMillis / 2),
+                    client::thaw);
+        }
+    }
+
+    private void harmConnection(TcpProxy proxy, int kind) {
+        if (suffering.contains(proxy)) {
+            return;
+        }
+        long briefly = 200 + random.nextLong(ttl.toMillis() + 1_000);
+        switch (kind) {
+            case 0 -> {
+                proxy.delay(Duration.ofMillis(2 + random.nextLong(80)));
+                healAfter(proxy, briefly * 2);
+            }
+            case 1 -> {
+                proxy.stall();
+                healAfter(proxy, briefly);
+            }
+            case 2 -> {
+                proxy.drop();
+                healAfter(proxy, briefly);
+            }
+            case 3 -> {
+                proxy.toClient().drop();
+                healAfter(proxy, briefly);
+            }
+            case 4 -> {
+                proxy.halfOpenForClients();
+                healAfter(proxy, briefly);
+            }
+            case 5 -> proxy.resetAll();
+            case 6 -> {
+                proxy.refuseConnections();
+                proxy.resetAll();
+                healAfter(proxy, briefly);
+            }
+            case 7 -> proxy.loseNextRequest(FaultDriver::isScript);
+            case 8 -> {
+                proxy.silenceFromNextReplyTo(FaultDriver::isScript);
+                healAfter(proxy, briefly);
+            }
+            default -> proxy.loseNextReplyTo(FaultDriver::isScript);
+        }
+    }
+
+    /** Acquire, renewal and release are scripts; losing one of them is what hurts. */
+    private static boolean isScript(String request) {
+        return request.contains("EVAL") || request.contains("SET");
+    }
+
+    private void healAfter(TcpProxy proxy, long millis) {
+        suffering.add(proxy);
+        after(millis, () -> {
+            proxy.heal();
+            suffering.remove(proxy);
+        });
+    }
+
+    private void harmServer(boolean kill) {
+        RedisServer target = Objects.requireNonNull(server, "a server behind the proxies");
+        if (serverSuffers) {
+            return;
+        }
+        serverSuffers = true;
+        if (kill) {
+            target.kill();
+            counts.saw("server kill");
+            after(100 + random.nextLong(1_500), () -> {
+                target.restart();
+                serverSuffers = false;
+            });
+        } else {
+            target.freeze();
+            counts.saw("server stop");
+            after(100 + random.nextLong(ttl.toMillis() * 2), () -> {
+                target.thaw();
+                serverSuffers = false;
+            });
+        }
+    }
+
+    private void healEverything() throws InterruptedException {
+        while (!endings.isEmpty()) {
+            endings.remove().step.run();
+        }
+        for (ClientSlot client : clients) {
+            client.thaw();
+            TcpProxy proxy = client.proxy();
+            if (proxy != null) {
+                proxy.heal();
+                countWhatHappened(proxy);
+            }
+        }
+    }
+
+    private void countWhatHappened(TcpProxy proxy) {
+        Connections connections = proxy.connections();
+        counts.saw("reset", connections.reset());
+        counts.saw("half open", connections.halfOpened());
+        counts.saw("refused or unreachable", connections.unreachable());
+        counts.saw("lost request", connections.requestsLost());
+        counts.saw("lost reply", connections.repliesLost());
+        for (Traffic traffic :
+                List.of(proxy.toServer().traffic(), proxy.toClient().traffic())) {
+            counts.saw("delayed KB", (traffic.delayed() + 1023) / 1024);
+            counts.saw("stalled KB", (traffic.stalled() + 1023) / 1024);
+            counts.saw("dropped KB", (traffic.dropped() + 1023) / 1024);
+        }
+    }
+}

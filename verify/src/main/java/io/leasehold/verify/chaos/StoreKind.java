@@ -1,0 +1,14 @@
+package io.leasehold.verify.chaos;
+
+/** The stores that can be run against. */
+public enum StoreKind {
+    /** A real Redis server that writes everything down, behind one proxy per client. */
+    REDIS,
+    /** A file that all client processes open. */
+    SQLITE;
+
+    @Override
+    public String toString() {
+        return name().toLowerCase(java.util.Locale.ROOT);
+    }
+}

@@ -1,0 +1,5 @@
+/** The chaos run: starts everything, does harm at random, and lets the checkers judge the histories. */
+@NullMarked
+package io.leasehold.verify.chaos;
+
+import org.jspecify.annotations.NullMarked;

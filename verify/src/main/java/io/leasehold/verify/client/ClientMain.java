@@ -1,0 +1,146 @@
+package io.leasehold.verify.client;
+
+import io.leasehold.testkit.history.HistoryFile;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.OptionalLong;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One client JVM: contends for a few locks without end; under each it reads and overwrites counters of the resource.
+ *
+ * <p>Prints {@code READY} when connected. Ends in order when its standard input does, and prints {@code DONE}.
+ */
+public final class ClientMain {
+
+    /** The variable that names the store. */
+    public static final String URI_VARIABLE = "LEASEHOLD_VERIFY_STORE";
+
+    private static final Logger LOG = LoggerFactory.getLogger(ClientMain.class);
+    private static final Duration PATIENCE = Duration.ofSeconds(2);
+    private static final int RARELY = 40;
+
+    private final Contender contender;
+    private final ResourceLink resource;
+    private final SplittableRandom random;
+    private final int locks;
+    private final Duration ttl;
+    private final AtomicBoolean stopping = new AtomicBoolean();
+
+    private ClientMain(Contender contender, ResourceLink resource, SplittableRandom random, int locks, Duration ttl) {
+        this.contender = contender;
+        this.resource = resource;
+        this.random = random;
+        this.locks = locks;
+        this.ttl = ttl;
+    }
+
+    /** Arguments: name, seed, resource port, history file, number of locks, ttl in ms, {@code lease} or {@code naive}. */
+    public static void main(String[] args) throws IOException, InterruptedException {
+        String name = args[0];
+        String uri = System.getenv(URI_VARIABLE);
+        if (uri == null) {
+            throw new IllegalStateException("the environment variable " + URI_VARIABLE + " is not set");
+        }
+        Duration ttl = Duration.ofMillis(Long.parseLong(args[5]));
+        HistoryFile history = HistoryFile.append(Path.of(args[3]));
+        Contender contender = null;
+        while (contender == null) {
+            contender = connect(args[6], uri, ttl, name, history);
+        }
+        try (Contender closing = contender;
+                ResourceLink resource = new ResourceLink(Integer.parseInt(args[2]))) {
+            ClientMain client = new ClientMain(
+                    closing, resource, new SplittableRandom(Long.parseLong(args[1])), Integer.parseInt(args[4]), ttl);
+            client.stopWithInput();
+            System.out.println("READY");
+            client.run();
+        }
+        System.out.println("DONE");
+        System.exit(0);
+    }
+
+    /** The network may be down just now, which is what these processes live in; null then. */
+    private static @org.jspecify.annotations.Nullable Contender connect(
+            String kind, String uri, Duration ttl, String name, HistoryFile history) throws InterruptedException {
+        try {
+            return kind.equals("naive")
+                    ? new NaiveContender(uri, ttl, name, history)
+                    : new LeaseContender(uri, ttl, name, history);
+        } catch (RuntimeException e) {
+            LOG.info("{} cannot connect yet: {}", name, e.toString());
+            TimeUnit.MILLISECONDS.sleep(100);
+            return null;
+        }
+    }
+
+    private void stopWithInput() {
+        Thread watcher = new Thread(
+                () -> {
+                    try {
+                        while (System.in.read() >= 0) {
+                            // Only the end counts.
+                        }
+                    } catch (IOException e) {
+                        LOG.debug("standard input failed", e);
+                    }
+                    stopping.set(true);
+                },
+                "watcher");
+        watcher.setDaemon(true);
+        watcher.start();
+    }
+
+    private void run() throws IOException, InterruptedException {
+        while (!stopping.get()) {
+            String lock = "lock-" + random.nextInt(locks);
+            Contender.Held held;
+            try {
+                held = contender.acquire(lock, PATIENCE);
+            } catch (RuntimeException e) {
+                // The store cannot serve just now; that is what this run is about.
+                LOG.debug("acquiring {} failed", lock, e);
+                TimeUnit.MILLISECONDS.sleep(20);
+                continue;
+            }
+            if (held != null) {
+                try {
+                    use(held, lock);
+                } finally {
+                    held.release();
+                }
+            }
+        }
+    }
+
+    /**
+     * Reads, checks the lease, works, writes: as code does that does not know when it will be paused. A pause between the
+     * check and the write is what only the token covers.
+     */
+    private void use(Contender.Held held, String lock) throws IOException, InterruptedException {
+        OptionalLong checking = resource.read("checking/" + lock, held.token());
+        OptionalLong naive = resource.read("naive/" + lock, held.token());
+        if (!held.stillHolds()) {
+            return;
+        }
+        think();
+        if (checking.isPresent()) {
+            resource.write("checking/" + lock, held.token(), checking.getAsLong() + 1);
+        }
+        if (naive.isPresent()) {
+            resource.write("naive/" + lock, held.token(), naive.getAsLong() + 1);
+        }
+        held.stillHolds();
+    }
+
+    /** Mostly short, so that much happens; now and then longer than a ttl, so that renewal is needed. */
+    private void think() throws InterruptedException {
+        long most = random.nextInt(RARELY) == 0 ? ttl.toMillis() * 2 : 10;
+        TimeUnit.MILLISECONDS.sleep(random.nextLong(most + 1));
+    }
+}

@@ -1,0 +1,28 @@
+package io.leasehold.verify.client;
+
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** A way to lock, and to write down what the holder believes. */
+interface Contender extends AutoCloseable {
+
+    /** Waits at most so long; null if the lock stayed busy. */
+    @Nullable
+    Held acquire(String lock, Duration patience) throws InterruptedException;
+
+    @Override
+    void close();
+
+    /** A lock that is held. */
+    interface Held {
+
+        /** What goes to the resource. */
+        long token();
+
+        /** Whether the holder may go on. */
+        boolean stillHolds();
+
+        /** Gives it back. */
+        void release();
+    }
+}

@@ -1,0 +1,73 @@
+package io.leasehold.verify.resource;
+
+import io.leasehold.testkit.history.HistoryEvent;
+import io.leasehold.testkit.history.HistorySink;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.LongSupplier;
+
+/**
+ * Counters that are read and overwritten. Those whose names begin with {@code checking/} register the fencing token at
+ * first contact, reads included, and refuse smaller ones than the largest seen; all others take everything.
+ *
+ * <p>Guarded by this; the history is written inside, so that its order is the order in which things happened.
+ */
+final class Counters {
+
+    static final String CHECKING = "checking/";
+    static final String NAIVE = "naive/";
+
+    private final HistorySink sink;
+    private final LongSupplier clock;
+    private final Map<String, Counter> counters = new HashMap<>();
+
+    Counters(HistorySink sink, LongSupplier clock) {
+        this.sink = sink;
+        this.clock = clock;
+    }
+
+    private static final class Counter {
+        private long value;
+        private long largestToken;
+    }
+
+    /**
+     * What the resource answers.
+     *
+     * @param accepted whether the token was
+     * @param value the counter after that
+     */
+    record Answer(boolean accepted, long value) {}
+
+    synchronized Answer read(String name, long token) {
+        Counter counter = counters.computeIfAbsent(name, n -> new Counter());
+        boolean accepted = admits(name, counter, token);
+        log(name, HistoryEvent.Access.READ, token, counter.value, accepted);
+        return new Answer(accepted, counter.value);
+    }
+
+    synchronized Answer write(String name, long token, long value) {
+        Counter counter = counters.computeIfAbsent(name, n -> new Counter());
+        boolean accepted = admits(name, counter, token);
+        log(name, HistoryEvent.Access.WRITE, token, value, accepted);
+        if (accepted) {
+            counter.value = value;
+        }
+        return new Answer(accepted, counter.value);
+    }
+
+    private static boolean admits(String name, Counter counter, long token) {
+        if (!name.startsWith(CHECKING)) {
+            return true;
+        }
+        if (token < counter.largestToken) {
+            return false;
+        }
+        counter.largestToken = token;
+        return true;
+    }
+
+    private void log(String name, HistoryEvent.Access access, long token, long value, boolean accepted) {
+        sink.add(new HistoryEvent.Accessed(clock.getAsLong(), "resource", name, access, token, value, accepted));
+    }
+}

@@ -1,0 +1,81 @@
+package io.leasehold.verify.resource;
+
+import io.leasehold.testkit.history.HistoryFile;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.Writer;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.StringTokenizer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The protected resource as a process of its own: lines over TCP on 127.0.0.1, {@code READ counter token} and {@code
+ * WRITE counter token value}, answered with {@code OK value} or {@code REFUSED value}.
+ *
+ * <p>Prints {@code PORT n} when it is ready; ends when its standard input does.
+ */
+public final class ResourceMain {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ResourceMain.class);
+
+    private ResourceMain() {}
+
+    /** Argument: the history file. */
+    public static void main(String[] args) throws IOException {
+        Counters counters = new Counters(HistoryFile.append(Path.of(args[0])), System::nanoTime);
+        ServerSocket server = new ServerSocket(0, 100, InetAddress.getLoopbackAddress());
+        start("acceptor", () -> accept(server, counters));
+        System.out.println("PORT " + server.getLocalPort());
+        while (System.in.read() >= 0) {
+            // Only the end counts.
+        }
+        server.close();
+        System.exit(0);
+    }
+
+    private static void start(String name, Runnable task) {
+        Thread thread = new Thread(task, name);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private static void accept(ServerSocket server, Counters counters) {
+        while (!server.isClosed()) {
+            try {
+                Socket socket = server.accept();
+                start("connection", () -> serve(socket, counters));
+            } catch (IOException e) {
+                LOG.debug("the resource accepts no more", e);
+                return;
+            }
+        }
+    }
+
+    private static void serve(Socket socket, Counters counters) {
+        try (socket;
+                BufferedReader in =
+                        new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8))) {
+            socket.setTcpNoDelay(true);
+            Writer out = new java.io.OutputStreamWriter(socket.getOutputStream(), StandardCharsets.UTF_8);
+            for (String line; (line = in.readLine()) != null; ) {
+                StringTokenizer words = new StringTokenizer(line);
+                boolean write = words.nextToken().equals("WRITE");
+                String counter = words.nextToken();
+                long token = Long.parseLong(words.nextToken());
+                Counters.Answer answer = write
+                        ? counters.write(counter, token, Long.parseLong(words.nextToken()))
+                        : counters.read(counter, token);
+                out.write((answer.accepted() ? "OK " : "REFUSED ") + answer.value() + "\n");
+                out.flush();
+            }
+        } catch (IOException e) {
+            LOG.debug("a client of the resource is gone", e);
+        }
+    }
+}
