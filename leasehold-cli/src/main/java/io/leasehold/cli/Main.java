@@ -22,7 +22,11 @@ import picocli.CommandLine.Spec;
 /** Where the program starts: reads the command line, runs one verb, and turns what it says into an exit code. */
 @Command(
         name = "leasehold",
-        description = "Locks across processes and machines, as leases.",
+        description = "Locks across processes and machines, as leases.%n",
+        footer = {
+            "%nA store is memory:, sqlite:PATH (default sqlite:~/.leasehold/locks.db),",
+            "redis://HOST:PORT and others; several --store make a Redlock."
+        },
         versionProvider = Main.Version.class,
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,
@@ -77,6 +81,7 @@ public final class Main implements Runnable {
         line.setExpandAtFiles(false);
         line.setCaseInsensitiveEnumValuesAllowed(true);
         line.setUsageHelpWidth(80);
+        line.setUsageHelpLongOptionsMaxWidth(30);
         Failures failures = new Failures(invocation);
         line.setParameterExceptionHandler(failures);
         line.setExecutionExceptionHandler(failures);
@@ -85,7 +90,7 @@ public final class Main implements Runnable {
 
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "which command? One of run, ls, show, who, completion");
+        throw new ParameterException(spec.commandLine(), "which command? One of run, ls, show, who, demo, completion");
     }
 
     /**

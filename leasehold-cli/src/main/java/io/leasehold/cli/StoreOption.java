@@ -28,8 +28,7 @@ public final class StoreOption {
             names = "--store",
             paramLabel = "URI",
             scope = ScopeType.INHERIT,
-            description = "memory:, sqlite:PATH, redis://HOST … (repeat it for the nodes of a Redlock); default:"
-                    + " LEASEHOLD_STORE, else sqlite:~/.leasehold/locks.db")
+            description = "Default: LEASEHOLD_STORE, else sqlite:")
     private @Nullable List<String> uris;
 
     /** The store's URI, with whatever secrets it has. */

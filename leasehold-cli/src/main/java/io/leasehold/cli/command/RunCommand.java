@@ -25,8 +25,19 @@ import picocli.CommandLine.Spec;
 /** {@code leasehold run}: reads and checks the options; {@link LockedRun} does the work. */
 @Command(
         name = "run",
-        description = "Runs a command while holding a lock; waits for the lock without limit unless told otherwise.",
-        customSynopsis = "leasehold run [options] LOCK -- COMMAND ARGS…")
+        description = {
+            "Runs COMMAND while holding LOCK, and gives the lock back when it ends.",
+            "Waits for a busy lock without limit unless told otherwise.%n"
+        },
+        customSynopsis = "leasehold run [options] LOCK -- COMMAND ARGS…",
+        sortOptions = false,
+        usageHelpAutoWidth = false,
+        footer = {
+            "%nDUR is a duration: 30s, 1.5s, 500ms, 2m, 1h.",
+            "Exit code: the command's own, or 64 usage, 69 store unavailable, 75 busy,",
+            "76 lease lost, 77 access refused, 78 unsafe store, 126 not executable,",
+            "127 not found, 128+n ended by signal n."
+        })
 public final class RunCommand implements Callable<Integer> {
 
     /** A command may run for as long as it takes: its own end bounds the hold. */
@@ -53,68 +64,64 @@ public final class RunCommand implements Callable<Integer> {
 
     @Option(
             names = {"-n", "--no-wait"},
-            description = "Do not wait: exit at once if the lock is busy.")
+            description = "Do not wait for a busy lock.")
     private boolean noWait;
 
     @Option(
             names = {"-w", "--wait"},
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "Wait at most this long (30s, 1.5s, 500ms, 2m, 1h).")
+            description = "Wait for it at most this long.")
     private @Nullable Duration wait;
 
-    @Option(
-            names = "--ttl",
-            paramLabel = "DUR",
-            converter = DurationConverter.class,
-            description = "How long the store keeps the lock without a renewal; it is renewed every third of it"
-                    + " (default 30s).")
-    private @Nullable Duration ttl;
-
-    @Option(
-            names = "--on-busy",
-            paramLabel = "fail|skip",
-            description = "When the lock stays busy: exit 75 (default), or exit 0.")
+    @Option(names = "--on-busy", paramLabel = "fail|skip", description = "If it stays busy: exit 75 (default), or 0.")
     private @Nullable OnBusy onBusy;
 
     @Option(
             names = {"-E", "--conflict-exit-code"},
             paramLabel = "N",
-            description = "Exit with N instead of 75 when the lock stays busy.")
+            description = "If it stays busy: exit with N.")
     private @Nullable Integer conflictExitCode;
 
     @Option(
+            names = "--ttl",
+            paramLabel = "DUR",
+            converter = DurationConverter.class,
+            description = "How long the store keeps it unrenewed (30s).")
+    private @Nullable Duration ttl;
+
+    @Option(
             names = "--on-lost",
-            paramLabel = "term|kill|ignore",
-            description = "When the lease runs out: TERM, then KILL before it ends (default); only KILL; or nothing.")
+            paramLabel = "WHAT",
+            description = "term, then kill (default); kill; or ignore.")
     private OnLost onLost = OnLost.TERM;
 
     @Option(
             names = "--grace",
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "Time between TERM and the end of the lease (default 10s, at most a third of the ttl).")
+            description = "TERM to end of lease (10s, at most ttl/3).")
     private @Nullable Duration grace;
 
     @Option(
             names = "--at-least",
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "Keep the lock at least this long, even if the command ends sooner.")
+            description = "Hold the lock at least this long.")
     private Duration atLeast = Duration.ZERO;
 
-    @Option(names = "--json", description = "Report as one line of JSON on standard error.")
+    @Option(names = "--json", description = "Report as JSON on standard error.")
     private boolean json;
 
     @Option(
             names = {"-q", "--quiet"},
-            description = "Only complain; say nothing of what merely informs.")
+            description = "Complain, but do not inform.")
     private boolean quiet;
 
-    @Parameters(index = "0", paramLabel = "LOCK", description = "The lock's name.")
+    @Parameters(index = "0", arity = "0..1", paramLabel = "LOCK", hidden = true)
     private @Nullable String lock;
 
-    @Parameters(index = "1..*", paramLabel = "COMMAND", arity = "0..*", description = "The command and its arguments.")
+    @Parameters(index = "1..*", arity = "0..*", paramLabel = "COMMAND", hidden = true)
     private @Nullable List<String> command;
 
     /** A command of this invocation. */
@@ -161,10 +168,11 @@ public final class RunCommand implements Callable<Integer> {
 
     private LockedRun.Request request() {
         String name = lock;
-        if (name == null || command == null || command.isEmpty()) {
+        List<String> words = command();
+        if (name == null || words.isEmpty()) {
             throw usage("write: leasehold run [options] LOCK -- COMMAND ARGS…");
         }
-        for (String argument : command) {
+        for (String argument : words) {
             if (argument.indexOf(UNREADABLE) >= 0) {
                 throw usage("the argument \"" + argument + "\" is not valid UTF-8 and could not be passed on unchanged");
             }
@@ -181,10 +189,25 @@ public final class RunCommand implements Callable<Integer> {
                 lockName(name),
                 options,
                 patience,
-                new GuardedCommand.Settings(command, onLost, usedGrace, options.ttl()),
+                new GuardedCommand.Settings(words, onLost, usedGrace, options.ttl()),
                 conflictCode(),
                 onBusy == OnBusy.SKIP,
                 atLeast);
+    }
+
+    /** What follows the first {@code --}; without it, an option of the command's could be taken for one of ours. */
+    private List<String> command() {
+        List<String> given = command == null ? List.of() : command;
+        List<String> all = spec.root().commandLine().getParseResult().originalArgs();
+        int dashes = all.indexOf("--");
+        if (dashes < 0 && !given.isEmpty()) {
+            throw usage("put -- before the command: leasehold run " + lock + " -- " + String.join(" ", given));
+        }
+        List<String> words = dashes < 0 ? List.of() : all.subList(dashes + 1, all.size());
+        if (!words.equals(given) && lock != null) {
+            throw usage("one lock, then -- and the command: leasehold run [options] LOCK -- COMMAND ARGS…");
+        }
+        return words;
     }
 
     private LockName lockName(String name) {
