@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 final class AcquireMachineExhaustiveTest {
 
-    private static final int DEPTH = 6;
+    private static final int DEPTH = 5;
     private static final long MS = 1_000_000;
     private static final LockOptions OPTIONS = LockOptions.defaults().ttl(Duration.ofSeconds(1));
     private static final OwnerToken OWNER = OwnerToken.fromHex("00".repeat(OwnerToken.BYTES));
