@@ -56,7 +56,8 @@ public final class JdbcStores {
             try (Connection connection = dataSource.getConnection()) {
                 connection.setAutoCommit(true);
                 url = String.valueOf(connection.getMetaData().getURL());
-                incarnation = prepared(connection, statements, new SchemaCheck(statements, runtime, clock.kind(), where));
+                incarnation =
+                        prepared(connection, statements, new SchemaCheck(statements, runtime, clock.kind(), where));
             }
             String description = withoutParameters(url);
             return start(
@@ -108,10 +109,7 @@ public final class JdbcStores {
             Connections connections,
             LockRuntime runtime) {
         Guarantees guarantees = new Guarantees(
-                Guarantee.Exclusion.WITHIN_DRIFT,
-                Guarantee.Fencing.INCREASING,
-                Guarantee.Queueing.POLLING,
-                scope(url));
+                Guarantee.Exclusion.WITHIN_DRIFT, Guarantee.Fencing.INCREASING, Guarantee.Queueing.POLLING, scope(url));
         return LeaseTableStore.start(
                 new LeaseTableStore.Settings(description, dialect, guarantees, clock, connections), runtime);
     }
@@ -151,15 +149,22 @@ public final class JdbcStores {
         }
     }
 
-    /** The driver's words are not repeated: they may contain the URL, and that a password. */
     private static LockStoreException refusal(Dialect dialect, String where, SQLException e) {
-        String code = " (SQL state " + e.getSQLState() + ", code " + e.getErrorCode() + ")";
+        // A driver that quotes the URL may quote a password in it: such words are not repeated.
+        boolean quotesUrl = String.valueOf(e.getMessage()).contains("jdbc:");
+        SQLException cause = quotesUrl ? null : e;
+        String said = " (" + (quotesUrl ? "" : firstLine(e) + ", ") + "SQL state " + e.getSQLState() + ", code "
+                + e.getErrorCode() + ")";
         return dialect.troubles().apply(e) == SqlTrouble.ACCESS
                 ? new StoreAccessException(
-                        where + " refuses this user" + code
+                        where + " refuses this user" + said
                                 + "; it needs to log in, and to create or to read and write the tables leasehold_lock and"
                                 + " leasehold_store",
-                        null)
-                : new StoreUnavailableException(where + " cannot be opened" + code, null);
+                        cause)
+                : new StoreUnavailableException(where + " cannot be opened" + said, cause);
+    }
+
+    private static String firstLine(SQLException e) {
+        return String.valueOf(e.getMessage()).lines().findFirst().orElse("no message");
     }
 }

@@ -62,8 +62,8 @@ public final class SqliteStore {
         Objects.requireNonNull(runtime, "runtime");
         Path file = path.toAbsolutePath().normalize();
         if (file.toString().indexOf('?') >= 0) {
-            throw new IllegalArgumentException(
-                    "lock file " + file + " has a '?' in its path, which SQLite's driver would take as the start of options");
+            throw new IllegalArgumentException("lock file " + file
+                    + " has a '?' in its path, which SQLite's driver would take as the start of options");
         }
         requireDriver();
         String description = "sqlite:" + file;

@@ -2,18 +2,45 @@ package io.leasehold.jdbc;
 
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.tck.BackendTck;
 import io.leasehold.testkit.tck.StoreFixture;
-import java.util.UUID;
-import org.h2.jdbcx.JdbcDataSource;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import org.h2.tools.Server;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.io.TempDir;
 
-/** The backend contract over H2 in memory, through a data source of the caller's. */
+/** The backend contract over a real H2 server, which can be restarted. */
 class H2TckTest implements BackendTck {
 
-    private static final JdbcDataSource DATA_SOURCE = new JdbcDataSource();
+    @TempDir
+    private static Path directory;
 
-    static {
-        DATA_SOURCE.setURL("jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1");
+    private static Server server;
+    private static int port;
+
+    @BeforeAll
+    static void startServer() throws SQLException {
+        start("0");
+        port = server.getPort();
+    }
+
+    @AfterAll
+    static void stopServer() {
+        server.stop();
+    }
+
+    private static void start(String onPort) throws SQLException {
+        // H2 would listen on all interfaces.
+        System.setProperty("h2.bindAddress", "127.0.0.1");
+        server = Server.createTcpServer("-tcpPort", onPort, "-ifNotExists", "-baseDir", directory.toString())
+                .start();
+    }
+
+    private static String uri() {
+        return "jdbc:h2:tcp://localhost:" + port + "/./locks";
     }
 
     @Override
@@ -26,7 +53,23 @@ class H2TckTest implements BackendTck {
 
             @Override
             public LockStore open(LockRuntime runtime) {
-                return JdbcStores.over(DATA_SOURCE, SqlDialect.H2, runtime);
+                return new JdbcStoreProvider().open(StoreUri.parse(uri()), runtime);
+            }
+
+            @Override
+            public String uriForOtherProcesses() {
+                return uri();
+            }
+
+            @Override
+            public boolean canRestart() {
+                return true;
+            }
+
+            @Override
+            public void restart() throws SQLException {
+                server.stop();
+                start(String.valueOf(port));
             }
         };
     }

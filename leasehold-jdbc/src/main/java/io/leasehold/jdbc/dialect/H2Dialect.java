@@ -39,15 +39,13 @@ public final class H2Dialect {
 
     private static Dialect.Store store() {
         return new Dialect.Store(
-                List.of(
-                        """
+                List.of("""
                         CREATE TABLE IF NOT EXISTS leasehold_store (
                             id INTEGER PRIMARY KEY CHECK (id = 1),
                             schema_version INTEGER NOT NULL,
                             store_id VARCHAR(64) NOT NULL,
                             clock VARCHAR(16) NOT NULL,
-                            fence_floor BIGINT NOT NULL)""",
-                        """
+                            fence_floor BIGINT NOT NULL)""", """
                         CREATE TABLE IF NOT EXISTS leasehold_lock (
                             name VARCHAR(1024) PRIMARY KEY,
                             origin VARCHAR(128) NOT NULL,
@@ -59,8 +57,7 @@ public final class H2Dialect {
                             waiter VARCHAR(40),
                             waiting_since BIGINT NOT NULL,
                             freed_at BIGINT NOT NULL,
-                            fence BIGINT NOT NULL)""",
-                        "CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence)"),
+                            fence BIGINT NOT NULL)""", "CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence)"),
                 "INSERT INTO leasehold_store (id, schema_version, store_id, clock, fence_floor) VALUES (1, ?, ?, ?, 0)",
                 "SELECT schema_version, store_id, clock FROM leasehold_store WHERE id = 1",
                 "SELECT fence_floor FROM leasehold_store WHERE id = 1",

@@ -40,15 +40,13 @@ public final class SqliteDialect {
 
     private static Dialect.Store store() {
         return new Dialect.Store(
-                List.of(
-                        """
+                List.of("""
                         CREATE TABLE IF NOT EXISTS leasehold_store (
                             id INTEGER PRIMARY KEY CHECK (id = 1),
                             schema_version INTEGER NOT NULL,
                             store_id TEXT NOT NULL,
                             clock TEXT NOT NULL,
-                            fence_floor INTEGER NOT NULL)""",
-                        """
+                            fence_floor INTEGER NOT NULL)""", """
                         CREATE TABLE IF NOT EXISTS leasehold_lock (
                             name TEXT PRIMARY KEY,
                             origin TEXT NOT NULL,
@@ -60,8 +58,7 @@ public final class SqliteDialect {
                             waiter TEXT,
                             waiting_since INTEGER NOT NULL,
                             freed_at INTEGER NOT NULL,
-                            fence INTEGER NOT NULL) WITHOUT ROWID""",
-                        "CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence)"),
+                            fence INTEGER NOT NULL) WITHOUT ROWID""", "CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence)"),
                 "INSERT INTO leasehold_store (id, schema_version, store_id, clock, fence_floor) VALUES (1, ?, ?, ?, 0)",
                 "SELECT schema_version, store_id, clock FROM leasehold_store WHERE id = 1",
                 "SELECT fence_floor FROM leasehold_store WHERE id = 1",

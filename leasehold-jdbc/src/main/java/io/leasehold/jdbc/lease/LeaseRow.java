@@ -20,7 +20,12 @@ import org.jspecify.annotations.Nullable;
  * @param fence the largest fencing token of this lock that was ever granted or proposed
  */
 public record LeaseRow(
-        LockName name, String origin, @Nullable Held held, @Nullable Waiter waiter, long freedAtNanos, long fence) {
+        LockName name,
+        String origin,
+        @Nullable Held held,
+        @Nullable Waiter waiter,
+        long freedAtNanos,
+        long fence) {
 
     /** Refuses nulls. */
     public LeaseRow {

@@ -12,9 +12,35 @@ public interface FileSystems {
 
     /** Types whose file locks or shared memory do not reach every machine that may have them mounted. */
     Set<String> NETWORK = Set.of(
-            "9p", "afpfs", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "drvfs", "gfs2", "glusterfs", "gpfs",
-            "lustre", "ncpfs", "nfs", "nfs3", "nfs4", "ocfs2", "orangefs", "pvfs2", "prl_fs", "smb", "smb2", "smb3",
-            "smbfs", "vboxsf", "virtiofs", "vmhgfs", "webdav");
+            "9p",
+            "afpfs",
+            "afs",
+            "beegfs",
+            "ceph",
+            "cifs",
+            "coda",
+            "davfs",
+            "drvfs",
+            "gfs2",
+            "glusterfs",
+            "gpfs",
+            "lustre",
+            "ncpfs",
+            "nfs",
+            "nfs3",
+            "nfs4",
+            "ocfs2",
+            "orangefs",
+            "pvfs2",
+            "prl_fs",
+            "smb",
+            "smb2",
+            "smb3",
+            "smbfs",
+            "vboxsf",
+            "virtiofs",
+            "vmhgfs",
+            "webdav");
 
     /** The type as the operating system calls it. */
     String typeOf(Path existing) throws IOException;

@@ -98,10 +98,11 @@ final class LockFile {
     /** What an error while opening means. */
     LockStoreException refusal(SqlTrouble trouble, SQLException e) {
         return switch (trouble) {
-            case DAMAGED -> unavailable(
-                    "is damaged or no SQLite database (" + firstLine(e)
-                            + "); stop its users, then move it away: a new one is made",
-                    e);
+            case DAMAGED ->
+                unavailable(
+                        "is damaged or no SQLite database (" + firstLine(e)
+                                + "); stop its users, then move it away: a new one is made",
+                        e);
             case ACCESS -> access("may not be written (" + firstLine(e) + "); this user needs the right to", e);
             case FULL -> unavailable("has no space left to grow (" + firstLine(e) + ")", e);
             case CONTENTION -> unavailable("stayed locked by another process (" + firstLine(e) + ")", e);

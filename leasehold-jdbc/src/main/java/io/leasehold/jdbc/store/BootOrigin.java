@@ -38,7 +38,8 @@ public record BootOrigin(String id, long offsetNanos) {
 
     static @Nullable BootOrigin linux(LockRuntime runtime, Path proc) {
         try {
-            String id = Files.readString(proc.resolve("sys/kernel/random/boot_id")).strip();
+            String id =
+                    Files.readString(proc.resolve("sys/kernel/random/boot_id")).strip();
             long sinceBootNanos = runtime.nanoTime();
             String uptime = Files.readString(proc.resolve("uptime")).strip();
             double uptimeNanos = Double.parseDouble(uptime.substring(0, uptime.indexOf(' '))) * 1e9;
@@ -59,12 +60,15 @@ public record BootOrigin(String id, long offsetNanos) {
             return 0;
         }
         Matcher matcher = NAMESPACE_OFFSET.matcher(Files.readString(file));
-        return matcher.find() ? Long.parseLong(matcher.group(1)) * 1_000_000_000L + Long.parseLong(matcher.group(2)) : 0;
+        return matcher.find()
+                ? Long.parseLong(matcher.group(1)) * 1_000_000_000L + Long.parseLong(matcher.group(2))
+                : 0;
     }
 
     private static String output(String... command) {
         try {
-            Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+            Process process =
+                    new ProcessBuilder(command).redirectErrorStream(true).start();
             process.getOutputStream().close();
             try (InputStream in = process.getInputStream()) {
                 String text = new String(in.readAllBytes(), StandardCharsets.UTF_8).strip();

@@ -29,15 +29,18 @@ record Failure(FailureKind kind, LockStoreException error) {
             case CONTENTION -> transitory(at + "other transactions kept the database busy" + said, e);
             case FULL -> transitory(at + "there is no space left to write to; make some" + said, e);
             case UNREACHABLE -> transitory(at + "the database cannot be reached" + said, e);
-            case DAMAGED -> new Failure(
-                    FailureKind.PERMANENT,
-                    new StoreUnavailableException(
-                            at + "the lease table is damaged; stop its users and move it away" + said, e));
-            case ACCESS -> new Failure(
-                    FailureKind.PERMANENT,
-                    new StoreAccessException(
-                            at + "the database may not be written; this user needs the right to read and write it" + said,
-                            e));
+            case DAMAGED ->
+                new Failure(
+                        FailureKind.PERMANENT,
+                        new StoreUnavailableException(
+                                at + "the lease table is damaged; stop its users and move it away" + said, e));
+            case ACCESS ->
+                new Failure(
+                        FailureKind.PERMANENT,
+                        new StoreAccessException(
+                                at + "the database may not be written; this user needs the right to read and write it"
+                                        + said,
+                                e));
             case OTHER -> transitory(at + "the database reports an error" + said, e);
         };
     }

@@ -46,7 +46,12 @@ public final class LeaseTable {
 
     void begin() throws SQLException {
         if (dialect.transaction() instanceof Dialect.ByStatements statements) {
-            prepared(statements.begin()).execute();
+            try {
+                prepared(statements.begin()).execute();
+            } catch (SQLException e) {
+                forget(statements.begin());
+                throw e;
+            }
         } else {
             connection.setAutoCommit(false);
         }
@@ -222,11 +227,20 @@ public final class LeaseTable {
         return known;
     }
 
-    /** Gives the statements back; the connection stays open. */
-    void forgetStatements() throws SQLException {
-        for (PreparedStatement statement : prepared.values()) {
+    private void forget(String sql) throws SQLException {
+        PreparedStatement statement = prepared.remove(sql);
+        if (statement != null) {
             statement.close();
         }
-        prepared.clear();
+    }
+
+    /**
+     * Gives the statements back; the connection stays open. Due after an error, too: SQLite's driver ends a statement
+     * that failed, and refuses to run it again.
+     */
+    void forgetStatements() throws SQLException {
+        for (String sql : List.copyOf(prepared.keySet())) {
+            forget(sql);
+        }
     }
 }

@@ -86,7 +86,12 @@ public final class LeaseTableStore implements LockStore {
                 : new WakeWatch(runtime, settings.clock(), changes, this::submitLook, this::wake);
         this.verbs = new LeaseVerbs(settings.description(), watch);
         this.worker = new Worker(
-                queue, settings.connections(), settings.clock(), settings.dialect(), settings.description());
+                queue,
+                settings.connections(),
+                settings.clock(),
+                settings.dialect(),
+                settings.description(),
+                this::reconnected);
     }
 
     /** Starts the store's thread. */
@@ -117,6 +122,13 @@ public final class LeaseTableStore implements LockStore {
         StoreSignals ear = signals;
         if (ear != null) {
             ear.wake(name);
+        }
+    }
+
+    private void reconnected() {
+        StoreSignals ear = signals;
+        if (ear != null) {
+            ear.reconnected();
         }
     }
 
@@ -170,8 +182,8 @@ public final class LeaseTableStore implements LockStore {
     public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
         return queue.submit(
                 Task.reading("a look at " + name, (table, now) -> describe(name, table, now), (kind, error) -> {
-                            throw error;
-                        }),
+                    throw error;
+                }),
                 ADMIN_LIMIT_NANOS);
     }
 
@@ -189,12 +201,9 @@ public final class LeaseTableStore implements LockStore {
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         Pattern pattern = pattern(glob);
         return queue.submit(
-                Task.reading(
-                        "listing " + glob,
-                        (table, now) -> list(pattern, limit, table, now),
-                        (kind, error) -> {
-                            throw error;
-                        }),
+                Task.reading("listing " + glob, (table, now) -> list(pattern, limit, table, now), (kind, error) -> {
+                    throw error;
+                }),
                 ADMIN_LIMIT_NANOS);
     }
 
@@ -220,11 +229,10 @@ public final class LeaseTableStore implements LockStore {
         return queue.submit(
                         Task.<Optional<OwnerToken>>writing(
                                 "force-release of " + name,
-                                (table, now) ->
-                                        Optional.ofNullable(verbs.forceRelease(name, holderId, table, now)),
+                                (table, now) -> Optional.ofNullable(verbs.forceRelease(name, holderId, table, now)),
                                 (kind, error) -> {
-                            throw error;
-                        }),
+                                    throw error;
+                                }),
                         ADMIN_LIMIT_NANOS)
                 .thenApply(this::tellLoss);
     }

@@ -56,7 +56,8 @@ public final class SchemaCheck {
         byte[] id = new byte[16];
         runtime.randomBytes(id);
         String storeId = HexFormat.of().formatHex(id);
-        try (PreparedStatement describe = connection.prepareStatement(dialect.store().describe())) {
+        try (PreparedStatement describe =
+                connection.prepareStatement(dialect.store().describe())) {
             describe.setInt(1, SCHEMA_VERSION);
             describe.setString(2, storeId);
             describe.setString(3, clockKind);

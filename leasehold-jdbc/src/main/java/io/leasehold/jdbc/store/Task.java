@@ -44,8 +44,7 @@ final class Task<R> {
     private final CompletableFuture<R> future = new CompletableFuture<>();
     private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.QUEUED);
 
-    private Task(
-            String what, boolean writes, @Nullable OwnerToken acquires, Work<R> work, OnFailure<R> onFailure) {
+    private Task(String what, boolean writes, @Nullable OwnerToken acquires, Work<R> work, OnFailure<R> onFailure) {
         this.what = what;
         this.writes = writes;
         this.acquires = acquires;

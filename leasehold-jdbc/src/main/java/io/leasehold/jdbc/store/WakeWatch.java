@@ -71,11 +71,7 @@ final class WakeWatch {
      * @param wake wakes whoever waits for a lock
      */
     WakeWatch(
-            LockRuntime runtime,
-            StoreClock clock,
-            String changesQuery,
-            Runnable submitLook,
-            Consumer<LockName> wake) {
+            LockRuntime runtime, StoreClock clock, String changesQuery, Runnable submitLook, Consumer<LockName> wake) {
         this.runtime = runtime;
         this.clock = clock;
         this.changesQuery = changesQuery;
@@ -96,7 +92,8 @@ final class WakeWatch {
             lastChangeAtNanos = nowNanos;
         }
         watches.put(owner, new Watch(names, nowNanos + forNanos, nowNanos + lookInNanos));
-        names.forEach(name -> ownersByName.computeIfAbsent(name, n -> new LinkedHashSet<>()).add(owner));
+        names.forEach(name ->
+                ownersByName.computeIfAbsent(name, n -> new LinkedHashSet<>()).add(owner));
         lookAgainIn(LEAST_INTERVAL_NANOS);
     }
 

@@ -66,7 +66,8 @@ final class WorkQueue {
         String refusal = enqueued(task);
         if (refusal != null) {
             limits.remove(task);
-            task.fail(FailureKind.NO_EFFECT, new StoreUnavailableException(task.what() + " at " + store + refusal, null));
+            task.fail(
+                    FailureKind.NO_EFFECT, new StoreUnavailableException(task.what() + " at " + store + refusal, null));
         }
     }
 
@@ -79,7 +80,8 @@ final class WorkQueue {
                 return ": the store is closed";
             }
             if (line.size() >= (owner == null ? MOST_URGENT : MOST_ACQUIRES)) {
-                return ": " + line.size() + " requests of this client already wait; slow down, or share locks less finely";
+                return ": " + line.size()
+                        + " requests of this client already wait; slow down, or share locks less finely";
             }
             line.add(task);
             if (owner != null) {
@@ -186,7 +188,7 @@ final class WorkQueue {
         } finally {
             lock.unlock();
         }
-        left.forEach(
-                task -> task.takeBack(new StoreUnavailableException(task.what() + " at " + store + ": the store was closed", null)));
+        left.forEach(task -> task.takeBack(
+                new StoreUnavailableException(task.what() + " at " + store + ": the store was closed", null)));
     }
 }

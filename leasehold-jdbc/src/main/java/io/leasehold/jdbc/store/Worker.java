@@ -23,7 +23,7 @@ final class Worker implements Runnable {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
-    /** Tries after which a store that keeps moving, or a transaction that keeps failing, is given up. */
+    /** Connections after which a store that keeps moving is given up. */
     private static final int MOST_RESTARTS = 5;
 
     private final WorkQueue queue;
@@ -31,14 +31,28 @@ final class Worker implements Runnable {
     private final StoreClock clock;
     private final Dialect dialect;
     private final String store;
+    private final Runnable reachableAgain;
+    private boolean unreachable;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
 
-    Worker(WorkQueue queue, Connections connections, StoreClock clock, Dialect dialect, String store) {
+    /**
+     * A worker.
+     *
+     * @param reachableAgain is run after the first transaction that succeeds after a failure of the connection
+     */
+    Worker(
+            WorkQueue queue,
+            Connections connections,
+            StoreClock clock,
+            Dialect dialect,
+            String store,
+            Runnable reachableAgain) {
         this.queue = queue;
         this.connections = connections;
         this.clock = clock;
         this.dialect = dialect;
         this.store = store;
+        this.reachableAgain = reachableAgain;
     }
 
     /** Completes when the queue is closed and all connections are. */
@@ -66,7 +80,7 @@ final class Worker implements Runnable {
         try {
             int restarts = 0;
             while (restarts <= MOST_RESTARTS) {
-                Try result = attempt(task);
+                Try result = new Attempt<>(task, restarts == 0).run();
                 if (result == Try.ENDED) {
                     return;
                 }
@@ -80,7 +94,7 @@ final class Worker implements Runnable {
                     break;
                 }
             }
-            String why = queue.isClosed() ? ": the store was closed" : ": its file keeps being moved or deleted";
+            String why = queue.isClosed() ? ": the store was closed" : ": connections to it keep breaking";
             task.fail(FailureKind.NO_EFFECT, new StoreUnavailableException(task.what() + " at " + store + why, null));
         } catch (RuntimeException | Error e) {
             LOG.error("{} at {} failed unexpectedly", task.what(), store, e);
@@ -96,23 +110,57 @@ final class Worker implements Runnable {
         ENDED,
         /** Another transaction was in the way. */
         AGAIN,
-        /** The connection no longer led to the store, or what was read had changed. */
+        /** The connection did not lead to the store any more; a new one may. */
         MOVED
     }
 
-    private <R> Try attempt(Task<R> task) {
-        LeaseTable table = null;
-        boolean broken = true;
-        boolean committing = false;
-        try {
-            table = connections.take();
-            if (!task.writes()) {
-                task.succeed(task.run(table, clock.read(table)));
-                broken = false;
+    /** One transaction for one task. */
+    private final class Attempt<R> {
+
+        private final Task<R> task;
+        private final boolean mayReconnect;
+        private boolean begun;
+        private boolean committing;
+        /** Whether the connection may be used again. */
+        private boolean fit;
+
+        /**
+         * An attempt.
+         *
+         * @param mayReconnect whether a dead connection leads to another attempt
+         */
+        Attempt(Task<R> task, boolean mayReconnect) {
+            this.task = task;
+            this.mayReconnect = mayReconnect;
+        }
+
+        Try run() {
+            LeaseTable table = null;
+            try {
+                table = connections.take();
+                return task.writes() ? write(table) : read(table);
+            } catch (SQLException e) {
+                return failed(table, e);
+            } catch (LockStoreException e) {
+                Failure failure = Failure.of(e);
+                task.fail(failure.kind(), failure.error());
                 return Try.ENDED;
+            } finally {
+                if (table != null) {
+                    connections.putBack(table, !fit);
+                }
             }
+        }
+
+        private Try read(LeaseTable table) throws SQLException {
+            R result = task.run(table, clock.read(table));
+            return succeeded(result);
+        }
+
+        private Try write(LeaseTable table) throws SQLException {
             StoreTime before = clock.isReadBeforeTransaction() ? clock.read(table) : null;
             table.begin();
+            begun = true;
             if (!connections.leadsToStore()) {
                 LOG.warn("{} was moved or deleted while it was open; opening it anew. Holds it kept are lost.", store);
                 table.rollback();
@@ -120,42 +168,51 @@ final class Worker implements Runnable {
             }
             if (!task.passPointOfNoReturn()) {
                 table.rollback();
-                broken = false;
+                fit = true;
                 return Try.ENDED;
             }
             R result = task.run(table, before != null ? before : clock.read(table));
             committing = true;
             table.commit();
-            broken = false;
+            return succeeded(result);
+        }
+
+        private Try succeeded(R result) {
+            fit = true;
             task.succeed(result);
+            if (unreachable) {
+                unreachable = false;
+                reachableAgain.run();
+            }
             return Try.ENDED;
-        } catch (SQLException e) {
+        }
+
+        private Try failed(@Nullable LeaseTable table, SQLException e) {
             SqlTrouble trouble = dialect.troubles().apply(e);
-            broken = !rolledBack(table) || trouble == SqlTrouble.UNREACHABLE || trouble == SqlTrouble.DAMAGED;
             if (trouble == SqlTrouble.CONTENTION) {
+                fit = table != null && (!begun || rolledBack(table));
                 return Try.AGAIN;
+            }
+            unreachable |= trouble == SqlTrouble.UNREACHABLE;
+            fit = trouble != SqlTrouble.UNREACHABLE
+                    && trouble != SqlTrouble.DAMAGED
+                    && table != null
+                    && rolledBack(table);
+            if (trouble == SqlTrouble.UNREACHABLE && table != null && !committing && mayReconnect) {
+                // The connection may have been dead for long; nothing was committed, so a new one may be tried.
+                return Try.MOVED;
             }
             Failure failure = Failure.of(trouble, task.what(), store, e);
             boolean mayHaveCommitted = committing && trouble != SqlTrouble.FULL;
             task.fail(mayHaveCommitted ? FailureKind.UNKNOWN : failure.kind(), failure.error());
             return Try.ENDED;
-        } catch (LockStoreException e) {
-            Failure failure = Failure.of(e);
-            task.fail(failure.kind(), failure.error());
-            return Try.ENDED;
-        } finally {
-            if (table != null) {
-                connections.putBack(table, broken);
-            }
         }
     }
 
-    /** Whether the connection is fit for the next transaction. */
-    private static boolean rolledBack(@Nullable LeaseTable table) {
-        if (table == null) {
-            return true;
-        }
+    /** Ends a failed transaction; says whether the connection is fit for the next. */
+    private static boolean rolledBack(LeaseTable table) {
         try {
+            table.forgetStatements();
             table.rollback();
             return true;
         } catch (SQLException e) {

@@ -1,0 +1,108 @@
+package io.leasehold.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.UUID;
+import org.assertj.core.util.Throwables;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** From the URI to the store, and every URI that leads nowhere. */
+class JdbcStoreProviderTest {
+
+    @TempDir
+    private Path directory;
+
+    private static void assertLocks(String uri, Guarantee.Scope scope) throws InterruptedException {
+        try (LockClient client = Leasehold.connect(uri);
+                Lease lease = client.named("x").tryAcquire(Duration.ofSeconds(30))) {
+            assertThat(lease).isNotNull();
+            assertThat(client.guarantees().scope()).isEqualTo(scope);
+        }
+    }
+
+    @Test
+    void sqliteUrisLeadToTheirFile() throws InterruptedException {
+        Path file = directory.resolve("a b/ü.db");
+        assertLocks("sqlite:" + file, Guarantee.Scope.MACHINE);
+        assertLocks("jdbc:sqlite:" + file + "?synchronous=full", Guarantee.Scope.MACHINE);
+        assertThat(file).isNotEmptyFile();
+    }
+
+    @Test
+    void theDefaultFileIsInTheHomeOfTheUser() throws InterruptedException {
+        String home = System.getProperty("user.home");
+        System.setProperty("user.home", directory.toString());
+        try {
+            assertLocks("sqlite:", Guarantee.Scope.MACHINE);
+            assertThat(directory.resolve(".leasehold/locks.db")).isRegularFile();
+            assertLocks("sqlite:~/other.db", Guarantee.Scope.MACHINE);
+            assertThat(directory.resolve("other.db")).isRegularFile();
+        } finally {
+            System.setProperty("user.home", home);
+        }
+    }
+
+    @Test
+    void h2UrlsLeadToTheirDatabase() throws InterruptedException {
+        assertLocks("jdbc:h2:mem:" + UUID.randomUUID(), Guarantee.Scope.PROCESS);
+        assertLocks("jdbc:h2:file:" + directory.resolve("h2"), Guarantee.Scope.PROCESS);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "sqlite://host/locks.db, a host has no place",
+        "sqlite:///tmp/locks.db, a host has no place",
+        "sqlite::memory:, memory:",
+        "jdbc:sqlite::memory:, memory:",
+        "'sqlite: ', blank",
+        "sqlite:x.db?mode=ro, unknown option",
+        "sqlite:x.db?synchronous=off, unknown option",
+        "jdbc:oracle:thin:@db, this version keeps locks in",
+        "jdbc:, this version keeps locks in"
+    })
+    void malformedUrisAreRefusedWithTheirValueAndTheRule(String uri, String rule) {
+        assertThatThrownBy(() -> Leasehold.connect(uri))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll(uri, rule)
+                .hasMessageNotContaining("\n");
+    }
+
+    @Test
+    void secretsOfRefusedUrisAreHidden() {
+        assertThatThrownBy(() -> Leasehold.connect("jdbc:postgresql://joe:pssst@db/x?password=pssst"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageNotContaining("pssst");
+    }
+
+    @Test
+    void aWrongPasswordIsAnAccessErrorThatDoesNotShowIt() {
+        String url = "jdbc:h2:file:" + directory.resolve("secret") + ";USER=joe;PASSWORD=";
+        try (LockClient client = Leasehold.connect(url + "right-pssst")) {
+            assertThat(client.storeDescription()).contains("secret").doesNotContain("pssst");
+        }
+        assertThatThrownBy(() -> Leasehold.connect(url + "wrong-pssst"))
+                .isInstanceOf(StoreAccessException.class)
+                .hasStackTraceContaining("Wrong user name or password")
+                .satisfies(e -> assertThat(Throwables.getStackTrace(e)).doesNotContain("pssst"));
+    }
+
+    @Test
+    void aServerThatIsNotThereIsUnavailable() {
+        assertThatThrownBy(() -> Leasehold.connect("jdbc:h2:tcp://127.0.0.1:1/x;PASSWORD=pssst"))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("127.0.0.1:1")
+                .hasMessageNotContaining("pssst");
+    }
+}

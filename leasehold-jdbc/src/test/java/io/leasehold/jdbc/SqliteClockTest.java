@@ -1,0 +1,152 @@
+package io.leasehold.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Holder;
+import io.leasehold.LockName;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.testkit.process.ChildJvm;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** By what clock the leases of an SQLite store end. */
+class SqliteClockTest {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    @TempDir
+    private Path directory;
+
+    private Path file() {
+        return directory.resolve("locks.db");
+    }
+
+    private LeaseClient open(SteppedWallClock clock) {
+        return LeaseClient.open(clock, runtime -> SqliteStore.open(file(), runtime));
+    }
+
+    private static Holder holder(LeaseClient client, String name) {
+        return client.store
+                .describe(LockName.exactly(name))
+                .join()
+                .orElseThrow()
+                .holder();
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {-1, 1})
+    void aStepOfTheWallClockNeitherEndsNorLengthensALease(long hours) {
+        SteppedWallClock clock = new SteppedWallClock();
+        try (LeaseClient client = open(clock);
+                LeaseClient other = open(new SteppedWallClock())) {
+            OwnerToken owner = client.owner();
+            AcquireReply.Granted granted = client.granted("x", owner);
+            clock.step(Duration.ofHours(hours));
+            assertThat(client.acquire("x", client.owner())).isInstanceOf(AcquireReply.Busy.class);
+            assertThat(other.acquire("x", other.owner())).isInstanceOf(AcquireReply.Busy.class);
+            assertThat(holder(client, "x").remainingTtl()).isBetween(Duration.ofSeconds(1), LeaseClient.TTL);
+            assertThat(client.renew("x", owner, LeaseClient.TTL)).isInstanceOf(RenewReply.Renewed.class);
+            assertThat(holder(other, "x").remainingTtl()).isBetween(Duration.ofSeconds(1), LeaseClient.TTL);
+            client.release("x", owner);
+            AcquireReply.Granted next = client.granted("x", client.owner());
+            assertThat(next.grant().tokens().first())
+                    .as("tokens increase also when the wall clock goes back")
+                    .isGreaterThan(granted.grant().tokens().last());
+        }
+    }
+
+    @Test
+    void aShortLeaseEndsInItsTimeAlthoughTheWallClockWentBack() {
+        SteppedWallClock clock = new SteppedWallClock();
+        try (LeaseClient client = open(clock)) {
+            AcquireReply reply = client.acquire(AcquireRequest.exclusive(
+                    List.of(LockName.exactly("x")),
+                    client.owner(),
+                    "test",
+                    Duration.ofMillis(300).toNanos(),
+                    PATIENCE.toNanos()));
+            assertThat(reply).isInstanceOf(AcquireReply.Granted.class);
+            clock.step(Duration.ofHours(-1));
+            long startAtNanos = clock.nanoTime();
+            OwnerToken next = client.owner();
+            while (!(client.acquire("x", next) instanceof AcquireReply.Granted)) {
+                assertThat(clock.nanoTime() - startAtNanos).isLessThan(PATIENCE.toNanos());
+            }
+        }
+    }
+
+    /** Prints a time each time it is asked. */
+    static final class Ticker {
+        private Ticker() {}
+
+        public static void main(String[] args) throws Exception {
+            BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+            System.out.println("ready");
+            for (String line = in.readLine(); line != null; line = in.readLine()) {
+                System.out.println("tick " + System.nanoTime());
+            }
+        }
+    }
+
+    /** What the whole clock rests on. */
+    @Test
+    void nanoTimeIsOneClockForAllProcesses() throws InterruptedException {
+        try (ChildJvm child = ChildJvm.of(Ticker.class).start()) {
+            child.awaitLine("ready", PATIENCE);
+            for (int i = 0; i < 100; i++) {
+                long before = System.nanoTime();
+                child.send("?");
+                String line = child.awaitLine("tick", PATIENCE);
+                long after = System.nanoTime();
+                assertThat(Long.parseLong(line.substring("tick ".length()))).isBetween(before, after);
+            }
+        }
+    }
+
+    private void execute(String sql) throws SQLException {
+        try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file());
+                Statement statement = connection.createStatement()) {
+            statement.execute("PRAGMA busy_timeout = 10000");
+            statement.execute(sql);
+        }
+    }
+
+    @Test
+    void holdsOfAnEarlierBootAreVoid() throws SQLException {
+        try (LeaseClient client = open(new SteppedWallClock())) {
+            OwnerToken owner = client.owner();
+            AcquireReply.Granted granted = client.granted("x", owner);
+            execute("UPDATE leasehold_lock SET origin = 'boot:earlier', expires_at = expires_at + 86400000000000");
+            assertThat(client.store.describe(LockName.exactly("x")).join()).isEmpty();
+            assertThat(client.renew("x", owner, LeaseClient.TTL)).isInstanceOf(RenewReply.NotOurs.class);
+            AcquireReply.Granted next = client.granted("x", client.owner());
+            assertThat(next.grant().tokens().first())
+                    .isGreaterThan(granted.grant().tokens().last());
+        }
+    }
+
+    @Test
+    void anEndThatCannotBeIsBoundedByTheTtl() throws SQLException {
+        try (LeaseClient client = open(new SteppedWallClock())) {
+            client.granted("x", client.owner());
+            execute("UPDATE leasehold_lock SET expires_at = expires_at + 86400000000000");
+            assertThat(client.acquire("x", client.owner())).isInstanceOf(AcquireReply.Busy.class);
+            assertThat(holder(client, "x").remainingTtl()).isEqualTo(LeaseClient.TTL);
+        }
+    }
+}

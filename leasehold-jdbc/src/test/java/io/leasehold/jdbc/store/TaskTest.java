@@ -1,0 +1,53 @@
+package io.leasehold.jdbc.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.FailureKind;
+import org.junit.jupiter.api.Test;
+
+/** A task is answered once, and what it says about its effect is true. */
+class TaskTest {
+
+    private final StoreUnavailableException takenBack = new StoreUnavailableException("taken back", null);
+    private final StoreUnavailableException unknown = new StoreUnavailableException("unknown", null);
+
+    private final Task<Object> task = Task.writing("a test", (table, now) -> "done", (kind, error) -> kind);
+
+    @Test
+    void beforeItsStartItIsTakenBack() {
+        task.timeIsUp(takenBack, unknown);
+        assertThat(task.future()).isCompletedWithValue(FailureKind.NO_EFFECT);
+        assertThat(task.start()).isFalse();
+    }
+
+    @Test
+    void beforeThePointOfNoReturnItIsTakenBack() {
+        assertThat(task.start()).isTrue();
+        task.timeIsUp(takenBack, unknown);
+        assertThat(task.future()).isCompletedWithValue(FailureKind.NO_EFFECT);
+        assertThat(task.passPointOfNoReturn()).isFalse();
+        assertThat(task.startAgain()).isFalse();
+    }
+
+    @Test
+    void afterThePointOfNoReturnItsOutcomeIsUnknown() {
+        assertThat(task.start()).isTrue();
+        assertThat(task.passPointOfNoReturn()).isTrue();
+        assertThat(task.takeBack(takenBack)).isFalse();
+        task.timeIsUp(takenBack, unknown);
+        assertThat(task.future()).isCompletedWithValue(FailureKind.UNKNOWN);
+        task.succeed("too late");
+        assertThat(task.future()).isCompletedWithValue(FailureKind.UNKNOWN);
+        assertThat(task.startAgain()).isFalse();
+    }
+
+    @Test
+    void aTransactionThatWasRolledBackMayBeginAgain() {
+        assertThat(task.start()).isTrue();
+        assertThat(task.passPointOfNoReturn()).isTrue();
+        assertThat(task.startAgain()).isTrue();
+        task.timeIsUp(takenBack, unknown);
+        assertThat(task.future()).isCompletedWithValue(FailureKind.NO_EFFECT);
+    }
+}
