@@ -10,6 +10,8 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,6 +44,9 @@ public final class RedisErrors {
             "ASK",
             "EXECABORT",
             "UNBLOCKED");
+
+    /** Redis 6.2 wraps the error of a command in a script; later versions pass it on. */
+    private static final Pattern IN_SCRIPT = Pattern.compile("^ERR Error running script .*@user_script: ?\\d+: -?(.*)");
 
     private final String node;
 
@@ -78,7 +83,9 @@ public final class RedisErrors {
         return answered(text, what, null);
     }
 
-    private Failure answered(String text, String what, @Nullable Throwable cause) {
+    private Failure answered(String whole, String what, @Nullable Throwable cause) {
+        Matcher inScript = IN_SCRIPT.matcher(whole);
+        String text = inScript.find() ? inScript.group(1) : whole;
         String code = text.split(" ", 2)[0].toUpperCase(Locale.ROOT);
         if (ACCESS.contains(code) || isScriptWithoutRight(text)) {
             return new Failure(FailureKind.PERMANENT, access(text, what, cause));
