@@ -99,8 +99,7 @@ public final class Main implements Runnable {
      *
      * @param invocation where the line goes
      */
-    private record Failures(Invocation invocation)
-            implements IParameterExceptionHandler, IExecutionExceptionHandler {
+    private record Failures(Invocation invocation) implements IParameterExceptionHandler, IExecutionExceptionHandler {
 
         @Override
         public int handleParseException(ParameterException problem, String[] arguments) {

@@ -2,8 +2,8 @@ package io.leasehold.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.LockClient;
 import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.servers.RedisServer;
 import java.nio.file.Files;
@@ -158,7 +158,10 @@ class RunLossTest {
             try (StartedCli run = cli.start(
                     "run", "--ttl=1s", "--on-lost=ignore", "job", "--", "sh", "-c", "touch ready; sleep 4; exit 3")) {
                 Await.until(run::err, () -> Files.exists(directory.resolve("ready")));
-                redis.call("DEL", "lock:job");
+                try (LockClient locks = Leasehold.connect(redis.uri())) {
+                    assertThat(locks.admin().forceRelease(LockName.exactly("job"), null))
+                            .isTrue();
+                }
 
                 assertThat(run.exitCode()).isEqualTo(ExitCode.LEASE_LOST.code());
                 assertThat(run.errLines()).singleElement().asString().contains("--on-lost=ignore", "exit code: 3");

@@ -39,7 +39,8 @@ class RunSignalTest {
             run.signal(signal);
 
             assertThat(run.exitCode()).isEqualTo(code);
-            assertThat(run.err()).isEmpty();
+            // A shell may say that its own child, which had the signal, too, was terminated.
+            assertThat(run.err()).doesNotContain("leasehold:");
         }
     }
 
@@ -79,13 +80,11 @@ class RunSignalTest {
         }
     }
 
-    /** A waiter has a guardian beside it by the time it asks for the lock. */
     private static void awaitWaiting(StartedCli waiter) {
+        String stack = Path.of(System.getProperty("java.home"), "bin", "jstack") + " " + waiter.pid();
         Await.until(
-                () -> "the waiter's guardian; stderr: " + waiter.err(),
-                () -> ProcessHandle.of(waiter.pid())
-                        .map(process -> process.children().findAny().isPresent())
-                        .orElse(false));
+                () -> "the waiter to wait; stderr: " + waiter.err(),
+                () -> StartedCli.shell(stack).contains("CompletableFuture.get"));
     }
 
     @Test

@@ -8,6 +8,7 @@ import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
 import io.leasehold.cli.output.Json;
 import io.leasehold.cli.output.Terminal;
+import io.leasehold.cli.process.ForwardedSignal;
 import io.leasehold.cli.process.GuardedCommand;
 import io.leasehold.cli.process.OnLost;
 import io.leasehold.cli.process.SignalForwarder;
@@ -90,10 +91,7 @@ public final class RunCommand implements Callable<Integer> {
             description = "How long the store keeps it unrenewed (30s).")
     private @Nullable Duration ttl;
 
-    @Option(
-            names = "--on-lost",
-            paramLabel = "WHAT",
-            description = "term, then kill (default); kill; or ignore.")
+    @Option(names = "--on-lost", paramLabel = "WHAT", description = "term, then kill (default); kill; or ignore.")
     private OnLost onLost = OnLost.TERM;
 
     @Option(
@@ -135,7 +133,7 @@ public final class RunCommand implements Callable<Integer> {
         LockedRun.Request request = request();
         SignalForwarder signals = SignalForwarder.install();
         RunReport report = new RunReport(request.lock().text());
-        signals.handTo(signal -> leaveAtOnce(SignalForwarder.number(signal), report));
+        signals.handTo(signal -> leaveAtOnce(signal, request, report));
         Terminal terminal = invocation.terminal();
         terminal.hide(StoreOption.secrets(request.storeUri()));
         new LockedRun(request, invocation, report, this::note, signals).run();
@@ -159,11 +157,10 @@ public final class RunCommand implements Callable<Integer> {
     }
 
     /** Before the lock was asked for there is nothing to give back, and a store may take long to answer. */
-    private void leaveAtOnce(int signal, RunReport report) {
-        int code = ExitCode.SIGNAL_BASE + signal;
-        report.ended(RunReport.Outcome.SIGNALLED, code, "a signal came before the lock was asked for");
+    private void leaveAtOnce(ForwardedSignal signal, LockedRun.Request request, RunReport report) {
+        report.signalled(request.lock(), signal);
         tell(report);
-        Runtime.getRuntime().halt(code);
+        Runtime.getRuntime().halt(report.exitCode());
     }
 
     private LockedRun.Request request() {
@@ -174,7 +171,8 @@ public final class RunCommand implements Callable<Integer> {
         }
         for (String argument : words) {
             if (argument.indexOf(UNREADABLE) >= 0) {
-                throw usage("the argument \"" + argument + "\" is not valid UTF-8 and could not be passed on unchanged");
+                throw usage(
+                        "the argument \"" + argument + "\" is not valid UTF-8 and could not be passed on unchanged");
             }
         }
         LockOptions options = options();

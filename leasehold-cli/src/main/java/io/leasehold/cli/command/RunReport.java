@@ -2,9 +2,12 @@ package io.leasehold.cli.command;
 
 import io.leasehold.HoldEnd;
 import io.leasehold.Holder;
+import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.process.ForwardedSignal;
+import io.leasehold.cli.process.SignalForwarder;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -63,6 +66,15 @@ final class RunReport {
         return this;
     }
 
+    /** A signal came before the command was started. */
+    RunReport signalled(LockName name, ForwardedSignal signal) {
+        return ended(
+                Outcome.SIGNALLED,
+                ExitCode.SIGNAL_BASE + SignalForwarder.number(signal),
+                "SIG" + signal + " came before lock \"" + name
+                        + "\" was ours: the command was not run, nothing is held");
+    }
+
     /** Something worth a line about a run that ended otherwise as it should. */
     RunReport remark(String what) {
         reason = what;
@@ -113,7 +125,8 @@ final class RunReport {
         return exitCode;
     }
 
-    @Nullable String reason() {
+    @Nullable
+    String reason() {
         return reason;
     }
 
