@@ -45,6 +45,7 @@ public interface Hold extends AutoCloseable {
      *
      * @throws LeaseLostException if this hold has ended, or the store answered that it has
      * @throws LockStoreException if the store could not confirm; the hold goes on until its end
+     * @throws IllegalStateException if it was released, or is renewed no more (maxHold)
      */
     void renew();
 

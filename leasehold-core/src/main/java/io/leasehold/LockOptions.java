@@ -23,6 +23,8 @@ public final class LockOptions {
 
     private static final Duration LEAST_TTL = Duration.ofMillis(100);
     private static final Duration LARGEST_TTL = Duration.ofHours(24);
+    private static final Duration LEAST_RECHECK = Duration.ofMillis(10);
+    private static final Duration LARGEST_RECHECK = Duration.ofHours(24);
     private static final LockOptions DEFAULTS = new LockOptions(new Values(
             Duration.ofSeconds(30),
             Renewal.automatic(),
@@ -147,7 +149,7 @@ public final class LockOptions {
 
     /**
      * After how long a waiter looks at a held lock again although nobody woke it; the holder's
-     * remaining ttl, if shorter. Up to 20 % is added at random. At least 10 ms. Default 3 s.
+     * remaining ttl, if shorter. Up to 20 % is added at random. 10 ms to 24 h. Default 3 s.
      */
     public LockOptions recheck(Duration recheck) {
         Values v = values;
@@ -226,7 +228,7 @@ public final class LockOptions {
             throw refused("maxHold is " + values.maxHold + ", below the ttl of " + ttl);
         }
         Duration interval = renewalInterval();
-        if (interval != null && interval.multipliedBy(2).compareTo(validity()) > 0) {
+        if (interval != null && interval.compareTo(validity().dividedBy(2)) > 0) {
             throw refused(
                     "renewal every " + interval + " leaves no room for a failed renewal: two intervals must fit into"
                             + " ttl − drift = " + validity());
@@ -235,16 +237,16 @@ public final class LockOptions {
             throw refused("minimumValidity is " + minimumValidity() + "; it must be between zero and ttl − drift = "
                     + validity());
         }
-        if (nodeTimeout().compareTo(Duration.ofMillis(1)) < 0
-                || nodeTimeout().multipliedBy(2).compareTo(ttl) > 0) {
+        if (nodeTimeout().compareTo(Duration.ofMillis(1)) < 0 || nodeTimeout().compareTo(ttl.dividedBy(2)) > 0) {
             throw refused("nodeTimeout is " + nodeTimeout() + "; it must be between 1 ms and half the ttl of " + ttl);
         }
         if (longestCheckable().isNegative() || longestCheckable().isZero()) {
             throw refused("ttl " + ttl + " less drift " + drift() + ", renewal interval " + interval
                     + " and 2 × node timeout " + nodeTimeout() + " leaves no validity");
         }
-        if (values.recheck.compareTo(Duration.ofMillis(10)) < 0) {
-            throw refused("recheck is " + values.recheck + "; it must be at least 10 ms");
+        if (values.recheck.compareTo(LEAST_RECHECK) < 0 || values.recheck.compareTo(LARGEST_RECHECK) > 0) {
+            throw refused("recheck is " + values.recheck + "; it must be between " + LEAST_RECHECK + " and "
+                    + LARGEST_RECHECK);
         }
     }
 

@@ -64,8 +64,13 @@ final class AcquireMachine {
     /** How an attempt ends. */
     sealed interface Outcome {}
 
-    /** The lock is held. */
-    record Acquired(Grant grant) implements Outcome {}
+    /**
+     * The lock is held.
+     *
+     * @param ballot the highest proposed under its owner token, perhaps by a request that may still arrive: what its
+     *     release raises the fence to
+     */
+    record Acquired(Grant grant, long ballot) implements Outcome {}
 
     /** Somebody else kept it. */
     record Busy(@Nullable Holder holder, List<NodeVote> votes) implements Outcome {}
@@ -92,7 +97,10 @@ final class AcquireMachine {
     private Phase phase = Phase.LOCAL;
     private boolean told;
     private boolean wakePending;
-    private boolean answered;
+    private boolean stoodInLine;
+    /** Whether a request has come back, answered or failed; only the first may outlast the deadline. */
+    private boolean returned;
+
     /** Whether the store may remember this owner token: queued, or a request whose outcome is unknown. */
     private boolean remembered;
 
@@ -149,6 +157,7 @@ final class AcquireMachine {
     /** Takes in an event and says what to do, in this order. */
     List<Action> on(Event event, long nowNanos) {
         if (event instanceof Enqueued) {
+            stoodInLine = true;
             return unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));
         } else if (event instanceof Started) {
             return started(nowNanos);
@@ -166,6 +175,9 @@ final class AcquireMachine {
         if (phase != Phase.LOCAL || told) {
             return List.of();
         }
+        if (stoodInLine && expired(nowNanos)) {
+            return gaveUp(atDeadline);
+        }
         lastAnswerAtNanos = nowNanos;
         return send();
     }
@@ -177,7 +189,7 @@ final class AcquireMachine {
         wakePending = false;
         Action send = new Send(fresh);
         // The first request is waited for in any case, so that an undisturbed acquire arms no timer.
-        return unlimited || !answered ? List.of(send) : List.of(new Arm(deadlineAtNanos), send);
+        return unlimited || !returned ? List.of(send) : List.of(new Arm(deadlineAtNanos), send);
     }
 
     private List<Action> woken() {
@@ -191,7 +203,7 @@ final class AcquireMachine {
     private List<Action> timerFired(long nowNanos) {
         if (expired(nowNanos)) {
             // Zero patience means one round trip.
-            return phase == Phase.IN_FLIGHT && !answered ? List.of() : gaveUp(atDeadline);
+            return phase == Phase.IN_FLIGHT && !returned ? List.of() : gaveUp(atDeadline);
         }
         if (phase == Phase.PAUSED) {
             return send();
@@ -223,9 +235,9 @@ final class AcquireMachine {
 
     private List<Action> replied(Replied event, long nowNanos) {
         AcquireReply reply = event.reply();
+        returned = true;
         highestBallot = Math.max(highestBallot, reply.ballot());
         if (!(reply instanceof AcquireReply.Failed)) {
-            answered = true;
             unknown = false;
             lastAnswerAtNanos = nowNanos;
         }
@@ -253,7 +265,7 @@ final class AcquireMachine {
         if (leftNanos >= Math.max(1, timings.minimumValidityNanos())) {
             told = true;
             phase = Phase.DONE;
-            return List.of(new Finish(new Acquired(grant)));
+            return List.of(new Finish(new Acquired(grant, highestBallot)));
         }
         Action undo = new Undo(highestBallot);
         forgetOwner();

@@ -109,13 +109,18 @@ record Acquiring<H extends Hold>(
         Objects.requireNonNull(work, "work");
         CompletableFuture<H> acquiring = handOver(patience(maxWait), Attempt::orElseThrow);
         CompletableFuture<T> done = new PropagatingFuture<>(() -> acquiring.cancel(false));
-        acquiring.whenComplete((hold, error) -> {
-            if (error != null) {
-                done.completeExceptionally(unwrapped(error));
-            } else {
-                runHolding(hold, work, done);
-            }
-        });
+        // The executor is named since the hold may already be there, and the caller's thread is not for the work.
+        acquiring.whenCompleteAsync(
+                (hold, error) -> {
+                    if (error != null) {
+                        done.completeExceptionally(unwrapped(error));
+                    } else if (done.isDone()) {
+                        hold.releaseAsync();
+                    } else {
+                        runHolding(hold, work, done);
+                    }
+                },
+                runtime::execute);
         return done;
     }
 

@@ -97,7 +97,9 @@ public final class EngineClient implements LockClient {
         Waiter waiter = new Waiter(name, settings, maxWaitNanos, wiring, desks);
         desks.enter(waiter);
         if (closing) {
+            // close() may have looked before this waiter came, or before its lease did.
             waiter.clientClosing();
+            wiring.holds().all().forEach(GrantKeeper::endAtClose);
         }
         return waiter;
     }
@@ -111,10 +113,10 @@ public final class EngineClient implements LockClient {
     }
 
     /** Keeps a grant that was not obtained through a desk. */
-    Lease keep(LockName name, Grant grant, WaitSettings settings) {
-        GrantKeeper keeper = new GrantKeeper(name, grant, settings, wiring, desks);
+    Lease keep(LockName name, Grant grant, WaitSettings settings, long mark) {
+        GrantKeeper keeper = new GrantKeeper(name, grant, grant.tokens().last(), settings, wiring, desks);
         desks.granted(name, keeper, grant.tokens().last());
-        return keeper.begin();
+        return keeper.begin(mark);
     }
 
     /** A thread that waits without limit for what it opened itself, and that is renewed, would wait for ever. */
@@ -181,24 +183,31 @@ public final class EngineClient implements LockClient {
 
     @Override
     public void close(Duration patience) {
+        long patienceNanos = Timings.saturatedNanos(Objects.requireNonNull(patience, "patience"));
         synchronized (quiet) {
             if (closing) {
                 return;
             }
             closing = true;
         }
-        desks.all().forEach(Waiter::clientClosing);
+        // The last in line first: otherwise each that leaves would let the next one send a request.
+        List<Waiter> waiting = desks.all();
+        for (int i = waiting.size() - 1; i >= 0; i--) {
+            waiting.get(i).clientClosing();
+        }
         List<GrantKeeper> held = wiring.holds().all();
         held.forEach(GrantKeeper::clientClosing);
         LockRuntime runtime = wiring.runtime();
-        long patienceNanos = Timings.saturatedNanos(patience);
         awaitHolders(held, runtime.nanoTime() + patienceNanos / 2);
         LockRuntime.Timer limit = runtime.schedule(patienceNanos / 2, () -> quiet.complete(null));
         checkQuiet();
         Edge.join(runtime, quiet);
         limit.cancel();
-        wiring.store().close();
-        runtime.close();
+        try {
+            wiring.store().close();
+        } finally {
+            runtime.close();
+        }
     }
 
     /** Holders in other threads were told: they may finish what they are in the middle of, for half of the patience. */

@@ -21,7 +21,8 @@ final class Events {
         for (LockListener listener : listeners) {
             try {
                 event.accept(listener);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
+                // Also an Error, such as a missing method of a metrics library: the attempt still has to be finished.
                 LOG.warn(
                         "lock listener {} failed; the lock is not affected",
                         listener.getClass().getName(),

@@ -32,6 +32,9 @@ final class GrantKeeper {
 
     private final LockName name;
     private final Grant grant;
+    /** The highest ballot ever proposed under the owner token, perhaps by a request that may still arrive. */
+    private final long highestBallot;
+
     private final LockOptions options;
     private final Timings timings;
     private final Wiring wiring;
@@ -46,9 +49,10 @@ final class GrantKeeper {
     private LockRuntime.@Nullable Timer renewTimer;
     private LockRuntime.@Nullable Timer endTimer;
 
-    GrantKeeper(LockName name, Grant grant, WaitSettings settings, Wiring wiring, NameDesks desks) {
+    GrantKeeper(LockName name, Grant grant, long highestBallot, WaitSettings settings, Wiring wiring, NameDesks desks) {
         this.name = name;
         this.grant = grant;
+        this.highestBallot = Math.max(highestBallot, grant.tokens().last());
         this.options = settings.options();
         this.timings = settings.timings();
         this.wiring = wiring;
@@ -58,8 +62,13 @@ final class GrantKeeper {
         this.machine = new LeaseMachine(timings, grant.sentAtNanos(), grantedAtNanos);
     }
 
-    /** Makes the first lease, arms the timers and lets the client find the grant. */
-    LeaseHandle begin() {
+    /**
+     * Makes the first lease, arms the timers and lets the client find the grant. If the machine was suspended since the
+     * request was sent, the lease begins unconfirmed.
+     *
+     * @param mark taken from the {@link SuspendWatch} before the request was sent
+     */
+    LeaseHandle begin(long mark) {
         LeaseState first;
         synchronized (this) {
             first = mint();
@@ -67,6 +76,9 @@ final class GrantKeeper {
         wiring.holds().add(grant.owner(), this);
         wiring.suspensions().watch();
         perform(machine.begin(grant.sentAtNanos(), wiring.random()));
+        if (wiring.suspensions().hasSleptSince(mark)) {
+            suspended();
+        }
         return wiring.leaks().handle(first);
     }
 
@@ -75,6 +87,10 @@ final class GrantKeeper {
         current = lease;
         holdingThread = null;
         return lease;
+    }
+
+    private synchronized @Nullable LeaseState currentLease() {
+        return current;
     }
 
     private void on(LeaseMachine.Event event) {
@@ -89,6 +105,8 @@ final class GrantKeeper {
         for (LeaseMachine.Action action : actions) {
             if (action instanceof LeaseMachine.Renew renew) {
                 wiring.renewals().renew(this, renew.byHand() ? 0 : timings.batchingNanos());
+            } else if (action instanceof LeaseMachine.RefuseRenewal refused) {
+                finishRenewalsByHand(() -> refused(refused.why()));
             } else if (action instanceof LeaseMachine.ArmRenew arm) {
                 arm(arm.atNanos(), false);
             } else if (action instanceof LeaseMachine.ArmEnd arm) {
@@ -235,15 +253,17 @@ final class GrantKeeper {
     }
 
     private void tellRenewed(RenewalOutcome outcome, Duration headroom) {
-        LeaseState lease;
-        synchronized (this) {
-            lease = current;
-        }
+        LeaseState lease = currentLease();
         if (lease != null) {
             wiring.events()
                     .tell(l -> l.renewed(new LockListener.Renewed(
                             name, lease.token(), outcome, headroom, Duration.ofNanos(timings.ttlNanos()))));
         }
+    }
+
+    private IllegalStateException refused(LossCause why) {
+        return new IllegalStateException("lease on \"" + name + "\" is renewed no more (" + why + ", maxHold = "
+                + Duration.ofNanos(timings.maxHoldNanos()) + "); it ends with its validity");
     }
 
     private void finishRenewalsByHand(@Nullable Supplier<RuntimeException> error) {
@@ -253,6 +273,10 @@ final class GrantKeeper {
             waiting = renewalsByHand;
             renewalsByHand = List.of();
             lost = machine.cause();
+        }
+        LeaseState lease = currentLease();
+        if (lost != null && lease != null && !waiting.isEmpty()) {
+            lease.heardOfLoss();
         }
         for (CompletableFuture<Void> future : waiting) {
             if (lost != null) {
@@ -276,10 +300,7 @@ final class GrantKeeper {
     }
 
     private void tellAtRisk(Duration remaining) {
-        LeaseState lease;
-        synchronized (this) {
-            lease = current;
-        }
+        LeaseState lease = currentLease();
         if (lease != null) {
             lease.atRisk(remaining);
         }
@@ -288,10 +309,7 @@ final class GrantKeeper {
     private void tellLost(LossCause cause) {
         disarm();
         wiring.holds().remove(grant.owner(), this);
-        LeaseState lease;
-        synchronized (this) {
-            lease = current;
-        }
+        LeaseState lease = currentLease();
         if (lease != null) {
             lease.lost(cause);
         }
@@ -370,12 +388,10 @@ final class GrantKeeper {
         wiring.holds().remove(grant.owner(), this);
         finishRenewalsByHand(
                 () -> new IllegalStateException("lease on \"" + name + "\" was released during its renewal"));
-        LeaseState lease;
-        synchronized (this) {
-            lease = current;
-        }
+        LeaseState lease = currentLease();
         if (lost != null) {
             if (lost != LossCause.NOT_OURS) {
+                // Also after an expiry: the holder is done, so nothing is lost by freeing what may be left.
                 end(ReleaseRequest.Kind.UNDO);
             }
             finish(lease, ReleaseOutcome.ALREADY_LOST);
@@ -394,7 +410,7 @@ final class GrantKeeper {
 
     private CompletableFuture<ReleaseReply> end(ReleaseRequest.Kind kind) {
         ReleaseRequest request =
-                new ReleaseRequest(List.of(name), grant.owner(), grant.tokens().last(), kind, timings.answerNanos());
+                new ReleaseRequest(List.of(name), grant.owner(), highestBallot, kind, timings.answerNanos());
         return wiring.undoer().end(request, timings.undoNanos());
     }
 
@@ -413,17 +429,14 @@ final class GrantKeeper {
         takenAway(LossCause.CLIENT_CLOSED);
     }
 
-    /** The client closes, and the holder has not given it back: ended at the store all the same. */
+    /** The client closes, and if the holder has not given it back, it is ended at the store all the same. */
     void endAtClose() {
-        end(ReleaseRequest.Kind.UNDO);
+        on(new LeaseMachine.ReleaseCalled());
     }
 
     /** Whether a thread other than this one opened the current lease and is there to give it back. */
     boolean awaitsOtherThan(Thread thread) {
-        LeaseState lease;
-        synchronized (this) {
-            lease = current;
-        }
+        LeaseState lease = currentLease();
         return lease != null && lease.isOpenedByOtherThan(thread);
     }
 

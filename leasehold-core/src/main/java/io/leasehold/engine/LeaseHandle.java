@@ -110,9 +110,11 @@ final class LeaseHandle implements Lease {
     @Override
     public void close() {
         try {
-            CompletableFuture<ReleaseOutcome> outcome = give();
-            state.logUnheardLoss();
-            Edge.join(runtime(), outcome);
+            boolean first = state.isUnreleased();
+            ReleaseOutcome outcome = Edge.join(runtime(), give());
+            if (first) {
+                state.logUnheardLoss(outcome);
+            }
         } catch (RuntimeException e) {
             LOG.warn("closing the lease on \"{}\" failed; it ends with its ttl", state.name(), e);
         }

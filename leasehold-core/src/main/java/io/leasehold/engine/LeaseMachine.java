@@ -50,6 +50,9 @@ final class LeaseMachine {
     /** Send a renewal. */
     record Renew(boolean byHand) implements Action {}
 
+    /** Tell whoever asked for a renewal that there is none any more. */
+    record RefuseRenewal(LossCause why) implements Action {}
+
     /** Send {@link RenewDue} at this time. */
     record ArmRenew(long atNanos) implements Action {}
 
@@ -141,6 +144,10 @@ final class LeaseMachine {
             stopped = LossCause.MAX_HOLD;
         }
         if (stopped != null) {
+            if (due.byHand()) {
+                actions.add(new RefuseRenewal(stopped));
+                return;
+            }
             tellIfAtRisk(nowNanos, actions);
             if (!atRisk) {
                 actions.add(new ArmRenew(nowNanos + Math.max(1, timings.renewalRetryNanos())));

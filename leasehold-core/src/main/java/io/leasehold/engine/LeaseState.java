@@ -134,6 +134,11 @@ final class LeaseState {
         }
     }
 
+    /** The caller was told of the loss by an exception. */
+    synchronized void heardOfLoss() {
+        heardOfLoss = true;
+    }
+
     synchronized @Nullable LossCause cause() {
         return cause;
     }
@@ -241,8 +246,8 @@ final class LeaseState {
             if (releaseCalled) {
                 return;
             }
-            toInterrupt = Thread.currentThread();
             if (cause == null) {
+                toInterrupt = Thread.currentThread();
                 return;
             }
             heardOfLoss = true;
@@ -278,6 +283,10 @@ final class LeaseState {
 
     // ---- release
 
+    synchronized boolean isUnreleased() {
+        return !releaseCalled;
+    }
+
     /** Gives the lease back, once; the future completes with the outcome, on whatever thread. */
     CompletableFuture<ReleaseOutcome> release() {
         synchronized (this) {
@@ -305,10 +314,12 @@ final class LeaseState {
     }
 
     /** Logs, once, a loss that nothing of the user's has heard of. */
-    void logUnheardLoss() {
+    void logUnheardLoss(ReleaseOutcome outcome) {
         LossCause unheard;
         synchronized (this) {
-            unheard = heardOfLoss ? null : cause;
+            // What only the release found out is a loss like any other.
+            boolean found = cause == null && outcome == ReleaseOutcome.ALREADY_LOST;
+            unheard = heardOfLoss ? null : found ? LossCause.NOT_OURS : cause;
             heardOfLoss = true;
         }
         if (unheard != null) {

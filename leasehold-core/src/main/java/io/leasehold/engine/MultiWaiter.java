@@ -64,10 +64,11 @@ final class MultiWaiter implements Pending<MultiLease> {
         OwnerToken owner = OwnerToken.draw(wiring.runtime());
         AcquireRequest request =
                 AcquireRequest.exclusive(names, owner, wiring.holderId(), timings.toldNanos(), timings.answerNanos());
+        long mark = wiring.suspensions().mark();
         Edge.ask(() -> wiring.store().acquire(request)).whenComplete((reply, error) -> {
             if (reply instanceof AcquireReply.Granted granted && isWorthKeeping(granted)) {
                 for (LockName name : names) {
-                    keep(client.keep(name, granted.grant(), settings));
+                    keep(client.keep(name, granted.grant(), settings, mark));
                 }
                 finishAcquired();
                 return;

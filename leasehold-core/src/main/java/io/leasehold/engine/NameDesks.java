@@ -33,6 +33,10 @@ final class NameDesks {
         private @Nullable GrantKeeper keptBackFor;
 
         private long seenToken;
+        /** Somebody is settling this desk, and looks again before it stops. */
+        private boolean settling;
+
+        private boolean settleAgain;
 
         boolean isDeserted() {
             return line.isEmpty() && held == null;
@@ -94,9 +98,36 @@ final class NameDesks {
 
     /** Starts the first waiter, unless it may still be handed the grant that is held. */
     private void settle(LockName name) {
+        // A loop: where the store answers at once, one that starts is done at once and calls this again; nested, ten
+        // thousand of them would exhaust the stack.
+        boolean[] mine = new boolean[1];
+        desks.computeIfPresent(name, (n, desk) -> {
+            mine[0] = !desk.settling;
+            desk.settling = true;
+            desk.settleAgain = true;
+            return desk;
+        });
+        while (mine[0]) {
+            settleOnce(name);
+            mine[0] = mustSettleAgain(name);
+        }
+    }
+
+    private boolean mustSettleAgain(LockName name) {
+        boolean[] again = new boolean[1];
+        desks.computeIfPresent(name, (n, desk) -> {
+            again[0] = desk.settleAgain;
+            desk.settling = desk.settleAgain;
+            return desk;
+        });
+        return again[0];
+    }
+
+    private void settleOnce(LockName name) {
         Waiter[] first = new Waiter[1];
         GrantKeeper[] held = new GrantKeeper[1];
         desks.computeIfPresent(name, (n, desk) -> {
+            desk.settleAgain = false;
             first[0] = desk.line.peekFirst();
             held[0] = desk.held;
             return desk;
@@ -150,8 +181,12 @@ final class NameDesks {
     /** The grant of this name that this process holds. */
     @Nullable
     GrantKeeper held(LockName name) {
-        Desk desk = desks.get(name);
-        return desk == null ? null : desk.held;
+        GrantKeeper[] held = new GrantKeeper[1];
+        desks.computeIfPresent(name, (n, desk) -> {
+            held[0] = desk.held;
+            return desk;
+        });
+        return held[0];
     }
 
     /** This process as the holder, if it is. */
@@ -172,8 +207,12 @@ final class NameDesks {
     }
 
     long seenToken(LockName name) {
-        Desk desk = desks.get(name);
-        return desk == null ? 0 : desk.seenToken;
+        long[] seen = new long[1];
+        desks.computeIfPresent(name, (n, desk) -> {
+            seen[0] = desk.seenToken;
+            return desk;
+        });
+        return seen[0];
     }
 
     boolean isEmpty() {

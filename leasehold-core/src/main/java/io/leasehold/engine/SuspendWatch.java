@@ -35,6 +35,16 @@ final class SuspendWatch {
         }
     }
 
+    /** To be taken before a request is sent, and given to {@link #hasSleptSince} when its grant has come. */
+    long mark() {
+        return offset();
+    }
+
+    /** Whether the machine was suspended since the mark was taken. */
+    boolean hasSleptSince(long mark) {
+        return offset() - mark > TOLERANCE_NANOS;
+    }
+
     private void tick() {
         check();
         if (!holds.isEmpty()) {

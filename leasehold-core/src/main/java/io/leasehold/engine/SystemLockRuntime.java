@@ -28,6 +28,7 @@ public final class SystemLockRuntime implements LockRuntime {
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final int CALLBACK_THREADS = 64;
 
+    private final ThreadFactory lateCallbacks = threads("leasehold-late-callback");
     private final SecureRandom secureRandom = new SecureRandom();
     private final ScheduledThreadPoolExecutor timers;
     private final ThreadPoolExecutor callbacks;
@@ -97,7 +98,8 @@ public final class SystemLockRuntime implements LockRuntime {
         try {
             callbacks.execute(() -> guarded(task));
         } catch (RejectedExecutionException e) {
-            LOG.warn("a callback came after its client was closed and was dropped");
+            // After close(): a future of the user's may depend on it, and must not stay open for ever.
+            lateCallbacks.newThread(() -> guarded(task)).start();
         }
     }
 

@@ -19,7 +19,7 @@ record WaitPolicy(long recheckNanos, Backoff retry) {
     /** At a store that wakes us: min(holder's remaining ttl, recheck) + 0…20 %. */
     long queuedNanos(@Nullable Holder holder, long random) {
         long base = Math.min(recheckNanos, remainingNanos(holder));
-        return base + base / 5 * random / ONE;
+        return base + scaled(base / 5, random);
     }
 
     /** At a store that can only be polled: the back-off, but not past the end of the holder's ttl. */
@@ -30,14 +30,14 @@ record WaitPolicy(long recheckNanos, Backoff retry) {
     /** After a transient failure. */
     long retryNanos(int triesBefore, long random) {
         if (retry instanceof Backoff.Fixed fixed) {
-            return fixed.delay().toNanos();
+            return Timings.saturatedNanos(fixed.delay());
         } else if (retry instanceof Backoff.Jittered jittered) {
-            long least = jittered.least().toNanos();
-            return least + scaled(jittered.most().toNanos() - least, random);
+            long least = Timings.saturatedNanos(jittered.least());
+            return least + scaled(Timings.saturatedNanos(jittered.most()) - least, random);
         }
         Backoff.Exponential exponential = (Backoff.Exponential) retry;
-        long cap = exponential.cap().toNanos();
-        long first = exponential.first().toNanos();
+        long cap = Timings.saturatedNanos(exponential.cap());
+        long first = Timings.saturatedNanos(exponential.first());
         int doublings = Math.min(triesBefore, 62 - (64 - Long.numberOfLeadingZeros(first)));
         long full = Math.min(cap, first << Math.max(0, doublings));
         return full / 2 + scaled(full / 2, random);
@@ -54,7 +54,10 @@ record WaitPolicy(long recheckNanos, Backoff retry) {
 
     private static long remainingNanos(@Nullable Holder holder) {
         Duration remaining = holder == null ? null : holder.remainingTtl();
+        if (remaining == null) {
+            return Long.MAX_VALUE;
+        }
         // A millisecond more, so that a store that rounds down does not show the lock as held just once more.
-        return remaining == null ? Long.MAX_VALUE : Math.max(0, Timings.saturatedNanos(remaining)) + 1_000_000;
+        return Math.min(Long.MAX_VALUE - 1_000_000, Math.max(0, Timings.saturatedNanos(remaining))) + 1_000_000;
     }
 }

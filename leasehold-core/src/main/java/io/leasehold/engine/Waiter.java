@@ -17,6 +17,7 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseRequest;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -25,7 +26,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * One caller that wants a lock: carries out what its {@link AcquireMachine} decides, and holds its result.
  *
- * <p>The machine and the fields that change are guarded by {@code this}; actions are carried out outside of it.
+ * <p>The machine and the fields that change are guarded by {@code this}. Each action is bound to its owner token, and
+ * the timer is armed, under the same guard as the decision, so that events which come at once cannot swap them; what
+ * leads outside is carried out without it.
  */
 final class Waiter implements Pending<Lease> {
 
@@ -41,6 +44,9 @@ final class Waiter implements Pending<Lease> {
     private final CompletableFuture<Attempt<Lease>> result = new CompletableFuture<>();
 
     private OwnerToken owner;
+    /** From the {@link SuspendWatch}, before the last request was sent. */
+    private long mark;
+
     private LockRuntime.@Nullable Timer timer;
     private boolean closing;
 
@@ -86,9 +92,11 @@ final class Waiter implements Pending<Lease> {
         AcquireMachine.Offer answer;
         synchronized (this) {
             answer = machine.offered();
+            if (answer == AcquireMachine.Offer.ACCEPTED) {
+                cancelTimer();
+            }
         }
         if (answer == AcquireMachine.Offer.ACCEPTED) {
-            cancelTimer();
             desks.leave(this);
             tell(AttemptOutcome.ACQUIRED, waited());
             result.complete(new Attempt.Acquired<>(wiring.leaks().handle(lease)));
@@ -118,48 +126,53 @@ final class Waiter implements Pending<Lease> {
     }
 
     private void on(AcquireMachine.Event event) {
-        List<AcquireMachine.Action> actions;
+        List<Runnable> steps = new ArrayList<>(2);
         boolean over;
         synchronized (this) {
             boolean wasOver = machine.isOver();
-            actions = machine.on(event, wiring.runtime().nanoTime());
+            for (AcquireMachine.Action action :
+                    machine.on(event, wiring.runtime().nanoTime())) {
+                prepare(action, steps);
+            }
             over = machine.isOver() && !wasOver;
+            if (over) {
+                cancelTimer();
+            }
         }
-        actions.forEach(this::perform);
-        if (over) {
-            cancelTimer();
-            desks.leave(this);
+        try {
+            steps.forEach(Runnable::run);
+        } finally {
+            if (over) {
+                desks.leave(this);
+            }
         }
     }
 
-    private void perform(AcquireMachine.Action action) {
+    /** Called under the guard. */
+    private void prepare(AcquireMachine.Action action, List<Runnable> steps) {
         if (action instanceof AcquireMachine.Send send) {
-            send(send.freshOwner());
+            if (send.freshOwner()) {
+                owner = OwnerToken.draw(wiring.runtime());
+            }
+            OwnerToken sender = owner;
+            mark = wiring.suspensions().mark();
+            steps.add(() -> send(sender));
         } else if (action instanceof AcquireMachine.Arm arm) {
             arm(arm.atNanos());
         } else if (action instanceof AcquireMachine.Undo undo) {
-            undo(undo.ballot());
+            OwnerToken ended = owner;
+            steps.add(() -> undo(ended, undo.ballot()));
         } else if (action instanceof AcquireMachine.Finish finish) {
-            finish(finish.outcome());
+            steps.add(() -> finish(finish.outcome()));
         }
     }
 
-    private void send(boolean freshOwner) {
-        OwnerToken sender;
-        synchronized (this) {
-            if (freshOwner) {
-                owner = OwnerToken.draw(wiring.runtime());
-            }
-            sender = owner;
-        }
+    private void send(OwnerToken sender) {
         AcquireRequest request = AcquireRequest.exclusive(
                         List.of(name), sender, wiring.holderId(), timings.toldNanos(), timings.answerNanos())
                 .reserve(desks.reserve(name))
                 .seenToken(desks.seenToken(name));
-        if (maxWaitNanos > 0) {
-            request = request.waiting(policy.silenceNanos());
-        }
-        AcquireRequest sent = request;
+        AcquireRequest sent = maxWaitNanos > 0 ? request.waiting(policy.silenceNanos()) : request;
         Edge.ask(() -> wiring.store().acquire(sent)).whenComplete((reply, error) -> {
             AcquireReply answer = reply != null ? reply : broken(error);
             on(new AcquireMachine.Replied(answer, wiring.random()));
@@ -171,7 +184,7 @@ final class Waiter implements Pending<Lease> {
         return new AcquireReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException(message, error), 0);
     }
 
-    private synchronized void arm(long atNanos) {
+    private void arm(long atNanos) {
         if (machine.isOver()) {
             return;
         }
@@ -179,18 +192,14 @@ final class Waiter implements Pending<Lease> {
         timer = wiring.timeline().scheduleAt(atNanos, () -> on(new AcquireMachine.TimerFired()));
     }
 
-    private synchronized void cancelTimer() {
+    private void cancelTimer() {
         if (timer != null) {
             timer.cancel();
             timer = null;
         }
     }
 
-    private void undo(long ballot) {
-        OwnerToken ended;
-        synchronized (this) {
-            ended = owner;
-        }
+    private void undo(OwnerToken ended, long ballot) {
         wiring.undoer()
                 .end(
                         new ReleaseRequest(
@@ -201,7 +210,7 @@ final class Waiter implements Pending<Lease> {
     private void finish(AcquireMachine.Outcome outcome) {
         Duration waited = waited();
         if (outcome instanceof AcquireMachine.Acquired acquired) {
-            acquired(acquired.grant(), waited);
+            acquired(acquired, waited);
         } else if (outcome instanceof AcquireMachine.Busy busy) {
             tell(maxWaitNanos == 0 ? AttemptOutcome.BUSY : AttemptOutcome.TIMEOUT, waited);
             Holder holder = busy.holder() != null ? busy.holder() : desks.localHolder(name);
@@ -224,10 +233,15 @@ final class Waiter implements Pending<Lease> {
         }
     }
 
-    private void acquired(Grant grant, Duration waited) {
-        GrantKeeper keeper = new GrantKeeper(name, grant, settings, wiring, desks);
+    private void acquired(AcquireMachine.Acquired acquired, Duration waited) {
+        Grant grant = acquired.grant();
+        GrantKeeper keeper = new GrantKeeper(name, grant, acquired.ballot(), settings, wiring, desks);
         desks.granted(name, keeper, grant.tokens().last());
-        LeaseHandle lease = keeper.begin();
+        long sentMark;
+        synchronized (this) {
+            sentMark = mark;
+        }
+        LeaseHandle lease = keeper.begin(sentMark);
         tell(AttemptOutcome.ACQUIRED, waited);
         result.complete(new Attempt.Acquired<>(lease));
     }

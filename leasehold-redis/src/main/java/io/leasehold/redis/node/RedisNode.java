@@ -8,6 +8,7 @@ import io.leasehold.redis.topology.RedisUri;
 import io.leasehold.redis.topology.Subscriptions;
 import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.LockValue;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.Messages;
 import io.leasehold.redis.wire.RedisErrors;
@@ -166,8 +167,7 @@ public final class RedisNode implements LockNode {
         LockName name = request.name();
         Requests.Subject subject = new Requests.Subject("acquire", name);
         String[] arguments = {
-            request.owner().hex(),
-            request.holderId(),
+            LockValue.of(request.owner(), ballot.candidate(), request.holderId()),
             Long.toString(NodeSettings.ceilMillis(request.ttlNanos())),
             Long.toString(ballot.candidate()),
             Long.toString(ballot.tokens().last()),

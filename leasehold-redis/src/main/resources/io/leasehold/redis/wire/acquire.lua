@@ -8,16 +8,15 @@
 --   3  queued
 --   4  waiters
 -- ARGV (numbers are decimal strings)
---   1  owner token, 40 lower-case hexadecimal digits
---   2  holder id, readable
---   3  ttl in ms
---   4  candidate: the fencing token proposed
---   5  last: candidate + reserve - 1
---   6  retention in us: the floor is never below TIME - retention, and the fence stays until max(fence, TIME) + retention
---   7  bound in us: how far ahead of max(fence, TIME) a ballot may be
---   8  place in ms: how long a place in the queue is kept without being asked for again; 0: the caller does not wait
---   9  channel on which the caller is woken
---  10  window in us: how long a waiter that was woken may take before its place is lost
+--   1  value: "<owner token>:<candidate>:<holder id>"; the owner token is 40 lower-case hexadecimal digits
+--   2  ttl in ms
+--   3  candidate: the fencing token proposed
+--   4  last: candidate + reserve - 1
+--   5  retention in us: the floor is never below TIME - retention, and the fence stays until max(fence, TIME) + retention
+--   6  bound in us: how far ahead of max(fence, TIME) a ballot may be
+--   7  place in ms: how long a place in the queue is kept without being asked for again; 0: the caller does not wait
+--   8  channel on which the caller is woken
+--   9  window in us: how long a waiter that was woken may take before its place is lost
 -- Replies (numbers are decimal strings; now is TIME in us)
 --   {"yes", now}                                the lock is the caller's; fence = last
 --   {"stale", now, floor}                       the candidate does not beat the floor
@@ -31,15 +30,8 @@
 --   Redis' own (OOM, READONLY, NOPERM ...). The first write decides; after an error the lock is as it was.
 
 local LOCK, FENCE, QUEUED, WAITERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local owner = ARGV[1]
-local ttl = tonumber(ARGV[3])
-local candidate = tonumber(ARGV[4])
-local last = tonumber(ARGV[5])
-local retention = tonumber(ARGV[6])
-local bound = tonumber(ARGV[7])
-local place = tonumber(ARGV[8])
-local me = owner .. ':' .. ARGV[9]
-local window = tonumber(ARGV[10])
+local candidate, last = tonumber(ARGV[3]), tonumber(ARGV[4])
+local retention = tonumber(ARGV[5])
 
 -- shared: numbers
 -- Lua prints large numbers as 1.7e+15; the wire wants all their digits.
@@ -60,6 +52,57 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 -- MGET is silent about keys of other types: what it does not find is only ever written with NX.
 local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED))
+
+local function broken(key)
+  return {'broken', digits(now), key, redis.call('TYPE', key).ok}
+end
+
+local fence = number_in(fence_text)
+if not fence then
+  return broken(FENCE)
+end
+local floor = math.max(fence, now - retention)
+if candidate <= floor then
+  return {'stale', digits(now), digits(floor)}
+end
+local limit = math.max(fence, now) + tonumber(ARGV[6])
+if last > limit then
+  return {'refused', digits(now), digits(limit)}
+end
+
+-- Whether the fence could be written.
+local function raise_fence()
+  local ms = digits(math.ceil((math.max(last, now) + retention - now) / 1000))
+  if fence_text then
+    return redis.call('SET', FENCE, ARGV[4], 'PX', ms)
+  end
+  return redis.call('SET', FENCE, ARGV[4], 'PX', ms, 'NX')
+end
+
+-- Whether the lock was there for the taking.
+local function take()
+  if not redis.call('SET', LOCK, ARGV[1], 'PX', ARGV[2], 'NX') then
+    return false
+  end
+  if not raise_fence() then
+    redis.call('DEL', LOCK)
+    return broken(FENCE)
+  end
+  return {'yes', digits(now)}
+end
+
+-- The common case, before the rest is even set up: free, and nobody waits.
+if not value and not queued then
+  local taken = take()
+  if taken then
+    return taken
+  end
+end
+
+local owner = ARGV[1]:sub(1, 40)
+local place = tonumber(ARGV[7])
+local me = owner .. ':' .. ARGV[8]
+local window = tonumber(ARGV[9])
 
 -- shared: queue
 -- The queue is one sorted set with two members for each waiter w = "<owner token>:<channel>":
@@ -124,25 +167,14 @@ local function public(value)
 end
 -- end shared
 
-local function broken(key)
-  return {'broken', digits(now), key, redis.call('TYPE', key).ok}
-end
-
--- Whether the lock was there for the taking.
-local function take()
-  local text = owner .. ':' .. ARGV[4] .. ':' .. ARGV[2]
-  if value then
-    return redis.call('SET', LOCK, text, 'PX', digits(math.max(ttl, redis.call('PTTL', LOCK))))
+-- The lock is the caller's now: it waits no more.
+local function leave_queue()
+  if queued then
+    forget(me)
+    if redis.call('EXISTS', WAITERS) == 0 then
+      redis.call('DEL', QUEUED)
+    end
   end
-  return redis.call('SET', LOCK, text, 'PX', digits(ttl), 'NX')
-end
-
-local function raise_fence()
-  local ms = digits(math.ceil((math.max(last, now) + retention - now) / 1000))
-  if fence_text then
-    return redis.call('SET', FENCE, ARGV[5], 'PX', ms)
-  end
-  return redis.call('SET', FENCE, ARGV[5], 'PX', ms, 'NX')
 end
 
 -- Joins the queue, or shows that its waiter is still there. A number, or the error that kept it out.
@@ -166,20 +198,15 @@ local function join()
   return added
 end
 
-local fence = number_in(fence_text)
-if not fence then
-  return broken(FENCE)
-end
-local floor = math.max(fence, now - retention)
-if candidate <= floor then
-  return {'stale', digits(now), digits(floor)}
-end
-local limit = math.max(fence, now) + bound
-if last > limit then
-  return {'refused', digits(now), digits(limit)}
+if value and value:sub(1, 41) == owner .. ':' then
+  if not raise_fence() then
+    return broken(FENCE)
+  end
+  redis.call('SET', LOCK, ARGV[1], 'PX', digits(math.max(tonumber(ARGV[2]), redis.call('PTTL', LOCK))))
+  leave_queue()
+  return {'yes', digits(now)}
 end
 
-local own = value and value:sub(1, 41) == owner .. ':'
 local ahead = false
 if queued and not value and redis.call('EXISTS', LOCK) == 0 then
   -- Only a waiter that can still hear of it keeps the lock from the caller.
@@ -187,24 +214,9 @@ if queued and not value and redis.call('EXISTS', LOCK) == 0 then
     wake_first(me)
     ahead = (first_waiter() or me) ~= me
   end
-end
-
-if (own or not value) and not ahead then
-  if own and not raise_fence() then
-    return broken(FENCE)
-  end
-  if take() then
-    if not own and not raise_fence() then
-      redis.call('DEL', LOCK)
-      return broken(FENCE)
-    end
-    if queued then
-      forget(me)
-      if redis.call('EXISTS', WAITERS) == 0 then
-        redis.call('DEL', QUEUED)
-      end
-    end
-    return {'yes', digits(now)}
+  if not ahead then
+    leave_queue()
+    return take()
   end
 end
 

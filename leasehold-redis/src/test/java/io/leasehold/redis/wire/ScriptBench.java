@@ -82,8 +82,7 @@ final class ScriptBench {
         return eval(
                 LuaScript.ACQUIRE,
                 new String[] {lock, fence, queued, waiters},
-                owner,
-                p.holder,
+                owner + ":" + candidate + ":" + p.holder,
                 Long.toString(p.ttlMillis),
                 Long.toString(candidate),
                 Long.toString(candidate + p.reserve - 1),

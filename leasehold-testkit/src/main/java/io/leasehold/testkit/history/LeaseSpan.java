@@ -25,6 +25,11 @@ final class LeaseSpan {
         untilAtNanos = Math.min(untilAtNanos, atNanos);
     }
 
+    /** Whether there was any moment at which the holder believed in it. */
+    boolean wasBelievedIn() {
+        return untilAtNanos > fromAtNanos;
+    }
+
     String lock() {
         return lock;
     }

@@ -19,7 +19,7 @@ public final class OverlapChecker {
         history.spansByLock().forEach((lock, spans) -> {
             LeaseSpan longest = spans.get(0);
             for (LeaseSpan span : spans.subList(1, spans.size())) {
-                if (span.fromAtNanos() < longest.untilAtNanos() && span.untilAtNanos() > span.fromAtNanos()) {
+                if (span.fromAtNanos() < longest.untilAtNanos() && span.wasBelievedIn()) {
                     long shared = Math.min(span.untilAtNanos(), longest.untilAtNanos()) - span.fromAtNanos();
                     violations.add(
                             new Violation(lock, "held twice for " + shared / 1_000 + " µs: " + longest + "; " + span));

@@ -93,6 +93,11 @@ public final class FaultyNode implements LockNode {
     }
 
     @Override
+    public boolean isAtomicOver(List<LockName> names) {
+        return node.isAtomicOver(names);
+    }
+
+    @Override
     public void listen(StoreSignals signals) {
         node.listen(new StoreSignals() {
             @Override

@@ -129,9 +129,6 @@ final class WaitingInVirtualTimeTest {
                     Duration.ofNanos(at * 1_000), () -> Thread.currentThread().interrupt());
             try {
                 client.acquire().release();
-                assertThat(Thread.interrupted())
-                        .as("the interrupt came after the grant")
-                        .isFalse();
             } catch (InterruptedException e) {
                 lab.world.note("interrupted");
             }

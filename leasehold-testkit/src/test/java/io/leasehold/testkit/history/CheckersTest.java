@@ -94,6 +94,12 @@ final class CheckersTest {
     }
 
     @Test
+    void aLeaseThatWasSeenTooLateHasNoOrder() {
+        assertThat(tokens(acquired(10, "a", 7, 20), acquired(30, "b", 6, 30))).isEmpty();
+        assertThat(tokens(acquired(10, "a", 7, 20), acquired(30, "b", 7, 30))).hasSize(1);
+    }
+
+    @Test
     void equalTokensAreFoundEvenAtTheSameTime() {
         assertThat(tokens(acquired(10, "a", 7, 100), acquired(30, "b", 7, 90))).hasSize(1);
     }

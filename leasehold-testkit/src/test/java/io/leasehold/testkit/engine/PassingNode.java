@@ -1,0 +1,86 @@
+package io.leasehold.testkit.engine;
+
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.spi.Ballot;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** Passes everything on to a node; whoever extends it watches or breaks a verb. */
+abstract class PassingNode implements LockNode {
+    private final LockNode node;
+
+    PassingNode(LockNode node) {
+        this.node = node;
+    }
+
+    @Override
+    public String description() {
+        return node.description();
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return node.guarantees();
+    }
+
+    @Override
+    public boolean isAtomicOver(List<LockName> names) {
+        return node.isAtomicOver(names);
+    }
+
+    @Override
+    public void listen(StoreSignals signals) {
+        node.listen(signals);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> probe(long timeoutNanos) {
+        return node.probe(timeoutNanos);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> acquire(Ballot ballot) {
+        return node.acquire(ballot);
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        return node.renew(batch);
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        return node.release(request);
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return node.describe(name);
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return node.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        return node.forceRelease(name, holderId);
+    }
+
+    @Override
+    public void close() {
+        node.close();
+    }
+}
