@@ -1,6 +1,8 @@
 package io.leasehold.cli;
 
 import io.leasehold.cli.command.CompletionCommand;
+import io.leasehold.cli.command.DemoCommand;
+import io.leasehold.cli.command.DemoWorkerCommand;
 import io.leasehold.cli.command.ListCommand;
 import io.leasehold.cli.command.RunCommand;
 import io.leasehold.cli.command.ShowCommand;
@@ -76,7 +78,9 @@ public final class Main implements Runnable {
                 .addSubcommand(new ListCommand(invocation, main.store))
                 .addSubcommand(new ShowCommand(invocation, main.store))
                 .addSubcommand(new WhoCommand(invocation, main.store))
+                .addSubcommand(new DemoCommand(invocation))
                 .addSubcommand(new CompletionCommand(invocation))
+                .addSubcommand(new DemoWorkerCommand(invocation))
                 .addSubcommand(new WarmUpCommand(invocation, arguments -> run(arguments, invocation)));
         line.setExpandAtFiles(false);
         line.setCaseInsensitiveEnumValuesAllowed(true);

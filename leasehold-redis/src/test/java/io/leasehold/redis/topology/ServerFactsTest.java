@@ -1,0 +1,54 @@
+package io.leasehold.redis.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ServerFactsTest {
+
+    @Test
+    void readsWhatMatters() {
+        ServerFacts facts = ServerFacts.parse(String.join(
+                "\r\n",
+                "# Server",
+                "redis_version:7.2.4",
+                "server_name:valkey",
+                "redis_mode:standalone",
+                "run_id:0a1b",
+                "",
+                "# Replication",
+                "role:slave"));
+
+        assertThat(facts.incarnation().id()).isEqualTo("0a1b");
+        assertThat(facts.version()).isEqualTo("7.2.4");
+        assertThat(facts.mode()).isEqualTo("standalone");
+        assertThat(facts.replica()).isTrue();
+    }
+
+    @Test
+    void aServerWithoutRunIdIsNotUnderstood() {
+        assertThatThrownBy(() -> ServerFacts.parse("redis_version:7.2.4\r\n")).hasMessageContaining("run_id");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "6.2.0, true",
+        "6.2, true",
+        "7.0.9, true",
+        "8.0.0-rc1, true",
+        "255.255.255, true",
+        "10.1, true",
+        "6.0.16, false",
+        "5.0.14, false",
+        "6, false",
+        "0, false",
+        "unknown, false"
+    })
+    void sixTwoIsTheOldest(String version, boolean fits) {
+        assertThat(ServerFacts.parse("run_id:x\r\nredis_version:" + version).isRecentEnough())
+                .isEqualTo(fits);
+    }
+}
