@@ -1,0 +1,43 @@
+package io.leasehold.cli;
+
+import io.leasehold.LockBusyException;
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreAccessException;
+import io.leasehold.UnsafeStoreException;
+
+/**
+ * Why a command of ours failed: the exit code, and one sentence for people.
+ *
+ * @param code the exit code
+ * @param reason the sentence
+ */
+public record Failure(ExitCode code, String reason) {
+
+    /** Translates what the API threw. */
+    public static Failure of(Throwable problem) {
+        return new Failure(codeOf(problem), reasonOf(problem));
+    }
+
+    private static ExitCode codeOf(Throwable problem) {
+        if (problem instanceof StoreAccessException) {
+            return ExitCode.ACCESS;
+        } else if (problem instanceof UnsafeStoreException) {
+            return ExitCode.UNSAFE;
+        } else if (problem instanceof LockStoreException) {
+            return ExitCode.STORE_UNAVAILABLE;
+        } else if (problem instanceof LockBusyException) {
+            return ExitCode.BUSY;
+        } else if (problem instanceof IllegalArgumentException) {
+            return ExitCode.USAGE;
+        }
+        return ExitCode.INTERNAL;
+    }
+
+    private static String reasonOf(Throwable problem) {
+        String message = problem.getMessage();
+        String said = message == null || message.isBlank() ? problem.getClass().getName() : message;
+        return codeOf(problem) == ExitCode.INTERNAL
+                ? "internal error: " + problem.getClass().getSimpleName() + ": " + said
+                : said;
+    }
+}

@@ -1,0 +1,137 @@
+package io.leasehold.cli;
+
+import io.leasehold.cli.command.CompletionCommand;
+import io.leasehold.cli.command.DemoCommand;
+import io.leasehold.cli.command.DemoWorkerCommand;
+import io.leasehold.cli.command.ListCommand;
+import io.leasehold.cli.command.RunCommand;
+import io.leasehold.cli.command.ShowCommand;
+import io.leasehold.cli.command.WarmUpCommand;
+import io.leasehold.cli.command.WhoCommand;
+import io.leasehold.cli.output.Terminal;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.IExecutionExceptionHandler;
+import picocli.CommandLine.IParameterExceptionHandler;
+import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.ScopeType;
+import picocli.CommandLine.Spec;
+
+/** Where the program starts: reads the command line, runs one verb, and turns what it says into an exit code. */
+@Command(
+        name = "leasehold",
+        description = "Locks across processes and machines, as leases.%n",
+        footer = {
+            "%nA store is memory:, sqlite:PATH (default sqlite:~/.leasehold/locks.db),",
+            "redis://HOST:PORT and others; several --store make a Redlock."
+        },
+        versionProvider = Main.Version.class,
+        mixinStandardHelpOptions = true,
+        scope = ScopeType.INHERIT,
+        synopsisSubcommandLabel = "COMMAND")
+public final class Main implements Runnable {
+
+    private static final String LOG_LEVEL = "org.slf4j.simpleLogger.defaultLogLevel";
+    private static final String LOG_VARIABLE = "LEASEHOLD_LOG";
+
+    @Mixin
+    private final StoreOption store = new StoreOption();
+
+    @Spec
+    @SuppressWarnings("NullAway.Init")
+    private CommandSpec spec;
+
+    private Main() {}
+
+    /** Runs the program and ends the process. */
+    public static void main(String[] arguments) {
+        Terminal terminal = Terminal.standard();
+        int code = run(arguments, new Invocation(terminal, System.getenv()));
+        // Everything was closed in its order; what is left (threads of a driver) need not delay the caller.
+        if (Boolean.getBoolean("leasehold.exit")) {
+            System.exit(code);
+        }
+        Runtime.getRuntime().halt(code);
+    }
+
+    /** Runs the program; returns its exit code. */
+    static int run(String[] arguments, Invocation invocation) {
+        String level = invocation.environment().getOrDefault(LOG_VARIABLE, "error");
+        System.setProperty(LOG_LEVEL, level);
+        try {
+            return commandLine(invocation).execute(arguments);
+        } catch (RuntimeException e) {
+            invocation.terminal().complain(Failure.of(e).reason());
+            return ExitCode.INTERNAL.code();
+        }
+    }
+
+    /** The whole command line; the test of the manual and the completion script read it, too. */
+    static CommandLine commandLine(Invocation invocation) {
+        Main main = new Main();
+        CommandLine line = new CommandLine(main)
+                .addSubcommand(new RunCommand(invocation, main.store))
+                .addSubcommand(new ListCommand(invocation, main.store))
+                .addSubcommand(new ShowCommand(invocation, main.store))
+                .addSubcommand(new WhoCommand(invocation, main.store))
+                .addSubcommand(new DemoCommand(invocation))
+                .addSubcommand(new CompletionCommand(invocation))
+                .addSubcommand(new DemoWorkerCommand(invocation))
+                .addSubcommand(new WarmUpCommand(invocation, arguments -> run(arguments, invocation)));
+        line.setExpandAtFiles(false);
+        line.setCaseInsensitiveEnumValuesAllowed(true);
+        line.setUsageHelpWidth(80);
+        line.setUsageHelpLongOptionsMaxWidth(30);
+        Failures failures = new Failures(invocation);
+        line.setParameterExceptionHandler(failures);
+        line.setExecutionExceptionHandler(failures);
+        return line;
+    }
+
+    @Override
+    public void run() {
+        throw new ParameterException(spec.commandLine(), "which command? One of run, ls, show, who, demo, completion");
+    }
+
+    /**
+     * Turns failures into one line and an exit code. (Lambdas would keep picocli's interfaces, whose class files are of an
+     * old format, out of the class-data archive.)
+     *
+     * @param invocation where the line goes
+     */
+    private record Failures(Invocation invocation) implements IParameterExceptionHandler, IExecutionExceptionHandler {
+
+        @Override
+        public int handleParseException(ParameterException problem, String[] arguments) {
+            String command = problem.getCommandLine().getCommandSpec().qualifiedName();
+            return told(new Failure(ExitCode.USAGE, problem.getMessage() + " (see " + command + " --help)"));
+        }
+
+        @Override
+        public int handleExecutionException(Exception problem, CommandLine line, ParseResult parsed) {
+            Failure failure = Failure.of(problem);
+            if (failure.code() == ExitCode.INTERNAL && invocation.environment().containsKey(LOG_VARIABLE)) {
+                problem.printStackTrace();
+            }
+            return told(failure);
+        }
+
+        private int told(Failure failure) {
+            invocation.terminal().complain(failure.reason());
+            return failure.code().code();
+        }
+    }
+
+    /** The version, as the archive names it. */
+    static final class Version implements IVersionProvider {
+        @Override
+        public String[] getVersion() {
+            String version = Main.class.getPackage().getImplementationVersion();
+            return new String[] {"leasehold " + (version == null ? "(development)" : version)};
+        }
+    }
+}

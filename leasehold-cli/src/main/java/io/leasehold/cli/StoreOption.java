@@ -1,0 +1,94 @@
+package io.leasehold.cli;
+
+import io.leasehold.spi.StoreUri;
+import java.net.URLDecoder;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ScopeType;
+
+/** Which store is meant: {@code --store}, else {@value #VARIABLE}, else the SQLite file in the user's home. */
+public final class StoreOption {
+
+    /** The environment variable that names the store. */
+    public static final String VARIABLE = "LEASEHOLD_STORE";
+
+    private static final String DEFAULT = "sqlite:";
+    private static final Pattern PASSWORD = Pattern.compile("//[^/?#@]*:([^/?#]*)@|//([^/?#:@]+)@");
+    private static final Pattern PARAMETER =
+            Pattern.compile("(?i)(?:password|passwd|pass|pwd|secret|token)[a-z_-]*=([^&;]+)");
+
+    @Option(
+            names = "--store",
+            paramLabel = "URI",
+            scope = ScopeType.INHERIT,
+            description = "Default: LEASEHOLD_STORE, else sqlite:")
+    private @Nullable List<String> uris;
+
+    /** The store's URI, with whatever secrets it has. */
+    public String uri(Map<String, String> environment) {
+        List<String> given = uris == null ? List.of() : uris;
+        if (given.size() == 1) {
+            return given.get(0);
+        }
+        if (given.isEmpty()) {
+            String set = environment.get(VARIABLE);
+            return set == null || set.isBlank() ? DEFAULT : set;
+        }
+        StringBuilder redlock = new StringBuilder("redlock:");
+        for (int i = 0; i < given.size(); i++) {
+            redlock.append(i == 0 ? "?node=" : "&node=")
+                    .append(URLEncoder.encode(given.get(i), StandardCharsets.UTF_8));
+        }
+        return redlock.toString();
+    }
+
+    /** Whether the URI may hold a secret. */
+    public static boolean holdsSecret(String uri) {
+        try {
+            return !StoreUri.parse(uri).redacted().equals(uri) || !secrets(uri).isEmpty();
+        } catch (IllegalArgumentException malformed) {
+            return true;
+        }
+    }
+
+    /** The parts of the URI that must never be shown, in every spelling in which they could be. */
+    public static List<String> secrets(String uri) {
+        List<String> found = new ArrayList<>();
+        collect(found, uri);
+        String decoded = decoded(uri);
+        if (!decoded.equals(uri)) {
+            collect(found, decoded);
+            collect(found, decoded(decoded));
+        }
+        return found.stream().filter(secret -> !secret.isEmpty()).distinct().toList();
+    }
+
+    private static void collect(List<String> found, String uri) {
+        for (Pattern pattern : List.of(PASSWORD, PARAMETER)) {
+            for (Matcher matcher = pattern.matcher(uri); matcher.find(); ) {
+                for (int group = 1; group <= matcher.groupCount(); group++) {
+                    String secret = matcher.group(group);
+                    if (secret != null) {
+                        found.add(secret);
+                        found.add(decoded(secret));
+                    }
+                }
+            }
+        }
+    }
+
+    private static String decoded(String text) {
+        try {
+            return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
+        } catch (IllegalArgumentException notEncoded) {
+            return text;
+        }
+    }
+}

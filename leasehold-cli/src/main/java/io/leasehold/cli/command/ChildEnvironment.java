@@ -1,0 +1,37 @@
+package io.leasehold.cli.command;
+
+import io.leasehold.Lease;
+import io.leasehold.cli.StoreOption;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What a command finds in its environment; the changes to ours, where null removes. */
+final class ChildEnvironment {
+
+    /** Set by the launcher script, which gives the JVM a UTF-8 locale: the caller's LC_ALL after an equals sign. */
+    static final String CALLER_LC_ALL = "LEASEHOLD_CALLER_LC_ALL";
+
+    private ChildEnvironment() {}
+
+    static Map<String, @Nullable String> of(Lease lease, String holderId, Duration ttl, Map<String, String> ours) {
+        Map<String, @Nullable String> changes = new HashMap<>();
+        changes.put("LEASEHOLD_LOCK", lease.lockName().text());
+        changes.put("LEASEHOLD_FENCING_TOKEN", Long.toString(lease.fencingToken()));
+        changes.put("LEASEHOLD_HOLDER", holderId);
+        changes.put("LEASEHOLD_TTL_MS", Long.toString(ttl.toMillis()));
+        long validityMillis = lease.remainingValidity().toMillis();
+        changes.put("LEASEHOLD_DEADLINE_EPOCH_MS", Long.toString(System.currentTimeMillis() + validityMillis));
+        String store = ours.get(StoreOption.VARIABLE);
+        if (store != null && StoreOption.holdsSecret(store)) {
+            changes.put(StoreOption.VARIABLE, null);
+        }
+        String callerLocale = ours.get(CALLER_LC_ALL);
+        if (callerLocale != null) {
+            changes.put(CALLER_LC_ALL, null);
+            changes.put("LC_ALL", callerLocale.startsWith("=") ? callerLocale.substring(1) : null);
+        }
+        return changes;
+    }
+}

@@ -1,0 +1,76 @@
+package io.leasehold.cli.command;
+
+import io.leasehold.LockAdmin.HeldLock;
+import io.leasehold.LockClient;
+import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.Invocation;
+import io.leasehold.cli.StoreOption;
+import io.leasehold.cli.output.Json;
+import io.leasehold.cli.output.Table;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code leasehold ls}: the locks that are held now. */
+@Command(name = "ls", description = "Lists the locks that are held now.")
+public final class ListCommand implements Callable<Integer> {
+
+    private final Invocation invocation;
+    private final StoreOption store;
+
+    @Parameters(
+            index = "0",
+            arity = "0..1",
+            paramLabel = "GLOB",
+            description = "Only names like this: * and ? stand for any text.")
+    private String glob = "*";
+
+    @Option(names = "--limit", paramLabel = "N", description = "At most so many (default 1000).")
+    private int limit = 1000;
+
+    @Option(names = "--json", description = "One line of JSON for each lock.")
+    private boolean json;
+
+    /** A command of this invocation. */
+    public ListCommand(Invocation invocation, StoreOption store) {
+        this.invocation = invocation;
+        this.store = store;
+    }
+
+    @Override
+    public Integer call() {
+        if (limit < 1) {
+            throw new IllegalArgumentException("--limit is " + limit + "; it must be at least 1");
+        }
+        List<HeldLock> held;
+        try (LockClient locks = StoreAccess.open(invocation, store)) {
+            held = locks.admin().list(glob, limit);
+        }
+        if (json) {
+            held.forEach(lock -> invocation.terminal().print(Json.of(json(lock))));
+            return ExitCode.OK.code();
+        }
+        Table table = new Table("LOCK", "HOLDER", "TOKEN", "LEFT");
+        List<HeldLock> rows = new ArrayList<>(held);
+        rows.forEach(lock -> table.row(
+                lock.name().text(),
+                lock.holder().id(),
+                HolderView.token(lock.holder()),
+                HolderView.remaining(lock.holder())));
+        invocation.terminal().print(table.lines());
+        return ExitCode.OK.code();
+    }
+
+    private static Map<String, @Nullable Object> json(HeldLock lock) {
+        Map<String, @Nullable Object> json = new LinkedHashMap<>();
+        json.put("lock", lock.name().text());
+        json.put("holder", HolderView.json(lock.holder()));
+        return json;
+    }
+}

@@ -1,0 +1,296 @@
+package io.leasehold.cli.command;
+
+import io.leasehold.Attempt;
+import io.leasehold.DistributedLock;
+import io.leasehold.HoldEnd;
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.Failure;
+import io.leasehold.cli.Invocation;
+import io.leasehold.cli.command.RunReport.Outcome;
+import io.leasehold.cli.process.CommandLookup;
+import io.leasehold.cli.process.ForwardedSignal;
+import io.leasehold.cli.process.GuardedCommand;
+import io.leasehold.cli.process.SignalForwarder;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One {@code run}: take the lock, run the command under it, give the lock back. For one thread; signals come on others.
+ *
+ * <p>Whoever is responsible for a signal changes with the phase: before anything is asked for, the process ends; while it
+ * waits, the attempt is withdrawn; while the command runs, the command gets it; while the lock is only kept ({@code
+ * --at-least}), that ends.
+ */
+final class LockedRun {
+
+    /**
+     * What is to be done.
+     *
+     * @param storeUri the store, secrets included
+     * @param lock the lock's name
+     * @param options how it is held
+     * @param maxWait the patience, or null for no limit
+     * @param command what runs under it
+     * @param conflictExitCode the exit code when the lock stays busy
+     * @param skipWhenBusy whether a busy lock is no reason to complain
+     * @param atLeast how long the lock is kept at least
+     */
+    record Request(
+            String storeUri,
+            LockName lock,
+            LockOptions options,
+            @Nullable Duration maxWait,
+            GuardedCommand.Settings command,
+            int conflictExitCode,
+            boolean skipWhenBusy,
+            Duration atLeast) {
+
+        @Override
+        public String toString() {
+            return "run of " + lock;
+        }
+    }
+
+    private final Request request;
+    private final Invocation invocation;
+    private final RunReport report;
+    private final Consumer<String> notes;
+    private final SignalForwarder signals;
+
+    LockedRun(
+            Request request, Invocation invocation, RunReport report, Consumer<String> notes, SignalForwarder signals) {
+        this.request = request;
+        this.invocation = invocation;
+        this.report = report;
+        this.notes = notes;
+        this.signals = signals;
+    }
+
+    /** Does it all; the result is in the report. */
+    void run() throws InterruptedException {
+        CommandLookup lookup = new CommandLookup(invocation.environment().get("PATH"));
+        CommandLookup.Result found = lookup.find(request.command().command().get(0));
+        if (found instanceof CommandLookup.Result.NotFound none) {
+            report.ended(Outcome.NOT_STARTED, ExitCode.NOT_FOUND.code(), none.reason());
+            return;
+        } else if (found instanceof CommandLookup.Result.NotExecutable refused) {
+            report.ended(Outcome.NOT_STARTED, ExitCode.NOT_EXECUTABLE.code(), refused.reason());
+            return;
+        }
+        try (GuardedCommand command = GuardedCommand.prepare(request.command(), lookup)) {
+            command.warnings().forEach(notes);
+            try (LockClient locks = Leasehold.builder()
+                    .store(request.storeUri())
+                    .defaults(request.options())
+                    .connect()) {
+                runUnderLock(locks, command);
+            }
+        } catch (IOException e) {
+            report.ended(
+                    Outcome.INTERNAL,
+                    ExitCode.INTERNAL.code(),
+                    "cannot start /bin/sh to guard the command: " + e.getMessage());
+        } catch (RuntimeException e) {
+            fail(e);
+        }
+    }
+
+    private void fail(Throwable problem) {
+        Failure failure = Failure.of(problem);
+        Outcome outcome = switch (failure.code()) {
+            case USAGE -> Outcome.USAGE;
+            case STORE_UNAVAILABLE, ACCESS, UNSAFE -> Outcome.STORE;
+            default -> Outcome.INTERNAL;
+        };
+        report.ended(outcome, failure.code().code(), failure.reason());
+    }
+
+    private void runUnderLock(LockClient locks, GuardedCommand command) throws InterruptedException {
+        long askedAtNanos = System.nanoTime();
+        Lease lease;
+        try {
+            lease = acquire(locks.named(request.lock()));
+        } finally {
+            report.waited(millisSince(askedAtNanos));
+        }
+        if (lease == null) {
+            return;
+        }
+        long heldAtNanos = System.nanoTime();
+        report.held(locks.holderId(), lease.fencingToken());
+        lease.onLost(cause -> command.look());
+        if (runCommand(locks, lease, command)) {
+            keep(lease, heldAtNanos);
+        }
+        release(lease);
+        report.heldFor(millisSince(heldAtNanos));
+    }
+
+    /** The lease, or null if the report says why there is none. */
+    private @Nullable Lease acquire(DistributedLock lock) throws InterruptedException {
+        Duration maxWait = request.maxWait();
+        CompletableFuture<Attempt<Lease>> attempt =
+                maxWait == null ? lock.acquireAsync().thenApply(Attempt.Acquired::new) : lock.attemptAsync(maxWait);
+        signals.handTo(signal -> attempt.cancel(true));
+        Attempt<Lease> result;
+        try {
+            result = attempt.get();
+        } catch (CancellationException withdrawn) {
+            signalled();
+            return null;
+        } catch (ExecutionException e) {
+            fail(e.getCause() == null ? e : e.getCause());
+            return null;
+        } finally {
+            signals.handTo(null);
+        }
+        if (result instanceof Attempt.Busy<Lease> busy) {
+            reportBusy(busy);
+            return null;
+        }
+        Lease lease = result.orElseThrow();
+        if (signals.first() != null) {
+            lease.release();
+            signalled();
+            return null;
+        }
+        return lease;
+    }
+
+    private void signalled() {
+        ForwardedSignal signal = signals.first();
+        if (signal == null) {
+            report.ended(
+                    Outcome.INTERNAL, ExitCode.INTERNAL.code(), "internal error: the attempt was withdrawn by nobody");
+            return;
+        }
+        report.signalled(request.lock(), signal);
+    }
+
+    private void reportBusy(Attempt.Busy<Lease> busy) {
+        String reason = "lock \"" + request.lock() + "\" is busy: " + HolderView.sentence(busy.holder()) + "; waited "
+                + HolderView.duration(busy.waited());
+        report.busy(busy.holder());
+        if (request.skipWhenBusy()) {
+            report.ended(Outcome.SKIPPED, ExitCode.OK.code(), reason + "; skipped");
+        } else {
+            report.ended(Outcome.BUSY, request.conflictExitCode(), reason);
+        }
+    }
+
+    /** Runs the command; whether it did run. */
+    private boolean runCommand(LockClient locks, Lease lease, GuardedCommand command) throws InterruptedException {
+        if (!lease.isValid()) {
+            report.lost(endOf(lease))
+                    .ended(
+                            Outcome.LOST,
+                            ExitCode.LEASE_LOST.code(),
+                            lostSentence(lease) + " before the command was started");
+            return false;
+        }
+        try {
+            command.start(
+                    ChildEnvironment.of(
+                            lease, locks.holderId(), request.options().ttl(), invocation.environment()),
+                    () -> lease.remainingValidity().toNanos());
+        } catch (IOException e) {
+            notStarted(e);
+            return false;
+        }
+        signals.handTo(command::deliver);
+        GuardedCommand.Ended ended = command.await();
+        signals.handTo(null);
+        report.commandEnded(ended.exitCode(), ended.leftBehind());
+        if (ended.endedForLease() || !lease.isValid()) {
+            reportLost(lease, ended);
+        } else {
+            report.ended(Outcome.COMPLETED, ended.exitCode(), leftBehind(ended.leftBehind()));
+        }
+        return true;
+    }
+
+    private void notStarted(IOException e) {
+        String text = String.valueOf(e.getMessage());
+        boolean missing = text.contains("error=2,");
+        ExitCode code = missing ? ExitCode.NOT_FOUND : ExitCode.NOT_EXECUTABLE;
+        report.ended(Outcome.NOT_STARTED, code.code(), "the command cannot be started: " + text);
+    }
+
+    private void reportLost(Lease lease, GuardedCommand.Ended ended) {
+        String what = switch (request.command().onLost()) {
+            case IGNORE -> "; the command went on without the lock (--on-lost=ignore)";
+            default ->
+                ended.survivors()
+                        ? "; a process it started could not be killed and runs on"
+                        : "; the command was ended";
+        };
+        report.lost(endOf(lease))
+                .ended(
+                        Outcome.LOST,
+                        ExitCode.LEASE_LOST.code(),
+                        lostSentence(lease) + " while the command ran" + what + " (its exit code: " + ended.exitCode()
+                                + ")");
+    }
+
+    private String lostSentence(Lease lease) {
+        HoldEnd end = endOf(lease);
+        String lock = "lease on \"" + request.lock() + "\"";
+        if (end instanceof HoldEnd.Lost lost) {
+            return lock + " was lost (" + lost.cause() + ")";
+        }
+        return lease.isValid() ? lock + " could not be renewed in time" : lock + " ended";
+    }
+
+    private static @Nullable HoldEnd endOf(Lease lease) {
+        CompletableFuture<HoldEnd> end = lease.whenEnded().toCompletableFuture();
+        return end.isDone() && !end.isCompletedExceptionally() ? end.getNow(null) : null;
+    }
+
+    private static @Nullable String leftBehind(int processes) {
+        return processes == 0
+                ? null
+                : "the command left " + processes + (processes == 1 ? " process" : " processes")
+                        + " behind, which would have run on without the lock; ended";
+    }
+
+    /** Keeps the lock until {@code --at-least} has passed; a signal ends that, too. */
+    private void keep(Lease lease, long heldAtNanos) throws InterruptedException {
+        long leftNanos = request.atLeast().toNanos() - (System.nanoTime() - heldAtNanos);
+        if (leftNanos <= 0 || !lease.isValid()) {
+            return;
+        }
+        CountDownLatch signalled = new CountDownLatch(1);
+        lease.onLost(cause -> signalled.countDown());
+        signals.handTo(signal -> signalled.countDown());
+        signalled.await(leftNanos, TimeUnit.NANOSECONDS);
+    }
+
+    private void release(Lease lease) {
+        ReleaseOutcome outcome = lease.release();
+        report.released(outcome);
+        String lock = "lock \"" + request.lock() + "\"";
+        if (report.reason() == null && outcome == ReleaseOutcome.ALREADY_LOST) {
+            report.remark(lock + " was lost after the command had ended");
+        } else if (report.reason() == null && outcome == ReleaseOutcome.UNCONFIRMED) {
+            report.remark(lock + ": the store did not confirm the release; it is free within "
+                    + HolderView.duration(request.options().ttl()));
+        }
+    }
+
+    private static long millisSince(long atNanos) {
+        return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - atNanos);
+    }
+}

@@ -1,0 +1,267 @@
+package io.leasehold.cli.command;
+
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.cli.DurationConverter;
+import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.Invocation;
+import io.leasehold.cli.StoreOption;
+import io.leasehold.cli.output.Json;
+import io.leasehold.cli.output.Terminal;
+import io.leasehold.cli.process.ForwardedSignal;
+import io.leasehold.cli.process.GuardedCommand;
+import io.leasehold.cli.process.OnLost;
+import io.leasehold.cli.process.SignalForwarder;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code leasehold run}: reads and checks the options; {@link LockedRun} does the work. */
+@Command(
+        name = "run",
+        description = {
+            "Runs COMMAND while holding LOCK, and gives the lock back when it ends.",
+            "Waits for a busy lock without limit unless told otherwise.%n"
+        },
+        customSynopsis = "leasehold run [options] LOCK -- COMMAND ARGS…",
+        sortOptions = false,
+        usageHelpAutoWidth = false,
+        footer = {
+            "%nDUR is a duration: 30s, 1.5s, 500ms, 2m, 1h.",
+            "Exit code: the command's own, or 64 usage, 69 store unavailable, 75 busy,",
+            "76 lease lost, 77 access refused, 78 unsafe store, 126 not executable,",
+            "127 not found, 128+n ended by signal n."
+        })
+public final class RunCommand implements Callable<Integer> {
+
+    /** A command may run for as long as it takes: its own end bounds the hold. */
+    private static final Duration MAX_HOLD = Duration.ofDays(3650);
+
+    private static final Duration DEFAULT_GRACE = Duration.ofSeconds(10);
+    private static final int MOST_EXIT_CODE = 255;
+    private static final char UNREADABLE = '\uFFFD';
+
+    /** What to do when the lock stays busy. */
+    public enum OnBusy {
+        /** Exit with the conflict code. */
+        FAIL,
+        /** Exit with 0. */
+        SKIP
+    }
+
+    private final Invocation invocation;
+    private final StoreOption store;
+
+    @Spec
+    @SuppressWarnings("NullAway.Init")
+    private CommandSpec spec;
+
+    @Option(
+            names = {"-n", "--no-wait"},
+            description = "Do not wait for a busy lock.")
+    private boolean noWait;
+
+    @Option(
+            names = {"-w", "--wait"},
+            paramLabel = "DUR",
+            converter = DurationConverter.class,
+            description = "Wait for it at most this long.")
+    private @Nullable Duration wait;
+
+    @Option(names = "--on-busy", paramLabel = "fail|skip", description = "If it stays busy: exit 75 (default), or 0.")
+    private @Nullable OnBusy onBusy;
+
+    @Option(
+            names = {"-E", "--conflict-exit-code"},
+            paramLabel = "N",
+            description = "If it stays busy: exit with N.")
+    private @Nullable Integer conflictExitCode;
+
+    @Option(
+            names = "--ttl",
+            paramLabel = "DUR",
+            converter = DurationConverter.class,
+            description = "How long the store keeps it unrenewed (30s).")
+    private @Nullable Duration ttl;
+
+    @Option(names = "--on-lost", paramLabel = "WHAT", description = "term, then kill (default); kill; or ignore.")
+    private OnLost onLost = OnLost.TERM;
+
+    @Option(
+            names = "--grace",
+            paramLabel = "DUR",
+            converter = DurationConverter.class,
+            description = "TERM to end of lease (10s, at most ttl/3).")
+    private @Nullable Duration grace;
+
+    @Option(
+            names = "--at-least",
+            paramLabel = "DUR",
+            converter = DurationConverter.class,
+            description = "Hold the lock at least this long.")
+    private Duration atLeast = Duration.ZERO;
+
+    @Option(names = "--json", description = "Report as JSON on standard error.")
+    private boolean json;
+
+    @Option(
+            names = {"-q", "--quiet"},
+            description = "Complain, but do not inform.")
+    private boolean quiet;
+
+    @Parameters(index = "0", arity = "0..1", paramLabel = "LOCK", hidden = true)
+    private @Nullable String lock;
+
+    @Parameters(index = "1..*", arity = "0..*", paramLabel = "COMMAND", hidden = true)
+    private @Nullable List<String> command;
+
+    /** A command of this invocation. */
+    public RunCommand(Invocation invocation, StoreOption store) {
+        this.invocation = invocation;
+        this.store = store;
+    }
+
+    @Override
+    public Integer call() throws InterruptedException {
+        LockedRun.Request request = request();
+        SignalForwarder signals = SignalForwarder.install();
+        RunReport report = new RunReport(request.lock().text());
+        signals.handTo(signal -> leaveAtOnce(signal, request, report));
+        Terminal terminal = invocation.terminal();
+        terminal.hide(StoreOption.secrets(request.storeUri()));
+        new LockedRun(request, invocation, report, this::note, signals).run();
+        tell(report);
+        return report.exitCode();
+    }
+
+    private void note(String line) {
+        if (!quiet && !json) {
+            invocation.terminal().complain(line);
+        }
+    }
+
+    private void tell(RunReport report) {
+        String reason = report.reason();
+        if (json) {
+            invocation.terminal().report(Json.of(report.json()));
+        } else if (reason != null && !(quiet && report.reasonIsNote())) {
+            invocation.terminal().complain(reason);
+        }
+    }
+
+    /** Before the lock was asked for there is nothing to give back, and a store may take long to answer. */
+    private void leaveAtOnce(ForwardedSignal signal, LockedRun.Request request, RunReport report) {
+        report.signalled(request.lock(), signal);
+        tell(report);
+        Runtime.getRuntime().halt(report.exitCode());
+    }
+
+    private LockedRun.Request request() {
+        String name = lock;
+        List<String> words = command();
+        if (name == null || words.isEmpty()) {
+            throw usage("write: leasehold run [options] LOCK -- COMMAND ARGS…");
+        }
+        for (String argument : words) {
+            if (argument.indexOf(UNREADABLE) >= 0) {
+                throw usage(
+                        "the argument \"" + argument + "\" is not valid UTF-8 and could not be passed on unchanged");
+            }
+        }
+        LockOptions options = options();
+        Duration patience = patience();
+        Duration usedGrace = usedGrace(options);
+        if (onLost != OnLost.IGNORE && usedGrace.compareTo(options.minimumValidity()) > 0) {
+            // A lease that arrives with less than the grace would end the command as soon as it starts.
+            options = options.minimumValidity(usedGrace);
+        }
+        return new LockedRun.Request(
+                store.uri(invocation.environment()),
+                lockName(name),
+                options,
+                patience,
+                new GuardedCommand.Settings(words, onLost, usedGrace, options.ttl()),
+                conflictCode(),
+                onBusy == OnBusy.SKIP,
+                atLeast);
+    }
+
+    /** What follows the first {@code --}; without it, an option of the command's could be taken for one of ours. */
+    private List<String> command() {
+        List<String> given = command == null ? List.of() : command;
+        List<String> all = spec.root().commandLine().getParseResult().originalArgs();
+        int dashes = all.indexOf("--");
+        if (dashes < 0 && !given.isEmpty()) {
+            throw usage("put -- before the command: leasehold run " + lock + " -- " + String.join(" ", given));
+        }
+        List<String> words = dashes < 0 ? List.of() : all.subList(dashes + 1, all.size());
+        if (!words.equals(given) && lock != null) {
+            throw usage("one lock, then -- and the command: leasehold run [options] LOCK -- COMMAND ARGS…");
+        }
+        return words;
+    }
+
+    private LockName lockName(String name) {
+        try {
+            return LockName.exactly(name);
+        } catch (IllegalArgumentException e) {
+            throw usage(e.getMessage());
+        }
+    }
+
+    private LockOptions options() {
+        try {
+            LockOptions options = LockOptions.defaults().maxHold(MAX_HOLD);
+            return ttl == null ? options : options.ttl(ttl);
+        } catch (IllegalArgumentException e) {
+            throw usage("--ttl: " + e.getMessage());
+        }
+    }
+
+    private @Nullable Duration patience() {
+        if (noWait && wait != null) {
+            throw usage("--no-wait and --wait exclude each other");
+        }
+        if (onBusy != null && !noWait && wait == null) {
+            throw usage("--on-busy needs --no-wait or --wait: without them the lock is waited for without limit");
+        }
+        return noWait ? Duration.ZERO : wait;
+    }
+
+    private Duration usedGrace(LockOptions options) {
+        Duration third = options.ttl().dividedBy(3);
+        if (grace == null) {
+            return third.compareTo(DEFAULT_GRACE) < 0 ? third : DEFAULT_GRACE;
+        }
+        if (onLost != OnLost.IGNORE && grace.compareTo(options.longestCheckable()) > 0) {
+            throw usage("--grace is " + HolderView.duration(grace) + "; with a ttl of "
+                    + HolderView.duration(options.ttl()) + " a healthy lease may have only "
+                    + HolderView.duration(options.longestCheckable()) + " left before a renewal: take a longer --ttl");
+        }
+        return grace;
+    }
+
+    private int conflictCode() {
+        if (conflictExitCode == null) {
+            return ExitCode.BUSY.code();
+        }
+        if (onBusy == OnBusy.SKIP) {
+            throw usage("--conflict-exit-code and --on-busy=skip exclude each other: skip exits 0");
+        }
+        if (conflictExitCode < 0 || conflictExitCode > MOST_EXIT_CODE) {
+            throw usage("--conflict-exit-code is " + conflictExitCode + "; it must be between 0 and " + MOST_EXIT_CODE);
+        }
+        return conflictExitCode;
+    }
+
+    private ParameterException usage(@Nullable String message) {
+        return new ParameterException(spec.commandLine(), String.valueOf(message));
+    }
+}

@@ -1,0 +1,156 @@
+package io.leasehold.cli.command;
+
+import io.leasehold.HoldEnd;
+import io.leasehold.Holder;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.process.ForwardedSignal;
+import io.leasehold.cli.process.SignalForwarder;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What became of one {@code run}, collected on the way: one line for people, or one JSON object for scripts. */
+final class RunReport {
+
+    /** The ways a run can end. The list is closed and part of the contract. */
+    enum Outcome {
+        /** The command ran under the lock to its own end. */
+        COMPLETED,
+        /** The lock was busy, and the caller did not want to wait, or not that long. */
+        BUSY,
+        /** The lock was busy, and that is no reason to complain. */
+        SKIPPED,
+        /** The lease ended, or was about to, while the command ran or before it could start. */
+        LOST,
+        /** A signal came before the command was started. */
+        SIGNALLED,
+        /** The command does not exist or cannot be executed. */
+        NOT_STARTED,
+        /** The options or the store's URI are wrong. */
+        USAGE,
+        /** The store could not serve, refused, or is not safe. */
+        STORE,
+        /** A mistake inside Leasehold. */
+        INTERNAL
+    }
+
+    private final String lock;
+    private Outcome outcome = Outcome.INTERNAL;
+    private int exitCode = ExitCode.INTERNAL.code();
+    private @Nullable String reason;
+    private boolean reasonIsNote;
+    private @Nullable Integer commandExitCode;
+    private @Nullable Long fencingToken;
+    private @Nullable String holder;
+    private @Nullable Long waitedMillis;
+    private @Nullable Long heldMillis;
+    private @Nullable ReleaseOutcome release;
+    private @Nullable LossCause lossCause;
+    private @Nullable Holder busyHolder;
+    private int leftBehind;
+
+    RunReport(String lock) {
+        this.lock = lock;
+    }
+
+    /** How it ended; the last call counts. */
+    RunReport ended(Outcome how, int code, @Nullable String why) {
+        outcome = how;
+        exitCode = code;
+        reason = why;
+        reasonIsNote = how == Outcome.SKIPPED || how == Outcome.COMPLETED;
+        return this;
+    }
+
+    /** A signal came before the command was started. */
+    RunReport signalled(LockName name, ForwardedSignal signal) {
+        return ended(
+                Outcome.SIGNALLED,
+                ExitCode.SIGNAL_BASE + SignalForwarder.number(signal),
+                "SIG" + signal + " came before lock \"" + name
+                        + "\" was ours: the command was not run, nothing is held");
+    }
+
+    /** Something worth a line about a run that ended otherwise as it should. */
+    RunReport remark(String what) {
+        reason = what;
+        reasonIsNote = false;
+        return this;
+    }
+
+    RunReport waited(long millis) {
+        waitedMillis = millis;
+        return this;
+    }
+
+    RunReport held(String byHolder, long withToken) {
+        holder = byHolder;
+        fencingToken = withToken;
+        return this;
+    }
+
+    RunReport heldFor(long millis) {
+        heldMillis = millis;
+        return this;
+    }
+
+    RunReport commandEnded(int code, int processesLeftBehind) {
+        commandExitCode = code;
+        leftBehind = processesLeftBehind;
+        return this;
+    }
+
+    RunReport released(ReleaseOutcome how) {
+        release = how;
+        return this;
+    }
+
+    RunReport lost(@Nullable HoldEnd end) {
+        if (end instanceof HoldEnd.Lost lost) {
+            lossCause = lost.cause();
+        }
+        return this;
+    }
+
+    RunReport busy(@Nullable Holder by) {
+        busyHolder = by;
+        return this;
+    }
+
+    int exitCode() {
+        return exitCode;
+    }
+
+    @Nullable
+    String reason() {
+        return reason;
+    }
+
+    /** Whether the reason only informs: then {@code --quiet} leaves it out. */
+    boolean reasonIsNote() {
+        return reasonIsNote;
+    }
+
+    Map<String, @Nullable Object> json() {
+        Map<String, @Nullable Object> json = new LinkedHashMap<>();
+        json.put("command", "run");
+        json.put("lock", lock);
+        json.put("outcome", outcome.name().toLowerCase(Locale.ROOT).replace('_', '-'));
+        json.put("exitCode", exitCode);
+        json.put("reason", reason);
+        json.put("commandExitCode", commandExitCode);
+        json.put("holder", holder);
+        json.put("fencingToken", fencingToken);
+        json.put("waitedMs", waitedMillis);
+        json.put("heldMs", heldMillis);
+        json.put("release", release);
+        json.put("lossCause", lossCause);
+        json.put("leftBehind", leftBehind);
+        json.put("busyHolder", busyHolder == null ? null : HolderView.json(busyHolder));
+        return json;
+    }
+}

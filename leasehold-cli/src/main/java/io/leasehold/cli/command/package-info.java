@@ -1,0 +1,5 @@
+/** The verbs, one class each. */
+@NullMarked
+package io.leasehold.cli.command;
+
+import org.jspecify.annotations.NullMarked;

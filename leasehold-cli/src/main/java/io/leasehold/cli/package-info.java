@@ -1,0 +1,11 @@
+/**
+ * The command line: what it is started with and how it ends.
+ *
+ * <p>A thin product over the public API; it knows no store. {@code command} has one class per verb, {@code process}
+ * runs commands so that nothing of them survives the lease, {@code output} writes for people and for scripts, {@code
+ * demo} shows a lock at work.
+ */
+@NullMarked
+package io.leasehold.cli;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,108 @@
+package io.leasehold.cli.process;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds out before a lock is taken whether a command can be started, the way a shell would: a name with a slash is a
+ * path, any other is looked for in {@code PATH}. A script's interpreter is looked at, too.
+ */
+public final class CommandLookup {
+
+    private static final int LONGEST_SHEBANG = 256;
+
+    private final String searchPath;
+
+    /** Looks in these directories, separated by colons. */
+    public CommandLookup(@Nullable String searchPath) {
+        this.searchPath = searchPath == null ? "/usr/local/bin:/usr/bin:/bin" : searchPath;
+    }
+
+    /** Where a command leads. */
+    public sealed interface Result {
+        /**
+         * It can be started.
+         *
+         * @param path the file
+         */
+        record Found(Path path) implements Result {}
+
+        /**
+         * There is no such command.
+         *
+         * @param reason in words
+         */
+        record NotFound(String reason) implements Result {}
+
+        /**
+         * It is there and cannot be executed.
+         *
+         * @param reason in words
+         */
+        record NotExecutable(String reason) implements Result {}
+    }
+
+    /** Looks the command up. */
+    public Result find(String command) {
+        if (command.isEmpty()) {
+            return new Result.NotFound("the command is empty");
+        }
+        try {
+            if (command.indexOf('/') >= 0) {
+                return check(Path.of(command), command);
+            }
+            Result refused = null;
+            for (String directory : searchPath.split(":", -1)) {
+                Result result = check(Path.of(directory.isEmpty() ? "." : directory, command), command);
+                if (result instanceof Result.Found) {
+                    return result;
+                } else if (result instanceof Result.NotExecutable) {
+                    refused = result;
+                }
+            }
+            return refused != null ? refused : new Result.NotFound("command \"" + command + "\" was not found in PATH");
+        } catch (InvalidPathException e) {
+            return new Result.NotFound("\"" + command + "\" is no file name here: " + e.getReason());
+        }
+    }
+
+    private static Result check(Path file, String command) {
+        if (!Files.exists(file)) {
+            return new Result.NotFound("command \"" + command + "\" was not found");
+        }
+        if (Files.isDirectory(file)) {
+            return new Result.NotExecutable("\"" + file + "\" is a directory, not a command");
+        }
+        if (!Files.isExecutable(file)) {
+            return new Result.NotExecutable("\"" + file + "\" is not executable: chmod +x, or name its interpreter");
+        }
+        String interpreter = interpreter(file);
+        if (interpreter != null && !Files.exists(Path.of(interpreter))) {
+            return new Result.NotFound(
+                    "\"" + file + "\" asks for the interpreter \"" + interpreter + "\", which does not exist");
+        }
+        return new Result.Found(file);
+    }
+
+    /** The interpreter named in the first line, or null. */
+    private static @Nullable String interpreter(Path file) {
+        byte[] start;
+        try (InputStream in = Files.newInputStream(file)) {
+            start = in.readNBytes(LONGEST_SHEBANG);
+        } catch (IOException unreadable) {
+            return null;
+        }
+        String text = new String(start, StandardCharsets.ISO_8859_1);
+        int end = text.indexOf('\n');
+        if (!text.startsWith("#!") || end < 0) {
+            return null;
+        }
+        String[] words = text.substring(2, end).strip().split("[ \t]+", 2);
+        return words[0].startsWith("/") && words[0].indexOf('\r') < 0 ? words[0] : null;
+    }
+}

@@ -1,0 +1,24 @@
+package io.leasehold.cli.process;
+
+/** The signals that are passed on to the command. (A JVM keeps QUIT and USR2 for itself.) */
+public enum ForwardedSignal {
+    /** From the keyboard, or a request to stop. */
+    INT(true),
+    /** The request to end. */
+    TERM(true),
+    /** The terminal has gone, or a request to read the configuration again. */
+    HUP(false),
+    /** Whatever the command makes of it. */
+    USR1(false);
+
+    private final boolean forAll;
+
+    ForwardedSignal(boolean forAll) {
+        this.forAll = forAll;
+    }
+
+    /** Whether everything the command started gets it, or the command alone. */
+    boolean forAll() {
+        return forAll;
+    }
+}

@@ -1,0 +1,11 @@
+package io.leasehold.cli.process;
+
+/** What happens to a command whose lease is running out. */
+public enum OnLost {
+    /** TERM when the grace begins, KILL before the lease ends. */
+    TERM,
+    /** KILL when the grace begins. */
+    KILL,
+    /** Nothing: the command goes on without the lock, and the loss is reported. */
+    IGNORE
+}

@@ -1,0 +1,126 @@
+package io.leasehold.cli.process;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * The processes of this machine at one moment, zombies left out: from {@code /proc} where it exists, else from
+ * {@code ps}.
+ */
+sealed interface ProcessTable {
+
+    /**
+     * A process.
+     *
+     * @param pid its id
+     * @param parent its parent's id
+     * @param group its process group
+     */
+    record Row(long pid, long parent, long group) {}
+
+    /** All of them. */
+    List<Row> rows() throws IOException;
+
+    /** Whether the process was started with the mark in its environment, as far as one may look. */
+    boolean carries(Row row, byte[] mark);
+
+    /** The best table there is here. */
+    static ProcessTable ofThisSystem() {
+        Path proc = Path.of("/proc");
+        return Files.isReadable(proc.resolve("self/environ")) ? new Proc(proc) : new Ps();
+    }
+
+    /**
+     * Linux.
+     *
+     * @param root {@code /proc}
+     */
+    record Proc(Path root) implements ProcessTable {
+
+        @Override
+        public List<Row> rows() throws IOException {
+            List<Row> rows = new ArrayList<>();
+            try (DirectoryStream<Path> entries = Files.newDirectoryStream(root, Proc::isProcess)) {
+                for (Path entry : entries) {
+                    addRow(rows, entry);
+                }
+            } catch (UncheckedIOException | java.nio.file.DirectoryIteratorException e) {
+                throw new IOException(e);
+            }
+            return rows;
+        }
+
+        private static boolean isProcess(Path entry) {
+            char first = entry.getFileName().toString().charAt(0);
+            return first >= '1' && first <= '9';
+        }
+
+        private static void addRow(List<Row> rows, Path entry) {
+            String stat;
+            try {
+                stat = Files.readString(entry.resolve("stat"), StandardCharsets.ISO_8859_1);
+            } catch (IOException ended) {
+                return;
+            }
+            // pid (name) state ppid pgrp …: the name may hold anything, also spaces and parentheses.
+            String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", 4);
+            if (!fields[0].equals("Z") && !fields[0].equals("X")) {
+                long pid = Long.parseLong(entry.getFileName().toString());
+                rows.add(new Row(pid, Long.parseLong(fields[1]), Long.parseLong(fields[2])));
+            }
+        }
+
+        @Override
+        public boolean carries(Row row, byte[] mark) {
+            try {
+                byte[] environment = Files.readAllBytes(
+                        root.resolve(Long.toString(row.pid())).resolve("environ"));
+                return contains(environment, mark);
+            } catch (IOException endedOrNotOurs) {
+                return false;
+            }
+        }
+
+        private static boolean contains(byte[] text, byte[] part) {
+            for (int i = 0; i + part.length <= text.length; i++) {
+                if (text[i] == part[0] && Arrays.equals(text, i, i + part.length, part, 0, part.length)) {
+                    return true;
+                }
+            }
+            return false;
+        }
+    }
+
+    /** Elsewhere. */
+    record Ps() implements ProcessTable {
+
+        @Override
+        public List<Row> rows() throws IOException {
+            Process ps = new ProcessBuilder("ps", "-A", "-o", "pid=,ppid=,pgid=,stat=")
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            ps.getOutputStream().close();
+            List<Row> rows = new ArrayList<>();
+            String text = new String(ps.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+            for (String line : text.split("\n", -1)) {
+                String[] fields = line.strip().split("\\s+", -1);
+                if (fields.length >= 4 && !fields[3].startsWith("Z") && Long.parseLong(fields[0]) != ps.pid()) {
+                    rows.add(new Row(Long.parseLong(fields[0]), Long.parseLong(fields[1]), Long.parseLong(fields[2])));
+                }
+            }
+            return rows;
+        }
+
+        @Override
+        public boolean carries(Row row, byte[] mark) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,47 @@
+package io.leasehold.cli.process;
+
+import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
+import java.util.HexFormat;
+import java.util.Map;
+
+/**
+ * The mark by which everything that one run started is recognised: a part of the environment variable
+ * {@value #VARIABLE}, which processes hand down to whatever they start.
+ *
+ * <p>A run inside a run adds its mark to the outer one's, so that the outer one still recognises all of it. The mark is
+ * no secret: it proves nothing to a store.
+ */
+public final class RunMark {
+
+    /** The variable. */
+    public static final String VARIABLE = "LEASEHOLD_RUN";
+
+    private static final int BYTES = 12;
+
+    private final String text;
+
+    private RunMark(String text) {
+        this.text = text;
+    }
+
+    /** A new one. */
+    public static RunMark create() {
+        byte[] random = new byte[BYTES];
+        new SecureRandom().nextBytes(random);
+        return new RunMark("run-" + HexFormat.of().formatHex(random));
+    }
+
+    /** Puts the mark into a command's environment. */
+    public void addTo(Map<String, String> environment) {
+        environment.merge(VARIABLE, text, (outer, own) -> outer + ":" + own);
+    }
+
+    String text() {
+        return text;
+    }
+
+    byte[] bytes() {
+        return text.getBytes(StandardCharsets.US_ASCII);
+    }
+}

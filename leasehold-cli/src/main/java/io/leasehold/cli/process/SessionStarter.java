@@ -1,0 +1,47 @@
+package io.leasehold.cli.process;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Starts commands in a session and process group of their own, by way of {@code setsid}, or of Perl where that is missing:
+ * both replace themselves by the command, so that it keeps the process id.
+ */
+final class SessionStarter {
+
+    private static final String PERL = "use POSIX; POSIX::setsid(); exec {$ARGV[0]} @ARGV or exit 127";
+
+    private final List<String> prefix;
+
+    private SessionStarter(List<String> prefix) {
+        this.prefix = prefix;
+    }
+
+    /** Looks for a way. */
+    static SessionStarter find(CommandLookup lookup) {
+        if (lookup.find("setsid") instanceof CommandLookup.Result.Found setsid) {
+            return new SessionStarter(List.of(setsid.path().toString()));
+        }
+        if (lookup.find("perl") instanceof CommandLookup.Result.Found perl) {
+            return new SessionStarter(List.of(perl.path().toString(), "-e", PERL, "--"));
+        }
+        return none();
+    }
+
+    /** Starts commands in our own session and group. */
+    static SessionStarter none() {
+        return new SessionStarter(List.of());
+    }
+
+    /** Whether there is a way. */
+    boolean works() {
+        return !prefix.isEmpty();
+    }
+
+    /** The command that starts the given one in its own session, or the given one if there is no way. */
+    List<String> inOwnSession(List<String> command) {
+        List<String> whole = new ArrayList<>(prefix);
+        whole.addAll(command);
+        return whole;
+    }
+}

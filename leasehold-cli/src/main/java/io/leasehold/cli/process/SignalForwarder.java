@@ -1,0 +1,72 @@
+package io.leasehold.cli.process;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Catches the signals that are meant for the command and hands each to whoever is responsible at that moment; those that
+ * come while nobody is are kept for the next who takes over.
+ *
+ * <p>A signal that was ignored when this process started (as by {@code nohup}) stays ignored, for the command, too.
+ */
+public final class SignalForwarder {
+
+    private final Deque<ForwardedSignal> kept = new ArrayDeque<>();
+    private @Nullable Consumer<ForwardedSignal> responsible;
+    private @Nullable ForwardedSignal first;
+
+    private SignalForwarder() {}
+
+    /** Catches from now on; nobody is responsible yet. */
+    public static SignalForwarder install() {
+        SignalForwarder forwarder = new SignalForwarder();
+        for (ForwardedSignal signal : ForwardedSignal.values()) {
+            JvmSignals.handle(signal.name(), () -> forwarder.received(signal));
+        }
+        return forwarder;
+    }
+
+    /** The number of the signal on this system. */
+    public static int number(ForwardedSignal signal) {
+        return JvmSignals.number(signal.name());
+    }
+
+    private void received(ForwardedSignal signal) {
+        Consumer<ForwardedSignal> receiver;
+        synchronized (this) {
+            if (first == null) {
+                first = signal;
+            }
+            receiver = responsible;
+            if (receiver == null) {
+                kept.addLast(signal);
+            }
+        }
+        if (receiver != null) {
+            receiver.accept(signal);
+        }
+    }
+
+    /** Makes this receiver responsible, and hands it what was kept; null to keep what comes. */
+    public void handTo(@Nullable Consumer<ForwardedSignal> receiver) {
+        List<ForwardedSignal> missed = List.of();
+        synchronized (this) {
+            responsible = receiver;
+            if (receiver != null) {
+                missed = List.copyOf(kept);
+                kept.clear();
+            }
+        }
+        if (receiver != null) {
+            missed.forEach(receiver);
+        }
+    }
+
+    /** The first signal that came, or null. */
+    public synchronized @Nullable ForwardedSignal first() {
+        return first;
+    }
+}

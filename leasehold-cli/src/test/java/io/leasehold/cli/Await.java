@@ -1,0 +1,35 @@
+package io.leasehold.cli;
+
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+
+/** Waits for what another process will do, for as long as {@link StartedCli#PATIENCE}. */
+final class Await {
+
+    private static final long POLL_MILLIS = 20;
+
+    private Await() {}
+
+    static void until(Supplier<String> what, BooleanSupplier condition) {
+        long startedAtNanos = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - startedAtNanos > StartedCli.PATIENCE.toNanos()) {
+                throw new AssertionError("in vain waited for: " + what.get());
+            }
+            pause();
+        }
+    }
+
+    static void until(String what, BooleanSupplier condition) {
+        until(() -> what, condition);
+    }
+
+    private static void pause() {
+        try {
+            Thread.sleep(POLL_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError(e);
+        }
+    }
+}

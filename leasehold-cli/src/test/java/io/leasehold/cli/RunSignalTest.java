@@ -1,0 +1,103 @@
+package io.leasehold.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Signals reach the command, and end a wait without leaving anything held. */
+class RunSignalTest {
+
+    @TempDir
+    private Path directory;
+
+    private StartedCli.Setup cli;
+
+    @BeforeEach
+    void useAStoreOfOurOwn() {
+        cli = new StartedCli.Setup(directory).with("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"));
+    }
+
+    private void awaitFile(String name, StartedCli by) {
+        Await.until(() -> name + "; stderr: " + by.err(), () -> Files.exists(directory.resolve(name)));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"INT,10", "TERM,11", "HUP,12", "USR1,13"})
+    void forwardsSignalsToTheCommand(String signal, int code) {
+        String script = StartedCli.script(
+                directory,
+                "command",
+                "trap 'exit " + code + "' " + signal + "\ntouch ready\nwhile :; do sleep 0.05; done");
+        try (StartedCli run = cli.start("run", "job", "--", script)) {
+            awaitFile("ready", run);
+            run.signal(signal);
+
+            assertThat(run.exitCode()).isEqualTo(code);
+            // A shell may say that its own child, which had the signal, too, was terminated.
+            assertThat(run.err()).doesNotContain("leasehold:");
+        }
+    }
+
+    @Test
+    void forwardsTermToEverythingTheCommandStarted() {
+        String inner = StartedCli.script(
+                directory, "inner", "trap 'touch inner-ended; exit 0' TERM\ntouch ready\nwhile :; do sleep 0.05; done");
+        try (StartedCli run = cli.start("run", "job", "--", "sh", "-c", "'" + inner + "' & wait")) {
+            awaitFile("ready", run);
+            run.signal("TERM");
+
+            assertThat(run.exitCode()).isEqualTo(143);
+            awaitFile("inner-ended", run);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"INT,130", "TERM,143", "HUP,129", "USR1,138"})
+    void stopsWaitingOnASignalAndLeavesNothingHeld(String signal, int code) {
+        try (StartedCli holder = cli.start("run", "job", "--", "sh", "-c", "touch held; exec sleep 300")) {
+            awaitFile("held", holder);
+            try (StartedCli waiter = cli.start("run", "job", "--", "touch", "ran");
+                    StartedCli next = cli.start("run", "job", "--", "touch", "next")) {
+                awaitWaiting(waiter);
+                waiter.signal(signal);
+
+                assertThat(waiter.exitCode()).isEqualTo(code);
+                assertThat(waiter.errLines())
+                        .singleElement()
+                        .asString()
+                        .contains("SIG" + signal, "was not run, nothing is held");
+                assertThat(directory.resolve("ran")).doesNotExist();
+                holder.signal("TERM");
+                assertThat(next.exitCode()).isZero();
+                assertThat(directory.resolve("next")).exists();
+            }
+        }
+    }
+
+    private static void awaitWaiting(StartedCli waiter) {
+        String stack = Path.of(System.getProperty("java.home"), "bin", "jstack") + " " + waiter.pid();
+        Await.until(
+                () -> "the waiter to wait; stderr: " + waiter.err(),
+                () -> StartedCli.shell(stack).contains("CompletableFuture.get"));
+    }
+
+    @Test
+    void lettingGoEndsAtLeast() {
+        try (StartedCli run = cli.start("run", "--at-least=1h", "job", "--", "touch", "ran")) {
+            awaitFile("ran", run);
+            Await.until("the command to be collected", () -> {
+                run.signal("TERM");
+                return !run.isAlive();
+            });
+
+            assertThat(run.exitCode()).isIn(0, 143);
+            assertThat(cli.run("run", "-n", "job", "--", "true").exitCode()).isZero();
+        }
+    }
+}

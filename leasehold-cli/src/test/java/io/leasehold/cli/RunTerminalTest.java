@@ -1,0 +1,173 @@
+package io.leasehold.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** At a real pseudo-terminal, made by {@code script(1)}: the keyboard reaches the command once, and jobs can be stopped. */
+class RunTerminalTest {
+
+    private static final String CTRL_C = "\u0003";
+    private static final String CTRL_Z = "\u001a";
+
+    /** Counts interrupts, and ends some time after the first. */
+    private static final String COUNTS = """
+            trap 'echo INT >> ints' INT
+            touch ready
+            rest=100
+            while [ $rest -gt 0 ]; do
+              sleep 0.02
+              if [ -e ints ]; then rest=$((rest - 1)); fi
+            done
+            exit 7
+            """;
+
+    @TempDir
+    private Path directory;
+
+    @BeforeEach
+    void needsScript() {
+        boolean there = StartedCli.shell("script --version 2>&1").contains("util-linux");
+        assumeTrue(
+                there, "util-linux's script(1), which makes a pseudo-terminal, is not here: apt-get install bsdutils");
+        assumeTrue(Files.isExecutable(Path.of("/bin/bash")), "bash, whose job control is tried, is not here");
+    }
+
+    /** A pseudo-terminal with a program in it. */
+    private final class Pty implements AutoCloseable {
+        private final Process process;
+        private final Path screen;
+
+        Pty(String command) throws IOException {
+            screen = Files.createTempFile(directory, "screen", ".txt");
+            ProcessBuilder builder = new ProcessBuilder("script", "-qefc", command, "/dev/null")
+                    .directory(directory.toFile())
+                    .redirectErrorStream(true)
+                    .redirectOutput(screen.toFile());
+            builder.environment().keySet().removeIf(name -> name.startsWith("LEASEHOLD"));
+            builder.environment().put("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"));
+            process = builder.start();
+        }
+
+        void type(String keys) {
+            StartedCli.write(process.getOutputStream(), keys);
+        }
+
+        String screen() {
+            return StartedCli.read(screen);
+        }
+
+        int exitCode() throws InterruptedException {
+            assertThat(process.waitFor(StartedCli.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                    .as(this::screen)
+                    .isTrue();
+            return process.exitValue();
+        }
+
+        @Override
+        public void close() {
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            process.destroyForcibly();
+        }
+    }
+
+    private String run(String... rest) {
+        return String.join(" ", StartedCli.javaCommand()) + " run " + String.join(" ", rest);
+    }
+
+    private void awaitFile(String name, Pty pty) {
+        Await.until(() -> name + "; screen: " + pty.screen(), () -> Files.exists(directory.resolve(name)));
+    }
+
+    @Test
+    void controlCInterruptsTheCommandOnce() throws Exception {
+        String command = StartedCli.script(directory, "counts", COUNTS);
+        try (Pty pty = new Pty(run("job", "--", command))) {
+            awaitFile("ready", pty);
+            pty.type(CTRL_C);
+
+            assertThat(pty.exitCode()).as(pty::screen).isEqualTo(7);
+            assertThat(StartedCli.read(directory.resolve("ints"))).isEqualTo("INT\n");
+        }
+    }
+
+    @Test
+    void anInterruptForTheProgramAloneIsPassedOn() throws Exception {
+        String command = StartedCli.script(directory, "counts", COUNTS);
+        try (Pty pty = new Pty(run("job", "--", command))) {
+            awaitFile("ready", pty);
+            StartedCli.shell("kill -s INT $(pgrep -f '^[^ ]*/bin/java .*cli[.]Main run job -- " + command + "')");
+
+            assertThat(pty.exitCode()).as(pty::screen).isEqualTo(7);
+            assertThat(StartedCli.read(directory.resolve("ints"))).isEqualTo("INT\n");
+        }
+    }
+
+    @Test
+    void theCommandMayReadFromTheTerminal() throws Exception {
+        String command =
+                StartedCli.script(directory, "asks", "touch ready; read -r word </dev/tty; echo \"got $word\"");
+        try (Pty pty = new Pty(run("job", "--", command))) {
+            awaitFile("ready", pty);
+            pty.type("hello\r");
+
+            assertThat(pty.exitCode()).isZero();
+            assertThat(pty.screen()).contains("got hello");
+        }
+    }
+
+    @Test
+    void aStoppedJobGoesOnInTheForeground() throws Exception {
+        String command =
+                StartedCli.script(directory, "works", "touch ready; while [ ! -e go ]; do sleep 0.02; done; exit 5");
+        try (Pty pty = new Pty("bash --norc -i")) {
+            pty.type(run("job", "--", command) + "\r");
+            awaitFile("ready", pty);
+            pty.type(CTRL_Z);
+            awaitStopped(command);
+            pty.type("touch go; fg; echo code=$?; exit\r");
+
+            pty.exitCode();
+            assertThat(pty.screen()).contains("code=5");
+        }
+    }
+
+    @Test
+    void aStoppedJobDoesNotOutliveItsLease() throws Exception {
+        String command =
+                StartedCli.script(directory, "works", "trap '' TERM; touch ready; while :; do sleep 0.02; done");
+        try (Pty pty = new Pty("bash --norc -i")) {
+            pty.type(run("--ttl=3s", "job", "--", command) + "\r");
+            awaitFile("ready", pty);
+            pty.type(CTRL_Z);
+            awaitStopped(command);
+
+            StartedCli next = new StartedCli.Setup(directory)
+                    .with("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"))
+                    .run("run", "job", "--", "pgrep", "-f", "^/bin/sh " + command);
+
+            assertThat(next.exitCode()).as("pgrep found nothing").isEqualTo(1);
+            pty.type("fg; echo code=$?; exit\r");
+            pty.exitCode();
+            assertThat(pty.screen()).contains("code=76");
+        }
+    }
+
+    private static void awaitStopped(String command) {
+        List<String> patterns = List.of("^/bin/sh " + command, "cli[.]Main run .*" + command);
+        for (String pattern : patterns) {
+            Await.until(
+                    pattern + " to be stopped",
+                    () -> StartedCli.shell("ps -o stat= -p $(pgrep -d, -f '" + pattern + "')")
+                            .startsWith("T"));
+        }
+    }
+}

@@ -1,0 +1,183 @@
+package io.leasehold.cli;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** The program as a process of its own, with what it wrote. */
+final class StartedCli implements AutoCloseable {
+
+    /** Far beyond what any start takes, however busy the machine. */
+    static final Duration PATIENCE = Duration.ofMinutes(3);
+
+    private final Process process;
+    private final Path out;
+    private final Path err;
+
+    private StartedCli(Process process, Path out, Path err) {
+        this.process = process;
+        this.out = out;
+        this.err = err;
+    }
+
+    /** What a test starts the program with. */
+    static final class Setup {
+        private final Path directory;
+        private final Map<String, String> environment = new HashMap<>();
+        private Path input = Path.of("/dev/null");
+
+        Setup(Path directory) {
+            this.directory = directory;
+        }
+
+        Setup with(String variable, String value) {
+            environment.put(variable, value);
+            return this;
+        }
+
+        Setup input(Path file) {
+            input = file;
+            return this;
+        }
+
+        StartedCli start(String... arguments) {
+            try {
+                Path out = Files.createTempFile(directory, "out", ".txt");
+                Path err = Files.createTempFile(directory, "err", ".txt");
+                List<String> command = javaCommand();
+                command.addAll(List.of(arguments));
+                ProcessBuilder builder = new ProcessBuilder(command)
+                        .directory(directory.toFile())
+                        .redirectInput(input.toFile())
+                        .redirectOutput(out.toFile())
+                        .redirectError(err.toFile());
+                builder.environment().keySet().removeIf(name -> name.startsWith("LEASEHOLD"));
+                builder.environment().put("HOME", directory.toString());
+                builder.environment().putAll(environment);
+                return new StartedCli(builder.start(), out, err);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        /** Starts it and waits for its end. */
+        StartedCli run(String... arguments) {
+            StartedCli started = start(arguments);
+            started.exitCode();
+            return started;
+        }
+    }
+
+    /** The command that starts the program; without a shell, so that the pid is the JVM's. */
+    static List<String> javaCommand() {
+        return new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-Xmx256m",
+                "-cp",
+                System.getProperty("java.class.path"),
+                "io.leasehold.cli.Main"));
+    }
+
+    long pid() {
+        return process.pid();
+    }
+
+    boolean isAlive() {
+        return process.isAlive();
+    }
+
+    int exitCode() {
+        try {
+            if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+                throw new AssertionError("still running after " + PATIENCE + "; stderr: " + err());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError(e);
+        }
+        return process.exitValue();
+    }
+
+    String out() {
+        return read(out);
+    }
+
+    String err() {
+        return read(err);
+    }
+
+    List<String> errLines() {
+        return err().lines().toList();
+    }
+
+    /** Sends a signal to the program alone. */
+    void signal(String name) {
+        shell("kill -s " + name + " " + pid());
+    }
+
+    @Override
+    public void close() {
+        process.destroyForcibly();
+    }
+
+    static String shell(String script) {
+        try {
+            Process shell = new ProcessBuilder("/bin/sh", "-c", script)
+                    .redirectErrorStream(true)
+                    .start();
+            shell.getOutputStream().close();
+            String said = new String(shell.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            shell.waitFor();
+            return said;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError(e);
+        }
+    }
+
+    static String read(Path file) {
+        try {
+            return Files.exists(file) ? Files.readString(file) : "";
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A script in the test's directory. */
+    static String script(Path directory, String name, String body) {
+        try {
+            Path file = directory.resolve(name);
+            Files.writeString(file, "#!/bin/sh\n" + body + "\n");
+            File script = file.toFile();
+            if (!script.setExecutable(true)) {
+                throw new AssertionError("cannot make " + file + " executable");
+            }
+            return file.toString();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    static void write(OutputStream out, String text) {
+        try {
+            out.write(text.getBytes(StandardCharsets.UTF_8));
+            out.flush();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
