@@ -1,11 +1,13 @@
 package io.leasehold.cli;
 
 import io.leasehold.cli.command.CompletionCommand;
+import io.leasehold.cli.command.DemoCommand;
 import io.leasehold.cli.command.ListCommand;
 import io.leasehold.cli.command.RunCommand;
 import io.leasehold.cli.command.ShowCommand;
 import io.leasehold.cli.command.WarmUpCommand;
 import io.leasehold.cli.command.WhoCommand;
+import io.leasehold.cli.demo.DemoWorkerCommand;
 import io.leasehold.cli.output.Terminal;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -76,6 +78,8 @@ public final class Main implements Runnable {
                 .addSubcommand(new ListCommand(invocation, main.store))
                 .addSubcommand(new ShowCommand(invocation, main.store))
                 .addSubcommand(new WhoCommand(invocation, main.store))
+                .addSubcommand(new DemoCommand(invocation, main.store))
+                .addSubcommand(new DemoWorkerCommand(main.store))
                 .addSubcommand(new CompletionCommand(invocation))
                 .addSubcommand(new WarmUpCommand(invocation, arguments -> run(arguments, invocation)));
         line.setExpandAtFiles(false);
@@ -99,8 +103,7 @@ public final class Main implements Runnable {
      *
      * @param invocation where the line goes
      */
-    private record Failures(Invocation invocation)
-            implements IParameterExceptionHandler, IExecutionExceptionHandler {
+    private record Failures(Invocation invocation) implements IParameterExceptionHandler, IExecutionExceptionHandler {
 
         @Override
         public int handleParseException(ParameterException problem, String[] arguments) {

@@ -43,7 +43,8 @@ public final class StoreOption {
         }
         StringBuilder redlock = new StringBuilder("redlock:");
         for (int i = 0; i < given.size(); i++) {
-            redlock.append(i == 0 ? "?node=" : "&node=").append(URLEncoder.encode(given.get(i), StandardCharsets.UTF_8));
+            redlock.append(i == 0 ? "?node=" : "&node=")
+                    .append(URLEncoder.encode(given.get(i), StandardCharsets.UTF_8));
         }
         return redlock.toString();
     }

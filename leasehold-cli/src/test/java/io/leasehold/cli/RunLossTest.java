@@ -2,8 +2,8 @@ package io.leasehold.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.LockClient;
 import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.servers.RedisServer;
 import java.nio.file.Files;

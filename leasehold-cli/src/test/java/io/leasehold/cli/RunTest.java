@@ -93,8 +93,8 @@ class RunTest {
         Path output = directory.resolve("output");
         String command = String.join(" ", StartedCli.javaCommand());
 
-        StartedCli.shell("cat '" + input + "' | LEASEHOLD_STORE=memory: " + command + " run job -- cat | cat > '" + output
-                + "'");
+        StartedCli.shell("cat '" + input + "' | LEASEHOLD_STORE=memory: " + command + " run job -- cat | cat > '"
+                + output + "'");
 
         assertThat(Files.readAllBytes(output)).isEqualTo(bytes);
     }
@@ -164,8 +164,13 @@ class RunTest {
     @Test
     void waitsWithoutLimitUnlessTold() {
         Path go = directory.resolve("go");
-        try (StartedCli holder =
-                        cli.start("run", "job", "--", "sh", "-c", "touch held; while [ ! -e '" + go + "' ]; do sleep 0.05; done");
+        try (StartedCli holder = cli.start(
+                        "run",
+                        "job",
+                        "--",
+                        "sh",
+                        "-c",
+                        "touch held; while [ ! -e '" + go + "' ]; do sleep 0.05; done");
                 StartedCli waiter = afterItExists("held", () -> cli.start("run", "job", "--", "echo", "at last"))) {
             Await.until("the waiter to be seen waiting", () -> waiter.isAlive() && holder.isAlive());
             assertThat(waiter.out()).isEmpty();
@@ -204,7 +209,8 @@ class RunTest {
         assertThat(done.errLines())
                 .singleElement()
                 .asString()
-                .startsWith("{\"command\":\"run\",\"lock\":\"job\",\"outcome\":\"completed\",\"exitCode\":3,\"reason\":null,")
+                .startsWith(
+                        "{\"command\":\"run\",\"lock\":\"job\",\"outcome\":\"completed\",\"exitCode\":3,\"reason\":null,")
                 .contains("\"commandExitCode\":3", "\"release\":\"RELEASED\"");
         try (StartedCli holder = holding("job")) {
             assertThat(holder.isAlive()).isTrue();
@@ -217,7 +223,8 @@ class RunTest {
 
     private StartedCli holding(String lock) {
         StartedCli holder = cli.start("run", lock, "--", "sh", "-c", "touch held; exec sleep 300");
-        Await.until(() -> "the lock to be held; stderr: " + holder.err(), () -> Files.exists(directory.resolve("held")));
+        Await.until(
+                () -> "the lock to be held; stderr: " + holder.err(), () -> Files.exists(directory.resolve("held")));
         return holder;
     }
 
@@ -227,6 +234,7 @@ class RunTest {
     }
 
     static boolean isAlive(String pid) {
-        return !StartedCli.shell("ps -o stat= -p " + pid.strip() + " | grep -v Z").isBlank();
+        return !StartedCli.shell("ps -o stat= -p " + pid.strip() + " | grep -v Z")
+                .isBlank();
     }
 }

@@ -21,7 +21,8 @@ class RunUsageTest {
     private int run(String... arguments) {
         Terminal terminal = new Terminal(
                 new PrintStream(out, true, StandardCharsets.UTF_8), new PrintStream(err, true, StandardCharsets.UTF_8));
-        return Main.run(arguments, new Invocation(terminal, Map.of("LEASEHOLD_STORE", "nowhere:", "PATH", "/bin:/usr/bin")));
+        return Main.run(
+                arguments, new Invocation(terminal, Map.of("LEASEHOLD_STORE", "nowhere:", "PATH", "/bin:/usr/bin")));
     }
 
     private String complaint() {
@@ -59,7 +60,11 @@ class RunUsageTest {
     void refuses(String line, String expected) {
         int code = run(line.split(" "));
 
-        assertThat(complaint().lines()).singleElement().asString().startsWith("leasehold: ").contains(expected);
+        assertThat(complaint().lines())
+                .singleElement()
+                .asString()
+                .startsWith("leasehold: ")
+                .contains(expected);
         assertThat(code).isEqualTo(ExitCode.USAGE.code());
         assertThat(out.size()).isZero();
     }
@@ -84,7 +89,8 @@ class RunUsageTest {
         assertThat(run("run", "--help")).isZero();
         String[] lines = out.toString(StandardCharsets.UTF_8).split("\n", -1);
         assertThat(lines).hasSizeLessThanOrEqualTo(40);
-        assertThat(Arrays.stream(lines).mapToInt(String::length).max().orElse(0)).isLessThanOrEqualTo(80);
+        assertThat(Arrays.stream(lines).mapToInt(String::length).max().orElse(0))
+                .isLessThanOrEqualTo(80);
     }
 
     @Test

@@ -23,6 +23,8 @@ public final class CompletionCommand implements Runnable {
 
     @Override
     public void run() {
-        invocation.terminal().printText(AutoComplete.bash("leasehold", spec.root().commandLine()));
+        invocation
+                .terminal()
+                .printText(AutoComplete.bash("leasehold", spec.root().commandLine()));
     }
 }

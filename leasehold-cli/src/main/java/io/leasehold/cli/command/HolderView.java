@@ -15,7 +15,9 @@ final class HolderView {
     static Map<String, @Nullable Object> json(Holder holder) {
         Map<String, @Nullable Object> json = new LinkedHashMap<>();
         json.put("id", holder.id());
-        json.put("fencingToken", holder.fencingToken().isPresent() ? holder.fencingToken().getAsLong() : null);
+        json.put(
+                "fencingToken",
+                holder.fencingToken().isPresent() ? holder.fencingToken().getAsLong() : null);
         Duration remaining = holder.remainingTtl();
         json.put("remainingTtlMs", remaining == null ? null : remaining.toMillis());
         return json;
@@ -41,7 +43,9 @@ final class HolderView {
     }
 
     static String token(Holder holder) {
-        return holder.fencingToken().isPresent() ? Long.toString(holder.fencingToken().getAsLong()) : "-";
+        return holder.fencingToken().isPresent()
+                ? Long.toString(holder.fencingToken().getAsLong())
+                : "-";
     }
 
     static String remaining(Holder holder) {

@@ -24,7 +24,11 @@ public final class ListCommand implements Callable<Integer> {
     private final Invocation invocation;
     private final StoreOption store;
 
-    @Parameters(index = "0", arity = "0..1", paramLabel = "GLOB", description = "Only names like this: * and ? stand for any text.")
+    @Parameters(
+            index = "0",
+            arity = "0..1",
+            paramLabel = "GLOB",
+            description = "Only names like this: * and ? stand for any text.")
     private String glob = "*";
 
     @Option(names = "--limit", paramLabel = "N", description = "At most so many (default 1000).")

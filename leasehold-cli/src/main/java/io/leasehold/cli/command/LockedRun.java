@@ -70,7 +70,8 @@ final class LockedRun {
     private final Consumer<String> notes;
     private final SignalForwarder signals;
 
-    LockedRun(Request request, Invocation invocation, RunReport report, Consumer<String> notes, SignalForwarder signals) {
+    LockedRun(
+            Request request, Invocation invocation, RunReport report, Consumer<String> notes, SignalForwarder signals) {
         this.request = request;
         this.invocation = invocation;
         this.report = report;
@@ -109,12 +110,11 @@ final class LockedRun {
 
     private void fail(Throwable problem) {
         Failure failure = Failure.of(problem);
-        Outcome outcome =
-                switch (failure.code()) {
-                    case USAGE -> Outcome.USAGE;
-                    case STORE_UNAVAILABLE, ACCESS, UNSAFE -> Outcome.STORE;
-                    default -> Outcome.INTERNAL;
-                };
+        Outcome outcome = switch (failure.code()) {
+            case USAGE -> Outcome.USAGE;
+            case STORE_UNAVAILABLE, ACCESS, UNSAFE -> Outcome.STORE;
+            default -> Outcome.INTERNAL;
+        };
         report.ended(outcome, failure.code().code(), failure.reason());
     }
 
@@ -185,8 +185,8 @@ final class LockedRun {
     }
 
     private void reportBusy(Attempt.Busy<Lease> busy) {
-        String reason = "lock \"" + request.lock() + "\" is busy: "
-                + HolderView.sentence(busy.holder()) + "; waited " + HolderView.duration(busy.waited());
+        String reason = "lock \"" + request.lock() + "\" is busy: " + HolderView.sentence(busy.holder()) + "; waited "
+                + HolderView.duration(busy.waited());
         report.busy(busy.holder());
         if (request.skipWhenBusy()) {
             report.ended(Outcome.SKIPPED, ExitCode.OK.code(), reason + "; skipped");
@@ -199,7 +199,10 @@ final class LockedRun {
     private boolean runCommand(LockClient locks, Lease lease, GuardedCommand command) throws InterruptedException {
         if (!lease.isValid()) {
             report.lost(endOf(lease))
-                    .ended(Outcome.LOST, ExitCode.LEASE_LOST.code(), lostSentence(lease) + " before the command was started");
+                    .ended(
+                            Outcome.LOST,
+                            ExitCode.LEASE_LOST.code(),
+                            lostSentence(lease) + " before the command was started");
             return false;
         }
         try {
@@ -231,13 +234,13 @@ final class LockedRun {
     }
 
     private void reportLost(Lease lease, GuardedCommand.Ended ended) {
-        String what =
-                switch (request.command().onLost()) {
-                    case IGNORE -> "; the command went on without the lock (--on-lost=ignore)";
-                    default -> ended.survivors()
-                            ? "; a process it started could not be killed and runs on"
-                            : "; the command was ended";
-                };
+        String what = switch (request.command().onLost()) {
+            case IGNORE -> "; the command went on without the lock (--on-lost=ignore)";
+            default ->
+                ended.survivors()
+                        ? "; a process it started could not be killed and runs on"
+                        : "; the command was ended";
+        };
         report.lost(endOf(lease))
                 .ended(
                         Outcome.LOST,

@@ -90,10 +90,7 @@ public final class RunCommand implements Callable<Integer> {
             description = "How long the store keeps it unrenewed (30s).")
     private @Nullable Duration ttl;
 
-    @Option(
-            names = "--on-lost",
-            paramLabel = "WHAT",
-            description = "term, then kill (default); kill; or ignore.")
+    @Option(names = "--on-lost", paramLabel = "WHAT", description = "term, then kill (default); kill; or ignore.")
     private OnLost onLost = OnLost.TERM;
 
     @Option(
@@ -174,7 +171,8 @@ public final class RunCommand implements Callable<Integer> {
         }
         for (String argument : words) {
             if (argument.indexOf(UNREADABLE) >= 0) {
-                throw usage("the argument \"" + argument + "\" is not valid UTF-8 and could not be passed on unchanged");
+                throw usage(
+                        "the argument \"" + argument + "\" is not valid UTF-8 and could not be passed on unchanged");
             }
         }
         LockOptions options = options();

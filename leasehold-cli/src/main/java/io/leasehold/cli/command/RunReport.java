@@ -113,7 +113,8 @@ final class RunReport {
         return exitCode;
     }
 
-    @Nullable String reason() {
+    @Nullable
+    String reason() {
         return reason;
     }
 

@@ -17,7 +17,9 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code leasehold show}: one lock, and what its store promises. */
-@Command(name = "show", description = "Shows one lock: who holds it, for how long, at which store. Exits 1 if it is free.")
+@Command(
+        name = "show",
+        description = "Shows one lock: who holds it, for how long, at which store. Exits 1 if it is free.")
 public final class ShowCommand implements Callable<Integer> {
 
     private final Invocation invocation;

@@ -41,7 +41,9 @@ public final class WhoCommand implements Callable<Integer> {
             holder = locks.admin().inspect(lock);
         }
         if (json) {
-            invocation.terminal().print(holder.map(h -> Json.of(HolderView.json(h))).orElse("null"));
+            invocation
+                    .terminal()
+                    .print(holder.map(h -> Json.of(HolderView.json(h))).orElse("null"));
         } else {
             holder.ifPresent(h -> invocation.terminal().print(h.id()));
         }

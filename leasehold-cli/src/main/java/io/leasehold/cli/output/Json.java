@@ -30,7 +30,8 @@ public final class Json {
         } else if (value instanceof CharSequence || value instanceof Enum<?>) {
             writeString(out, value.toString());
         } else {
-            throw new IllegalArgumentException("no JSON for a " + value.getClass().getName());
+            throw new IllegalArgumentException(
+                    "no JSON for a " + value.getClass().getName());
         }
     }
 

@@ -65,9 +65,7 @@ public final class CommandLookup {
                     refused = result;
                 }
             }
-            return refused != null
-                    ? refused
-                    : new Result.NotFound("command \"" + command + "\" was not found in PATH");
+            return refused != null ? refused : new Result.NotFound("command \"" + command + "\" was not found in PATH");
         } catch (InvalidPathException e) {
             return new Result.NotFound("\"" + command + "\" is no file name here: " + e.getReason());
         }
@@ -85,8 +83,8 @@ public final class CommandLookup {
         }
         String interpreter = interpreter(file);
         if (interpreter != null && !Files.exists(Path.of(interpreter))) {
-            return new Result.NotFound("\"" + file + "\" asks for the interpreter \"" + interpreter
-                    + "\", which does not exist");
+            return new Result.NotFound(
+                    "\"" + file + "\" asks for the interpreter \"" + interpreter + "\", which does not exist");
         }
         return new Result.Found(file);
     }

@@ -84,8 +84,9 @@ public final class GuardedCommand implements AutoCloseable {
     public List<String> warnings() {
         return sessions.works()
                 ? List.of()
-                : List.of("neither setsid nor perl is here: signals to this process group reach the guardian, too, so the"
-                        + " command may outlive a SIGKILL of leasehold");
+                : List.of(
+                        "neither setsid nor perl is here: signals to this process group reach the guardian, too, so the"
+                                + " command may outlive a SIGKILL of leasehold");
     }
 
     /**
@@ -110,14 +111,14 @@ public final class GuardedCommand implements AutoCloseable {
             long now = guardian.now();
             guardian.deadline(
                     now,
-                    remainingNanos.getAsLong() - LossWatch.guardianLead(settings.ttl()).toNanos());
+                    remainingNanos.getAsLong()
+                            - LossWatch.guardianLead(settings.ttl()).toNanos());
         }
         Process started = builder.start();
         guardian.command(started.pid(), ownSession);
-        ProcessTree all =
-                new ProcessTree(ProcessTable.ofThisSystem(), signals, mark, started.toHandle(), ownSession);
-        LossWatch lossWatch = new LossWatch(
-                remainingNanos, settings.onLost(), settings.grace(), settings.ttl(), all, guardian);
+        ProcessTree all = new ProcessTree(ProcessTable.ofThisSystem(), signals, mark, started.toHandle(), ownSession);
+        LossWatch lossWatch =
+                new LossWatch(remainingNanos, settings.onLost(), settings.grace(), settings.ttl(), all, guardian);
         process = started;
         tree = all;
         watch = lossWatch;

@@ -20,8 +20,8 @@ final class JvmSignals {
     static void handle(String name, Runnable action) {
         try {
             Class<?> handlerType = Class.forName("sun.misc.SignalHandler");
-            Object handler =
-                    Proxy.newProxyInstance(JvmSignals.class.getClassLoader(), new Class<?>[] {handlerType}, (proxy, m, a) -> {
+            Object handler = Proxy.newProxyInstance(
+                    JvmSignals.class.getClassLoader(), new Class<?>[] {handlerType}, (proxy, m, a) -> {
                         if (m.getName().equals("handle")) {
                             action.run();
                         }

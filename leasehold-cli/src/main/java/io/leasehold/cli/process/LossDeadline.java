@@ -28,7 +28,8 @@ final class LossDeadline {
 
     /** The time before the end of the validity at which KILL is sent. */
     static Duration killLead(Duration ttl) {
-        return Duration.ofNanos(Math.max(LEAST_LEAD_NANOS, Math.min(MOST_LEAD_NANOS, ttl.dividedBy(20).toNanos())));
+        return Duration.ofNanos(Math.max(
+                LEAST_LEAD_NANOS, Math.min(MOST_LEAD_NANOS, ttl.dividedBy(20).toNanos())));
     }
 
     /** What to do now that so much validity is left. */

@@ -40,7 +40,12 @@ final class LossWatch {
     private volatile boolean survivors;
 
     LossWatch(
-            LongSupplier remainingNanos, OnLost onLost, Duration grace, Duration ttl, ProcessTree tree, Guardian guardian) {
+            LongSupplier remainingNanos,
+            OnLost onLost,
+            Duration grace,
+            Duration ttl,
+            ProcessTree tree,
+            Guardian guardian) {
         this.remainingNanos = remainingNanos;
         this.deadline = new LossDeadline(onLost, grace, ttl);
         this.tree = tree;

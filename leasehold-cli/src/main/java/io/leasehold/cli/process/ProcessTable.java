@@ -80,7 +80,8 @@ sealed interface ProcessTable {
         @Override
         public boolean carries(Row row, byte[] mark) {
             try {
-                byte[] environment = Files.readAllBytes(root.resolve(Long.toString(row.pid())).resolve("environ"));
+                byte[] environment = Files.readAllBytes(
+                        root.resolve(Long.toString(row.pid())).resolve("environ"));
                 return contains(environment, mark);
             } catch (IOException endedOrNotOurs) {
                 return false;
@@ -111,8 +112,7 @@ sealed interface ProcessTable {
             for (String line : text.split("\n", -1)) {
                 String[] fields = line.strip().split("\\s+", -1);
                 if (fields.length >= 4 && !fields[3].startsWith("Z") && Long.parseLong(fields[0]) != ps.pid()) {
-                    rows.add(new Row(
-                            Long.parseLong(fields[0]), Long.parseLong(fields[1]), Long.parseLong(fields[2])));
+                    rows.add(new Row(Long.parseLong(fields[0]), Long.parseLong(fields[1]), Long.parseLong(fields[2])));
                 }
             }
             return rows;

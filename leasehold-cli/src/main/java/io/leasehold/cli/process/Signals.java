@@ -8,7 +8,8 @@ import java.util.concurrent.TimeUnit;
 /** Sends signals by name, through the shell's own {@code kill}: the JDK can send only TERM and KILL. */
 final class Signals {
 
-    private static final String SCRIPT = "name=$1; shift; for target; do kill -s \"$name\" -- \"$target\"; done 2>/dev/null";
+    private static final String SCRIPT =
+            "name=$1; shift; for target; do kill -s \"$name\" -- \"$target\"; done 2>/dev/null";
     private static final int PATIENCE_SECONDS = 5;
 
     /** Sends the signal to each target, a pid or a negative process group; those that have ended are left alone. */
