@@ -6,8 +6,10 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,18 +22,18 @@ public final class FirstDemo {
     private static final Duration PATIENCE = Duration.ofSeconds(90);
 
     private static final long POLL_MILLIS = 20;
+    private static final long SIGNAL_MILLIS = 300;
     /** Events are shown so much later, in order, as they come from several files. */
     private static final long SETTLE_NANOS = 60_000_000;
 
     private final DemoSettings settings;
-    private final Terminal terminal;
-    private final boolean colourful;
     private final Timeline timeline;
     private final List<String> names = new ArrayList<>();
     private final List<WorkerProcess> workers = new ArrayList<>();
     private final List<HistoryEvent> unsettled = new ArrayList<>();
     private final Map<String, HistoryEvent> last = new HashMap<>();
     private final Map<String, Integer> incrementsInTurn = new HashMap<>();
+    private final Set<String> losersInTurn = new HashSet<>();
     private long counter;
     private int turns;
     private @Nullable Death death;
@@ -43,12 +45,10 @@ public final class FirstDemo {
     public FirstDemo(DemoSettings settings, Terminal terminal, Map<String, String> environment)
             throws InterruptedException {
         this.settings = settings;
-        this.terminal = terminal;
-        this.colourful = Colours.wanted(environment);
         for (int i = 1; i <= settings.workers(); i++) {
             names.add("w" + i);
         }
-        this.timeline = new Timeline(terminal, colourful, names);
+        this.timeline = new Timeline(terminal, Colours.wanted(environment), names);
     }
 
     /**
@@ -65,8 +65,9 @@ public final class FirstDemo {
                 fight();
                 return judge(stage);
             } catch (DemoFailure | IOException | RuntimeException e) {
+                // Ctrl-C in a terminal reaches the workers, too, perhaps before this process has begun to end.
+                Thread.sleep(SIGNAL_MILLIS);
                 if (stage.isCleared()) {
-                    // The person has ended it; this process ends when its hooks are done.
                     Thread.sleep(Long.MAX_VALUE);
                 }
                 throw e;
@@ -91,7 +92,7 @@ public final class FirstDemo {
 
     private void start(Stage stage) throws DemoFailure, IOException, InterruptedException {
         RedisServer redis = stage.startRedis();
-        timeline.text(Ink.DIM, "Starting: " + redis.version() + " on 127.0.0.1:" + redis.port());
+        timeline.text(Ink.DIM, "Started: Redis " + redis.version() + " on 127.0.0.1:" + redis.port());
         for (String name : names) {
             workers.add(stage.startWorker(name, redis.uri(), settings));
         }
@@ -222,17 +223,13 @@ public final class FirstDemo {
             case ACQUIRED -> {
                 timeline.holds(worker);
                 incrementsInTurn.put(worker, 0);
+                losersInTurn.remove(worker);
                 turns++;
                 showAcquired(event, before);
             }
             case INCREMENTED -> {
                 incrementsInTurn.merge(worker, 1, Integer::sum);
-                if (event.counter() <= counter) {
-                    timeline.line(
-                            event.atNanos(),
-                            Ink.RED,
-                            worker + " writes " + event.counter() + " over " + counter + ": somebody's work is lost");
-                }
+                showLoss(event);
                 counter = event.counter();
             }
             case RELEASED -> {
@@ -245,6 +242,14 @@ public final class FirstDemo {
                 incrementsInTurn.put(worker, 0);
                 timeline.line(event.atNanos(), Ink.YELLOW, worker + " was too slow for its lease, and stopped in time");
             }
+        }
+    }
+
+    /** Once a turn is enough to be understood; the verdict counts them all. */
+    private void showLoss(HistoryEvent event) {
+        if (event.counter() <= counter && losersInTurn.add(event.worker())) {
+            String over = event.worker() + " writes " + event.counter() + " over " + counter;
+            timeline.line(event.atNanos(), Ink.RED, over + ": somebody's work is lost");
         }
     }
 

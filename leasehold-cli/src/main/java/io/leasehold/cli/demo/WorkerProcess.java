@@ -111,7 +111,7 @@ final class WorkerProcess {
     void requireAlive() throws DemoFailure, IOException {
         if (!killed && !process.isAlive()) {
             throw new DemoFailure(
-                    "process " + name + " ended by itself with exit code " + process.exitValue() + ": " + firstError());
+                    "process " + name + " ended by itself with exit code " + process.exitValue() + ": " + reason());
         }
     }
 
@@ -125,11 +125,13 @@ final class WorkerProcess {
         }
     }
 
-    private String firstError() throws IOException {
-        return Files.readString(errors, StandardCharsets.UTF_8)
-                .lines()
+    private String reason() throws IOException {
+        List<String> said = Files.readAllLines(errors, StandardCharsets.UTF_8);
+        return said.stream()
+                .filter(line -> line.startsWith("leasehold: "))
+                .map(line -> line.substring("leasehold: ".length()))
                 .findFirst()
-                .orElse("it did not say why");
+                .orElse(said.isEmpty() ? "it did not say why" : said.get(said.size() - 1));
     }
 
     /** Ends it at once, whatever it does. */
