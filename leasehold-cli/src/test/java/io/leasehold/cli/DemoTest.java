@@ -73,7 +73,8 @@ class DemoTest {
     void anInterruptedDemoLeavesNothingBehind() {
         needRedis();
         try (StartedCli demo = cli.start("demo", "--quick", "--workers=2")) {
-            Await.until(() -> "processes; stderr: " + demo.err(), () -> demo.out().contains("Processes: w1"));
+            Await.until(
+                    () -> "processes; stderr: " + demo.err(), () -> demo.out().contains("Processes: w1"));
             List<ProcessHandle> started = ProcessHandle.of(demo.pid()).stream()
                     .flatMap(ProcessHandle::descendants)
                     .toList();

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -199,6 +200,15 @@ public final class FirstDemo {
             }
             Thread.sleep(POLL_MILLIS);
             follow();
+            countDown();
+        }
+    }
+
+    private void countDown() {
+        Death dead = death;
+        if (dead != null && settings.withLock() && turns == dead.turnsBefore()) {
+            long leftNanos = Math.max(0, dead.validUntilNanos() - System.nanoTime());
+            timeline.passing(String.format(Locale.ROOT, "          waiting for its lease to end: %.1f s", leftNanos / 1e9));
         }
     }
 

@@ -13,6 +13,7 @@ import java.util.Map;
 final class Timeline {
 
     private static final int LANE = 5;
+    private static final String WIPE = "\r\u001b[K";
 
     private enum State {
         AWAY(" ", Ink.PLAIN),
@@ -33,6 +34,7 @@ final class Timeline {
     private final boolean colourful;
     private final Map<String, State> states = new LinkedHashMap<>();
     private long startNanos;
+    private boolean passing;
 
     Timeline(Terminal terminal, boolean colourful, List<String> workers) {
         this.terminal = terminal;
@@ -83,12 +85,25 @@ final class Timeline {
         line.append(Ink.DIM.paint(String.format(Locale.ROOT, "%6.1f s  ", (atNanos - startNanos) / 1e9), colourful));
         states.values().forEach(state -> line.append(padded(state.symbol, state.ink.paint(state.symbol, colourful))));
         line.append("  ").append(ink.paint(text, colourful));
-        terminal.printText(line + "\n");
+        print(line.toString());
+    }
+
+    /** A text that the next one replaces, where there is a terminal to do so; nothing elsewhere. */
+    void passing(String text) {
+        if (colourful) {
+            terminal.printText(WIPE + Ink.YELLOW.paint(text, true));
+            passing = true;
+        }
+    }
+
+    private void print(String line) {
+        terminal.printText((passing ? WIPE : "") + line + "\n");
+        passing = false;
     }
 
     /** A line of text alone. */
     void text(Ink ink, String text) {
-        terminal.printText((text.isEmpty() ? "" : ink.paint(text, colourful)) + "\n");
+        print(text.isEmpty() ? "" : ink.paint(text, colourful));
     }
 
     private static String padded(String plain, String painted) {

@@ -25,7 +25,9 @@ final class VerdictView {
         row(
                 overlaps == 0,
                 "two holders at once",
-                overlaps == 0 ? "never, in " + verdict.holds() + " turns" : overlaps + (overlaps == 1 ? " pair" : " pairs"));
+                overlaps == 0
+                        ? "never, in " + verdict.holds() + " turns"
+                        : overlaps + (overlaps == 1 ? " pair" : " pairs"));
         examples(verdict.overlaps());
         int disorders = verdict.tokenDisorders().size();
         if (verdict.tokens() == 0) {

@@ -40,7 +40,8 @@ class HistoryVerdictTest {
 
     @Test
     void oneAfterTheOtherHolds() {
-        HistoryVerdict verdict = turn(0, "w1", 7).turn(20, "w2", 8).turn(60, "w1", 11).verdict();
+        HistoryVerdict verdict =
+                turn(0, "w1", 7).turn(20, "w2", 8).turn(60, "w1", 11).verdict();
         assertThat(verdict.held()).isTrue();
         assertThat(verdict.holds()).isEqualTo(3);
         assertThat(verdict.tokens()).isEqualTo(3);
@@ -68,7 +69,8 @@ class HistoryVerdictTest {
 
     @Test
     void twoHoldersAtOnceAreFoundOncePerPair() {
-        HistoryVerdict verdict = turn(0, "w1", 1).turn(5, "w2", 2).turn(10, "w3", 3).verdict();
+        HistoryVerdict verdict =
+                turn(0, "w1", 1).turn(5, "w2", 2).turn(10, "w3", 3).verdict();
         assertThat(verdict.overlaps()).hasSize(3);
         assertThat(verdict.held()).isFalse();
     }
@@ -94,13 +96,18 @@ class HistoryVerdictTest {
 
     @Test
     void aTokenIsComparedWithAllBefore() {
-        assertThat(turn(0, "w1", 9).turn(20, "w2", 3).turn(40, "w3", 5).verdict().tokenDisorders())
+        assertThat(turn(0, "w1", 9)
+                        .turn(20, "w2", 3)
+                        .turn(40, "w3", 5)
+                        .verdict()
+                        .tokenDisorders())
                 .hasSize(2);
     }
 
     @Test
     void aLostUpdateIsCounted() {
-        HistoryVerdict verdict = turn(0, "w1", 1).turn(20, "w2", 2).counterOff(-1).verdict();
+        HistoryVerdict verdict =
+                turn(0, "w1", 1).turn(20, "w2", 2).counterOff(-1).verdict();
         assertThat(verdict.lostUpdates()).isEqualTo(1);
         assertThat(verdict.held()).isFalse();
     }
