@@ -2,12 +2,12 @@ package io.leasehold.cli;
 
 import io.leasehold.cli.command.CompletionCommand;
 import io.leasehold.cli.command.DemoCommand;
-import io.leasehold.cli.command.DemoWorkerCommand;
 import io.leasehold.cli.command.ListCommand;
 import io.leasehold.cli.command.RunCommand;
 import io.leasehold.cli.command.ShowCommand;
 import io.leasehold.cli.command.WarmUpCommand;
 import io.leasehold.cli.command.WhoCommand;
+import io.leasehold.cli.demo.DemoWorkerCommand;
 import io.leasehold.cli.output.Terminal;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -78,9 +78,9 @@ public final class Main implements Runnable {
                 .addSubcommand(new ListCommand(invocation, main.store))
                 .addSubcommand(new ShowCommand(invocation, main.store))
                 .addSubcommand(new WhoCommand(invocation, main.store))
-                .addSubcommand(new DemoCommand(invocation))
+                .addSubcommand(new DemoCommand(invocation, main.store))
+                .addSubcommand(new DemoWorkerCommand(main.store))
                 .addSubcommand(new CompletionCommand(invocation))
-                .addSubcommand(new DemoWorkerCommand(invocation))
                 .addSubcommand(new WarmUpCommand(invocation, arguments -> run(arguments, invocation)));
         line.setExpandAtFiles(false);
         line.setCaseInsensitiveEnumValuesAllowed(true);

@@ -2,75 +2,97 @@ package io.leasehold.cli.command;
 
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
-import io.leasehold.cli.demo.DemoScreen;
-import io.leasehold.cli.demo.DemoScreen.Style;
+import io.leasehold.cli.StoreOption;
+import io.leasehold.cli.demo.DemoFailure;
+import io.leasehold.cli.demo.DemoSettings;
 import io.leasehold.cli.demo.FirstDemo;
+import io.leasehold.servers.ServerException;
+import io.leasehold.servers.ServerUnavailableException;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
-/** {@code leasehold demo}: a lock at work before one's eyes. */
+/** {@code leasehold demo}: shows in seconds what a lock across processes is for. */
 @Command(
         name = "demo",
-        description = "Shows processes fight for a lock on a real Redis of its own, and judges what they wrote down.",
-        footer = "%nExit code: 0 if the lock held what it promises, 1 if violations were found.")
+        description = {
+            "Shows it: processes fight for one lock, and one that holds it is killed.",
+            "Starts its own Redis, and leaves nothing behind.%n"
+        },
+        footer = {"%nExits 0 if the lock kept its promise, 1 if two held it or work was lost."})
 public final class DemoCommand implements Callable<Integer> {
 
-    /** What can be shown. */
-    public enum Scenario {
-        /** Several processes, one lock, one kill. */
-        FIRST
-    }
+    private static final String FIRST = "first";
+    private static final int LEAST_WORKERS = 2;
+    private static final int MOST_WORKERS = 8;
 
     private final Invocation invocation;
+    private final StoreOption store;
 
-    @Parameters(index = "0", arity = "0..1", paramLabel = "SCENARIO", description = "What to show: first (the default).")
-    private Scenario scenario = Scenario.FIRST;
+    @Spec
+    @SuppressWarnings("NullAway.Init")
+    private CommandSpec spec;
 
-    @Option(names = "--without-lock", description = "The same without the lock: finds violations.")
+    @Parameters(
+            index = "0",
+            arity = "0..1",
+            paramLabel = "SCENARIO",
+            defaultValue = FIRST,
+            description = "Default: first")
+    @SuppressWarnings("NullAway.Init")
+    private String scenario;
+
+    @Option(names = "--workers", paramLabel = "N", defaultValue = "4", description = "Processes, 2 to 8. Default: 4")
+    private int workers;
+
+    @Option(names = "--without-lock", description = "The same without the lock: work is lost.")
     private boolean withoutLock;
 
-    @Option(names = "--judge", paramLabel = "FILE", description = "Only judge a history that was written before.")
-    private @Nullable Path judged;
-
-    @Option(names = "--json", description = "Only the verdict, as one line of JSON.")
-    private boolean json;
+    @Option(names = "--quick", description = "Not at the pace of people.")
+    private boolean quick;
 
     /** A command of this invocation. */
-    public DemoCommand(Invocation invocation) {
+    public DemoCommand(Invocation invocation, StoreOption store) {
         this.invocation = invocation;
+        this.store = store;
     }
 
     @Override
-    public Integer call() throws IOException, InterruptedException {
-        DemoScreen screen = new DemoScreen(invocation.terminal(), style());
-        if (judged != null) {
-            return code(FirstDemo.judge(judged, screen));
+    public Integer call() throws InterruptedException, IOException {
+        requireUsable();
+        DemoSettings settings =
+                quick ? DemoSettings.quick(workers, !withoutLock) : DemoSettings.paced(workers, !withoutLock);
+        try {
+            boolean held = new FirstDemo(settings, invocation.terminal(), invocation.environment()).play();
+            return held ? ExitCode.OK.code() : ExitCode.FOUND.code();
+        } catch (ServerUnavailableException | ServerException e) {
+            invocation.terminal().complain("no Redis for the demo: " + e.getMessage());
+            return ExitCode.STORE_UNAVAILABLE.code();
+        } catch (DemoFailure e) {
+            invocation.terminal().complain(String.valueOf(e.getMessage()));
+            return ExitCode.INTERNAL.code();
         }
-        return switch (scenario) {
-            case FIRST -> {
-                FirstDemo demo = new FirstDemo(Files.createTempDirectory("leasehold-demo-"), !withoutLock, screen);
-                demo.play();
-                yield code(demo.judge());
-            }
-        };
     }
 
-    private Style style() {
-        if (json) {
-            return Style.JSON;
+    private void requireUsable() {
+        if (!scenario.equals(FIRST)) {
+            throw refused("there is no scenario \"" + scenario + "\": there is " + FIRST);
         }
-        boolean dumb = "dumb".equals(invocation.environment().get("TERM"))
-                || invocation.environment().containsKey("NO_COLOR");
-        return System.console() != null && !dumb ? Style.COLOURED : Style.PLAIN;
+        if (workers < LEAST_WORKERS || workers > MOST_WORKERS) {
+            throw refused("--workers must be " + LEAST_WORKERS + " to " + MOST_WORKERS + ", not " + workers);
+        }
+        if (!store.uri(Map.of()).equals(new StoreOption().uri(Map.of()))) {
+            throw refused("demo starts its own Redis and takes no --store");
+        }
     }
 
-    private static int code(boolean good) {
-        return good ? ExitCode.OK.code() : ExitCode.FOUND.code();
+    private ParameterException refused(String reason) {
+        return new ParameterException(spec.commandLine(), reason);
     }
 }

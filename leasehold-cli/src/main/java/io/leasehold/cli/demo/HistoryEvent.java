@@ -1,49 +1,75 @@
 package io.leasehold.cli.demo;
 
 import java.util.Locale;
+import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
- * One thing that happened, as whoever did it wrote it down: a line of the history.
+ * One line of a worker's history: what it did, and when by the clock that all processes of one machine share
+ * ({@link System#nanoTime()} is machine-wide on Linux and macOS).
  *
- * @param atNanos when, on the clock that all processes of this machine share
- * @param worker who, from 1
+ * @param worker who wrote it
+ * @param atNanos when; for an acquisition after it was granted, for a release before it was asked for
  * @param kind what
- * @param token the fencing token of the lease; zero without a lock, or while waiting
- * @param value what was read from the counter, or written to it; zero where neither
+ * @param fencingToken the lease's token, or 0 where there is no lease
+ * @param validUntilNanos until when the worker may rely on its hold, as it knew then; without a lock just {@code atNanos}
+ * @param counter the value written to the counter, or 0
  */
-record HistoryEvent(long atNanos, int worker, Kind kind, long token, long value) {
+record HistoryEvent(String worker, long atNanos, Kind kind, long fencingToken, long validUntilNanos, long counter) {
 
-    /** What can happen. */
+    private static final Pattern SEPARATOR = Pattern.compile(" ");
+    private static final int COLUMNS = 5;
+
+    /** What can happen to a worker. */
     enum Kind {
-        /** The worker asks for the lock. */
-        WAITS,
-        /** It is inside the guarded section and has read the counter. */
-        ENTERS,
-        /** It has written the counter and is about to leave. */
-        LEAVES,
-        /** It was killed with SIGKILL. */
-        KILLED
+        /** It is connected. */
+        READY,
+        /** It has asked for the lock. */
+        WAITING,
+        /** It may touch the counter from here on. */
+        ACQUIRED,
+        /** It is about to write the counter. */
+        WRITING,
+        /** It has written the counter. */
+        INCREMENTED,
+        /** It gives the lock back. */
+        RELEASED,
+        /** Its lease ended, or was about to, before it was done. */
+        LOST
     }
 
+    /** The line in the file, without its end; the worker's name is that of the file. */
     String line() {
-        return atNanos + " " + worker + " " + kind.name().toLowerCase(Locale.ROOT) + " " + token + " " + value;
+        return atNanos + " " + kind.name().toLowerCase(Locale.ROOT) + " " + fencingToken + " " + validUntilNanos + " "
+                + counter;
     }
 
-    static HistoryEvent parse(String line) {
-        String[] fields = line.split(" ", -1);
-        if (fields.length != 5) {
-            throw new IllegalArgumentException("\"" + line + "\" is no line of a history: it has " + fields.length
-                    + " fields; there must be 5: time worker event token value");
+    /** Reads a line back; empty if it is none of ours, such as one that a killed process left unfinished. */
+    static Optional<HistoryEvent> parse(String worker, String line) {
+        String[] columns = SEPARATOR.split(line);
+        if (columns.length != COLUMNS) {
+            return Optional.empty();
         }
         try {
-            return new HistoryEvent(
-                    Long.parseLong(fields[0]),
-                    Integer.parseInt(fields[1]),
-                    Kind.valueOf(fields[2].toUpperCase(Locale.ROOT)),
-                    Long.parseLong(fields[3]),
-                    Long.parseLong(fields[4]));
-        } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException("\"" + line + "\" is no line of a history: " + e.getMessage(), e);
+            return Optional.of(new HistoryEvent(
+                    worker,
+                    Long.parseLong(columns[0]),
+                    Kind.valueOf(columns[1].toUpperCase(Locale.ROOT)),
+                    Long.parseLong(columns[2]),
+                    Long.parseLong(columns[3]),
+                    Long.parseLong(columns[4])));
+        } catch (IllegalArgumentException notOurs) {
+            return Optional.empty();
         }
+    }
+
+    /** Whether the worker holds, or believes so, after this event. */
+    boolean holds() {
+        return kind == Kind.ACQUIRED || kind == Kind.WRITING || kind == Kind.INCREMENTED;
+    }
+
+    /** The earlier of two by the shared clock. */
+    static int byTime(HistoryEvent one, HistoryEvent other) {
+        return Long.signum(one.atNanos - other.atNanos);
     }
 }

@@ -1,48 +1,58 @@
 package io.leasehold.cli.demo;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
+import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.Comparator;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The file that all processes of a demonstration append to. One event is one line is one write, so that lines of several
- * processes never mix, and what a killed process wrote is there.
+ * The history of one worker. The worker appends, one write per line, so that what a killed process did is there to its
+ * last event; the reader follows at its own pace. One thread each.
  */
 final class HistoryFile {
 
-    private final Path path;
+    private final String worker;
+    private final Path file;
+    private long readTo;
 
-    HistoryFile(Path path) {
-        this.path = path;
+    HistoryFile(Path directory, String worker) {
+        this.worker = worker;
+        this.file = directory.resolve(worker + ".history");
     }
 
-    Path path() {
-        return path;
+    /** Appends an event of this worker. */
+    void append(long atNanos, HistoryEvent.Kind kind, long fencingToken, long validUntilNanos, long counter)
+            throws IOException {
+        HistoryEvent event = new HistoryEvent(worker, atNanos, kind, fencingToken, validUntilNanos, counter);
+        byte[] line = (event.line() + "\n").getBytes(StandardCharsets.US_ASCII);
+        Files.write(file, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     }
 
-    void append(HistoryEvent event) throws IOException {
-        try (FileChannel file =
-                FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND)) {
-            file.write(ByteBuffer.wrap((event.line() + "\n").getBytes(StandardCharsets.US_ASCII)));
-        }
-    }
-
-    /** What is in it now, in the order of time; a line that is just being written is left out. */
-    List<HistoryEvent> read() throws IOException {
-        if (!Files.exists(path)) {
+    /** The events since the last call; a line that is not finished is left for the next. */
+    List<HistoryEvent> readNew() throws IOException {
+        if (!Files.exists(file)) {
             return List.of();
         }
-        String text = Files.readString(path, StandardCharsets.US_ASCII);
-        return text.substring(0, text.lastIndexOf('\n') + 1)
-                .lines()
-                .map(HistoryEvent::parse)
-                .sorted(Comparator.comparingLong(HistoryEvent::atNanos))
-                .toList();
+        byte[] bytes;
+        try (RandomAccessFile opened = new RandomAccessFile(file.toFile(), "r")) {
+            bytes = new byte[Math.toIntExact(opened.length() - readTo)];
+            opened.seek(readTo);
+            opened.readFully(bytes);
+        }
+        List<HistoryEvent> events = new ArrayList<>();
+        int from = 0;
+        for (int i = 0; i < bytes.length; i++) {
+            if (bytes[i] == '\n') {
+                String line = new String(bytes, from, i - from, StandardCharsets.US_ASCII);
+                HistoryEvent.parse(worker, line).ifPresent(events::add);
+                from = i + 1;
+            }
+        }
+        readTo += from;
+        return events;
     }
 }
