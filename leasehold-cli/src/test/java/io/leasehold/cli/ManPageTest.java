@@ -15,11 +15,11 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -48,13 +48,14 @@ class ManPageTest {
         Terminal nowhere = new Terminal(silent(), silent());
         CommandLine line = Main.commandLine(new Invocation(nowhere, Map.of()));
         Map<String, Set<String>> options = new TreeMap<>();
-        options.put(GLOBAL, visible(line.getCommandSpec()));
+        Set<String> everywhere = visible(line.getCommandSpec());
+        options.put(GLOBAL, everywhere);
         line.getSubcommands().values().stream()
                 .map(CommandLine::getCommandSpec)
                 .filter(command -> !command.usageMessage().hidden())
                 .forEach(command -> {
                     Set<String> own = visible(command);
-                    own.removeAll(options.get(GLOBAL));
+                    own.removeAll(everywhere);
                     options.put(command.name(), own);
                 });
         return options;
@@ -78,14 +79,13 @@ class ManPageTest {
         String command = "none";
         for (String line : Files.readAllLines(CONTRACT)) {
             if (line.startsWith("## ")) {
-                MatchResult heading = first(COMMAND_HEADING, line);
-                command = heading != null ? heading.group(1) : line.equals("## Global options") ? GLOBAL : "none";
+                command = line.equals("## Global options") ? GLOBAL : named(COMMAND_HEADING, line).orElse("none");
                 if (!command.equals("none")) {
                     options.put(command, new TreeSet<>());
                 }
             } else if (line.startsWith("| `-")) {
                 assertThat(options).as("a section for the options in: " + line).containsKey(command);
-                options.get(command).addAll(all(OPTION, line.split("(?<!\\\\)\\|")[1]));
+                options.computeIfAbsent(command, any -> new TreeSet<>()).addAll(all(OPTION, line.split("(?<!\\\\)\\|")[1]));
             }
         }
         return options;
@@ -100,19 +100,19 @@ class ManPageTest {
             if (line.startsWith(".SH ")) {
                 command = line.equals(".SH GLOBAL OPTIONS") ? GLOBAL : "none";
             }
-            MatchResult section = first(COMMAND_SECTION, line);
-            command = section != null ? section.group(1) : command;
-            if (section != null || line.equals(".SH GLOBAL OPTIONS")) {
+            Optional<String> section = named(COMMAND_SECTION, line);
+            command = section.orElse(command);
+            if (section.isPresent() || line.equals(".SH GLOBAL OPTIONS")) {
                 options.put(command, new TreeSet<>());
             } else if (line.equals(".TP") && options.containsKey(command)) {
-                options.get(command).addAll(all(OPTION, plain(lines.next())));
+                options.computeIfAbsent(command, any -> new TreeSet<>()).addAll(all(OPTION, plain(lines.next())));
             }
         }
         return options;
     }
 
-    private static MatchResult first(Pattern pattern, String text) {
-        return pattern.matcher(text).results().findFirst().orElse(null);
+    private static Optional<String> named(Pattern heading, String line) {
+        return heading.matcher(line).results().map(found -> found.group(1)).findFirst();
     }
 
     private static Set<String> all(Pattern pattern, String text) {
