@@ -20,8 +20,7 @@ import org.junit.jupiter.api.Test;
 class CompletionTest {
 
     /** Completes as Bash would after these words, and prints what it offers. */
-    private static final String COMPLETE =
-            """
+    private static final String COMPLETE = """
 
             COMP_WORDS=("$@")
             COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
@@ -65,7 +64,8 @@ class CompletionTest {
         assertThat(bash(program, List.of("-s", "--", "leasehold", "")).lines())
                 .contains("run", "ls", "show", "who", "completion")
                 .doesNotContain("warm-up");
-        assertThat(bash(program, List.of("-s", "--", "leasehold", "run", "--on")).lines())
+        assertThat(bash(program, List.of("-s", "--", "leasehold", "run", "--on"))
+                        .lines())
                 .contains("--on-busy", "--on-lost");
     }
 }

@@ -79,13 +79,16 @@ class ManPageTest {
         String command = "none";
         for (String line : Files.readAllLines(CONTRACT)) {
             if (line.startsWith("## ")) {
-                command = line.equals("## Global options") ? GLOBAL : named(COMMAND_HEADING, line).orElse("none");
+                command = line.equals("## Global options")
+                        ? GLOBAL
+                        : named(COMMAND_HEADING, line).orElse("none");
                 if (!command.equals("none")) {
                     options.put(command, new TreeSet<>());
                 }
             } else if (line.startsWith("| `-")) {
                 assertThat(options).as("a section for the options in: " + line).containsKey(command);
-                options.computeIfAbsent(command, any -> new TreeSet<>()).addAll(all(OPTION, line.split("(?<!\\\\)\\|")[1]));
+                options.computeIfAbsent(command, any -> new TreeSet<>())
+                        .addAll(all(OPTION, line.split("(?<!\\\\)\\|")[1]));
             }
         }
         return options;
@@ -124,7 +127,10 @@ class ManPageTest {
 
     /** A line of roff without its markup. */
     private static String plain(String line) {
-        return line.replaceFirst("^\\.[A-Z]+ ", "").replaceAll("\\\\f[A-Z]", "").replace("\\-", "-").replace("\"", "");
+        return line.replaceFirst("^\\.[A-Z]+ ", "")
+                .replaceAll("\\\\f[A-Z]", "")
+                .replace("\\-", "-")
+                .replace("\"", "");
     }
 
     @Test
