@@ -1,0 +1,82 @@
+package io.leasehold.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.cli.output.Terminal;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+
+/** Help fits one screen and is no error; wrong use is one line on standard error. */
+class HelpTest {
+
+    private static final int COLUMNS = 80;
+    private static final int LINES = 40;
+
+    @TempDir
+    Path directory;
+
+    /** In a process of its own, since picocli chooses the stream for help by itself. */
+    private StartedCli program(String... arguments) {
+        return new StartedCli.Setup(directory).run(arguments);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--help", "-h", "run --help", "--version", "run -V"})
+    void goesToStandardOutputAndIsNoError(String line) {
+        try (StartedCli program = program(line.split(" "))) {
+            assertThat(program.exitCode()).isZero();
+            assertThat(program.err()).isEmpty();
+            assertThat(program.out()).containsIgnoringCase("leasehold");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "fly", "--nonsense", "run", "run --nonsense job -- true", "ls --limit many", "who"})
+    void leavesStandardOutputAloneAfterWrongUse(String line) {
+        try (StartedCli program = program(line.isEmpty() ? new String[0] : line.split(" "))) {
+            assertThat(program.exitCode()).isEqualTo(ExitCode.USAGE.code());
+            assertThat(program.out()).isEmpty();
+            assertThat(program.err().lines()).singleElement().asString().startsWith("leasehold: ");
+        }
+    }
+
+    @Test
+    void fitsOneScreenForEveryCommand() {
+        PrintStream nowhere = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
+        CommandLine root = Main.commandLine(new Invocation(new Terminal(nowhere, nowhere), Map.of()));
+        assertFits(root);
+        root.getSubcommands().values().forEach(HelpTest::assertFits);
+    }
+
+    private static void assertFits(CommandLine command) {
+        String name = command.getCommandSpec().qualifiedName();
+        List<String> lines =
+                command.getUsageMessage(CommandLine.Help.Ansi.OFF).lines().toList();
+        assertThat(lines).as(name).hasSizeBetween(3, LINES);
+        assertThat(lines).as(name).allMatch(line -> line.length() <= COLUMNS);
+    }
+
+    @Test
+    void namesEveryVisibleCommandInTheHelpAndWhenNoneIsGiven() {
+        PrintStream nowhere = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
+        CommandLine root = Main.commandLine(new Invocation(new Terminal(nowhere, nowhere), Map.of()));
+        List<String> visible = root.getSubcommands().entrySet().stream()
+                .filter(command ->
+                        !command.getValue().getCommandSpec().usageMessage().hidden())
+                .map(Map.Entry::getKey)
+                .toList();
+        assertThat(root.getUsageMessage(CommandLine.Help.Ansi.OFF)).contains(visible);
+        try (StartedCli program = program()) {
+            assertThat(program.err()).contains(visible);
+        }
+    }
+}
