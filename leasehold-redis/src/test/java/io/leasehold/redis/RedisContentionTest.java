@@ -27,6 +27,7 @@ class RedisContentionTest {
     private static final int CLIENTS = 3;
     private static final int THREADS = 3;
     private static final int TURNS = 40;
+    private static final int FAULTS = 20;
 
     @Test
     void brokenConnectionsNeitherLetTwoInNorKeepEverybodyOut() throws Exception {
@@ -50,13 +51,13 @@ class RedisContentionTest {
                     workers.add(threads.submit(() -> turns.run(client)));
                 }
             }
-            Future<Integer> faults = threads.submit(() -> breakConnections(server, proxies, over));
+            Future<?> faults = threads.submit(() -> breakConnections(server, proxies, turns.faults, over));
             for (Future<?> worker : workers) {
                 worker.get(8, TimeUnit.MINUTES);
             }
             over.set(true);
-            assertThat(faults.get(1, TimeUnit.MINUTES)).as("faults").isPositive();
-            assertThat(turns.taken.get()).isEqualTo(CLIENTS * THREADS * TURNS);
+            faults.get(1, TimeUnit.MINUTES);
+            assertThat(turns.taken.get()).isGreaterThanOrEqualTo(CLIENTS * THREADS * TURNS);
             assertThat(turns.overlaps.get()).isZero();
             assertThat(turns.regressions.get()).isZero();
         } finally {
@@ -72,11 +73,12 @@ class RedisContentionTest {
         private final AtomicInteger inside = new AtomicInteger();
         private final AtomicInteger overlaps = new AtomicInteger();
         private final AtomicInteger regressions = new AtomicInteger();
+        private final AtomicInteger faults = new AtomicInteger();
         private final AtomicInteger taken = new AtomicInteger();
         private final AtomicLong lastToken = new AtomicLong();
 
         Void run(LockClient client) throws InterruptedException {
-            for (int i = 0; i < TURNS; i++) {
+            for (int i = 0; i < TURNS || faults.get() < FAULTS; i++) {
                 try (Lease lease = client.named("hot").acquire()) {
                     if (inside.incrementAndGet() != 1) {
                         overlaps.incrementAndGet();
@@ -92,10 +94,10 @@ class RedisContentionTest {
         }
     }
 
-    private static int breakConnections(RedisServer server, List<TcpProxy> proxies, AtomicBoolean over)
+    private static Void breakConnections(
+            RedisServer server, List<TcpProxy> proxies, AtomicInteger faults, AtomicBoolean over)
             throws InterruptedException {
         Random random = new Random(7);
-        int faults = 0;
         while (!over.get()) {
             switch (random.nextInt(4)) {
                 case 0 -> proxies.get(random.nextInt(proxies.size())).resetAll();
@@ -103,10 +105,10 @@ class RedisContentionTest {
                 case 2 -> server.call("CLIENT", "KILL", "TYPE", "pubsub");
                 default -> server.call("SCRIPT", "FLUSH");
             }
-            faults++;
+            faults.incrementAndGet();
             // The pace of the faults decides nothing; it only leaves room for turns.
             TimeUnit.MILLISECONDS.sleep(100 + random.nextInt(200));
         }
-        return faults;
+        return null;
     }
 }
