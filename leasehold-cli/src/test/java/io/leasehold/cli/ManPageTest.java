@@ -39,6 +39,7 @@ class ManPageTest {
 
     private static final Pattern OPTION = Pattern.compile("(?<![\\w-])(?:--[a-z][a-z-]*|-[A-Za-z])(?![\\w-])");
     private static final Pattern LONG_OPTION = Pattern.compile("(?<![\\w-])--[a-z][a-z-]*");
+    private static final Pattern FIRST_CELL = Pattern.compile("^\\|((?:[^|\\\\]|\\\\.)*)\\|");
     private static final Pattern COMMAND_HEADING = Pattern.compile("## `leasehold ([a-z-]+)`");
     private static final Pattern COMMAND_SECTION = Pattern.compile("\\.SS leasehold ([a-z-]+)");
     private static final Pattern CODE_IN_TABLE = Pattern.compile("(?m)^\\| (\\d+) \\|");
@@ -88,7 +89,7 @@ class ManPageTest {
             } else if (line.startsWith("| `-")) {
                 assertThat(options).as("a section for the options in: " + line).containsKey(command);
                 options.computeIfAbsent(command, any -> new TreeSet<>())
-                        .addAll(all(OPTION, line.split("(?<!\\\\)\\|")[1]));
+                        .addAll(all(OPTION, named(FIRST_CELL, line).orElseThrow()));
             }
         }
         return options;
@@ -114,8 +115,8 @@ class ManPageTest {
         return options;
     }
 
-    private static Optional<String> named(Pattern heading, String line) {
-        return heading.matcher(line).results().map(found -> found.group(1)).findFirst();
+    private static Optional<String> named(Pattern part, String line) {
+        return part.matcher(line).results().map(found -> found.group(1)).findFirst();
     }
 
     private static Set<String> all(Pattern pattern, String text) {
