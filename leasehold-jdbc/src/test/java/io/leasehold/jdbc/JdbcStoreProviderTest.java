@@ -69,7 +69,7 @@ class JdbcStoreProviderTest {
         "'sqlite: ', blank",
         "sqlite:x.db?mode=ro, unknown option",
         "sqlite:x.db?synchronous=off, unknown option",
-        "jdbc:oracle:thin:@db, this version keeps locks in",
+        "jdbc:oracle:thin:db, this version keeps locks in",
         "jdbc:, this version keeps locks in"
     })
     void malformedUrisAreRefusedWithTheirValueAndTheRule(String uri, String rule) {
