@@ -2,7 +2,6 @@ package io.leasehold.cli.demo;
 
 import java.util.Locale;
 import java.util.Optional;
-import java.util.regex.Pattern;
 
 /**
  * One line of a worker's history: what it did, and when by the clock that all processes of one machine share
@@ -17,7 +16,6 @@ import java.util.regex.Pattern;
  */
 record HistoryEvent(String worker, long atNanos, Kind kind, long fencingToken, long validUntilNanos, long counter) {
 
-    private static final Pattern SEPARATOR = Pattern.compile(" ");
     private static final int COLUMNS = 5;
 
     /** What can happen to a worker. */
@@ -46,7 +44,7 @@ record HistoryEvent(String worker, long atNanos, Kind kind, long fencingToken, l
 
     /** Reads a line back; empty if it is none of ours, such as one that a killed process left unfinished. */
     static Optional<HistoryEvent> parse(String worker, String line) {
-        String[] columns = SEPARATOR.split(line);
+        String[] columns = line.split(" ", -1);
         if (columns.length != COLUMNS) {
             return Optional.empty();
         }
