@@ -3,6 +3,9 @@
 module io.leasehold.redis {
     requires transitive io.leasehold.core;
     requires lettuce.core;
+    // Lettuce has no descriptor that would bring these in; the rest of Netty comes with them.
+    requires io.netty.handler;
+    requires io.netty.resolver.dns;
     requires org.slf4j;
     requires static org.jspecify;
 

@@ -124,10 +124,15 @@ public final class Leasehold {
          */
         public LockClient connect() {
             LockRuntime world = runtime != null ? runtime : new SystemLockRuntime();
+            LockStore opened = null;
             try {
+                opened = open(world);
                 return new EngineClient(
-                        world, refuseWeaker(open(world)), defaults, label, List.copyOf(listeners), acquisitionStacks);
+                        world, refuseWeaker(opened), defaults, label, List.copyOf(listeners), acquisitionStacks);
             } catch (RuntimeException e) {
+                if (opened != null) {
+                    opened.close();
+                }
                 world.close();
                 throw e;
             }
@@ -146,10 +151,8 @@ public final class Leasehold {
         private LockStore refuseWeaker(LockStore opened) {
             for (Guarantee level : required) {
                 if (!opened.guarantees().covers(level)) {
-                    String description = opened.description();
-                    opened.close();
                     throw new UnsafeStoreException(
-                            "store " + description + " promises " + opened.guarantees() + "; required was "
+                            "store " + opened.description() + " promises " + opened.guarantees() + "; required was "
                                     + level.getClass().getSimpleName() + " " + level,
                             null);
                 }

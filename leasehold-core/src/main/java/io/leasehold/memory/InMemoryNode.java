@@ -201,15 +201,16 @@ public final class InMemoryNode implements LockNode {
             long nowNanos = runtime.nanoTime();
             for (LockName name : request.names()) {
                 Entry entry = entries.computeIfAbsent(name, n -> new Entry());
-                boolean waited = entry.waiters.remove(request.owner()) != null;
+                boolean gone = entry.waiters.remove(request.owner()) != null;
                 Held held = current(entry, nowNanos);
                 if (held != null && held.owner().equals(request.owner())) {
                     entry.held = null;
                     released = true;
+                    gone = true;
                 }
                 long most = Math.max(entry.fence, serverMicros()) + MOST_LEAD_MICROS;
                 entry.fence = Math.max(entry.fence, Math.min(request.ballot(), most));
-                if ((released || waited) && entry.held == null && !entry.waiters.isEmpty()) {
+                if (gone && entry.held == null && !entry.waiters.isEmpty()) {
                     toWake.add(name);
                 }
             }

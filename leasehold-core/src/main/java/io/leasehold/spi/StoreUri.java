@@ -11,7 +11,12 @@ import java.util.regex.Pattern;
 public final class StoreUri {
 
     private static final Pattern SCHEME = Pattern.compile("[a-zA-Z][a-zA-Z0-9+.-]*");
-    private static final Pattern USER_INFO = Pattern.compile("//[^/?#]*@");
+    /** Up to the last '@', since passwords with '/', '?', '#' or '@' are often not encoded: better too much than a part. */
+    private static final Pattern USER_INFO = Pattern.compile("(?s)//.*@");
+
+    /** The same where the slashes, or scheme and slashes, were forgotten: {@code user:password@host}. */
+    private static final Pattern BARE_USER_INFO = Pattern.compile("(?s)^([^/@:]*:)?+(?!/).*@");
+
     private static final Pattern SECRET_PARAMETER =
             Pattern.compile("(?i)((?:password|passwd|pass|pwd|secret|token|key)[a-z_-]*=)[^&;]*");
     private static final Pattern NESTED = Pattern.compile("(?i)(node=)[^&]*");
@@ -40,9 +45,16 @@ public final class StoreUri {
     }
 
     private static String redact(String text) {
-        String safe = USER_INFO.matcher(text).replaceAll("//***@");
-        safe = NESTED.matcher(safe).replaceAll("$1***");
-        return SECRET_PARAMETER.matcher(safe).replaceAll("$1***");
+        int options = 0;
+        while (options < text.length() && "?;".indexOf(text.charAt(options)) < 0) {
+            options++;
+        }
+        String place = USER_INFO.matcher(text.substring(0, options)).replaceAll("//***@");
+        String query = NESTED.matcher(text.substring(options)).replaceAll("$1***");
+        String safe = SECRET_PARAMETER.matcher(place + query).replaceAll("$1***");
+        // An '@' that is still there may end a password with a '?' or ';' in it.
+        safe = USER_INFO.matcher(safe).replaceAll("//***@");
+        return BARE_USER_INFO.matcher(safe).replaceAll("$1***@");
     }
 
     /** The scheme in lower case. */

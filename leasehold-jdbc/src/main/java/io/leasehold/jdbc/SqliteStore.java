@@ -67,25 +67,31 @@ public final class SqliteStore {
         }
         requireDriver();
         String description = "sqlite:" + file;
-        Dialect dialect = SqliteDialect.dialect();
+        Dialect dialect = SqliteDialect.dialect(synchronous == Synchronous.FULL);
         MachineClock clock = new MachineClock(runtime, BootOrigin.find(runtime));
         SchemaCheck schema = new SchemaCheck(dialect, runtime, clock.kind(), "lock file " + file);
-        SqliteFile opener = new SqliteFile(file, synchronous, fileSystems, dialect, schema, runtime);
+        SqliteFile opener = new SqliteFile(file, synchronous, fileSystems, dialect, schema, clock.origin(), runtime);
         try {
             return LeaseTableStore.start(
                     new LeaseTableStore.Settings(
-                            description, dialect, guarantees(clock), clock, new KeptConnection(opener)),
+                            description, dialect, guarantees(clock, synchronous), clock, new KeptConnection(opener)),
                     runtime);
         } catch (SQLException e) {
             throw new StoreUnavailableException("lock file " + file + " cannot be opened (" + e.getMessage() + ")", e);
         }
     }
 
-    /** Without the machine's monotonic clock a step of the wall clock can end a lease early. */
-    private static Guarantees guarantees(MachineClock clock) {
+    /**
+     * Without the machine's monotonic clock a step of the wall clock can end a lease early, and a boot goes unnoticed,
+     * after which tokens might repeat that were not yet on the disk.
+     */
+    private static Guarantees guarantees(MachineClock clock, Synchronous synchronous) {
+        boolean knowsBoot = clock.kind().equals("boot");
         return new Guarantees(
-                clock.kind().equals("boot") ? Guarantee.Exclusion.BY_STORE : Guarantee.Exclusion.WITHIN_DRIFT,
-                Guarantee.Fencing.INCREASING,
+                knowsBoot ? Guarantee.Exclusion.BY_STORE : Guarantee.Exclusion.WITHIN_DRIFT,
+                knowsBoot || synchronous == Synchronous.FULL
+                        ? Guarantee.Fencing.INCREASING
+                        : Guarantee.Fencing.BEST_EFFORT,
                 Guarantee.Queueing.WAKE_UP,
                 Guarantee.Scope.MACHINE);
     }

@@ -149,4 +149,46 @@ class SqliteClockTest {
             assertThat(holder(client, "x").remainingTtl()).isEqualTo(LeaseClient.TTL);
         }
     }
+
+    /** What a loss of power can do: the last commits are gone, and the machine boots with a clock that is behind. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"DELETE FROM leasehold_lock", "UPDATE leasehold_lock SET fence = 1, origin = 'boot:before'"})
+    void tokensIncreaseOverALossOfPower(String loss) throws SQLException {
+        long before;
+        try (LeaseClient client = open(new SteppedWallClock())) {
+            AcquireRequest request = LeaseClient.request("x", client.owner()).reserve(64);
+            before = client.acquire(request).ballot();
+        }
+        execute(loss);
+        execute("UPDATE leasehold_store SET boot = 'boot:before'");
+        SteppedWallClock behind = new SteppedWallClock();
+        behind.step(Duration.ofHours(-1));
+        try (LeaseClient client = open(behind)) {
+            assertThat(client.granted("x", client.owner()).grant().tokens().first())
+                    .isGreaterThan(before);
+        }
+    }
+
+    @Test
+    void noTokenIsBeyondTheHorizon() throws SQLException {
+        try (LeaseClient client = open(new SteppedWallClock())) {
+            long ahead = client.runtime.wallMillis() * 1000;
+            for (int i = 0; i < 5; i++) {
+                OwnerToken owner = client.owner();
+                ahead = client.acquire(LeaseClient.request("x", owner).seenToken(ahead + 500_000_000L))
+                        .ballot();
+                client.release("x", owner);
+                assertThat(number("SELECT token_horizon FROM leasehold_store")).isGreaterThanOrEqualTo(ahead);
+            }
+            assertThat(number("SELECT fence FROM leasehold_lock")).isEqualTo(ahead);
+        }
+    }
+
+    private long number(String query) throws SQLException {
+        try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file());
+                Statement statement = connection.createStatement()) {
+            return statement.executeQuery(query).getLong(1);
+        }
+    }
 }

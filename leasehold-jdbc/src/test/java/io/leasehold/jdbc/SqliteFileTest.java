@@ -175,7 +175,7 @@ class SqliteFileTest {
         assumeFalse(Files.isWritable(closed), "this user may write everything, so nothing can be refused to it");
         assertThat(refusal(closed.resolve("locks.db")))
                 .isInstanceOf(StoreAccessException.class)
-                .hasMessageContaining("may not write in " + closed);
+                .hasMessageContaining("has no right to " + closed);
     }
 
     @ParameterizedTest

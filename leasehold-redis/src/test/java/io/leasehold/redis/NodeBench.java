@@ -86,6 +86,10 @@ final class NodeBench implements AutoCloseable {
         return answer(node.acquire(new Ballot(request(owner), candidate, 1)));
     }
 
+    CompletableFuture<NodeReply> send(OwnerToken owner) {
+        return node.acquire(new Ballot(request(owner), candidate(), 1));
+    }
+
     NodeReply acquireWaiting(OwnerToken owner) {
         AcquireRequest request = request(owner).waiting(TimeUnit.SECONDS.toNanos(60));
         // Beats what the test has proposed in the same millisecond.

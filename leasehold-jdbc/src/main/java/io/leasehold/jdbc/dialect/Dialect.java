@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param store statements on the one row that describes the store
  * @param changes a query for a number that changes when another connection has written, cheap enough to be asked
  *     every few milliseconds; null if there is none: then waiters poll
+ * @param horizon how tokens are kept from repeating after a loss of power, if commits alone do not survive one
  * @param troubles what the database's errors mean
  */
 public record Dialect(
@@ -28,6 +29,7 @@ public record Dialect(
         Leases leases,
         Store store,
         @Nullable String changes,
+        @Nullable Horizon horizon,
         Function<SQLException, SqlTrouble> troubles) {
 
     /** Refuses nulls. */
@@ -101,4 +103,15 @@ public record Dialect(
             create = List.copyOf(create);
         }
     }
+
+    /**
+     * A bound that is on the disk before any token reaches it, so that after a loss of power, which may take the last
+     * commits with it, tokens go on above the bound.
+     *
+     * @param durably makes the next commits wait for the disk
+     * @param asUsual ends that
+     * @param read () → the bound
+     * @param raise (bound)
+     */
+    public record Horizon(String durably, String asUsual, String read, String raise) {}
 }

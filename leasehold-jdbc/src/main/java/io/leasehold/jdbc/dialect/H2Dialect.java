@@ -20,6 +20,7 @@ public final class H2Dialect {
                 leases(),
                 store(),
                 null,
+                null,
                 H2Dialect::trouble);
     }
 

@@ -11,8 +11,12 @@ public final class SqliteDialect {
 
     private SqliteDialect() {}
 
-    /** The dialect. */
-    public static Dialect dialect() {
+    /**
+     * The dialect.
+     *
+     * @param durable whether connections wait for the disk at every commit anyway
+     */
+    public static Dialect dialect(boolean durable) {
         return new Dialect(
                 "SQLite",
                 Dialect.MachineTime.INSTANCE,
@@ -21,6 +25,7 @@ public final class SqliteDialect {
                 leases(),
                 store(),
                 "PRAGMA data_version",
+                durable ? null : horizon(),
                 SqliteDialect::trouble);
     }
 
@@ -46,7 +51,9 @@ public final class SqliteDialect {
                             schema_version INTEGER NOT NULL,
                             store_id TEXT NOT NULL,
                             clock TEXT NOT NULL,
-                            fence_floor INTEGER NOT NULL)""", """
+                            fence_floor INTEGER NOT NULL,
+                            token_horizon INTEGER NOT NULL DEFAULT 0,
+                            boot TEXT NOT NULL DEFAULT '')""", """
                         CREATE TABLE IF NOT EXISTS leasehold_lock (
                             name TEXT PRIMARY KEY,
                             origin TEXT NOT NULL,
@@ -63,6 +70,14 @@ public final class SqliteDialect {
                 "SELECT schema_version, store_id, clock FROM leasehold_store WHERE id = 1",
                 "SELECT fence_floor FROM leasehold_store WHERE id = 1",
                 "UPDATE leasehold_store SET fence_floor = ? WHERE id = 1");
+    }
+
+    private static Dialect.Horizon horizon() {
+        return new Dialect.Horizon(
+                "PRAGMA synchronous=FULL",
+                "PRAGMA synchronous=NORMAL",
+                "SELECT token_horizon FROM leasehold_store WHERE id = 1",
+                "UPDATE leasehold_store SET token_horizon = ? WHERE id = 1");
     }
 
     /** By SQLite's primary result codes. */

@@ -76,6 +76,11 @@ public record LeaseRow(
         return new LeaseRow(name, origin, newHeld, newWaiter, freedAtNanos, newFence);
     }
 
+    /** The row with a fence that is not below this one. */
+    public LeaseRow withFenceAbove(long floor) {
+        return floor <= fence ? this : with(held, waiter, floor);
+    }
+
     LeaseRow freedAt(long atNanos) {
         return new LeaseRow(name, origin, null, waiter, atNanos, fence);
     }

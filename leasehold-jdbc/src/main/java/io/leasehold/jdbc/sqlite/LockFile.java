@@ -41,7 +41,9 @@ final class LockFile {
             refuseNetwork(directory);
             makeFile();
         } catch (AccessDeniedException e) {
-            throw access("may not be created: this user may not write in " + directory, e);
+            throw access(
+                    "may not be created: this user has no right to " + e.getFile() + "; name a file where it may write",
+                    e);
         } catch (FileSystemException e) {
             throw unavailable("cannot be created: " + e.getReason() + " (" + e.getFile() + ")", e);
         } catch (IOException e) {

@@ -15,6 +15,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -46,6 +47,7 @@ public final class SqliteFile implements KeptConnection.Opener {
     private final LockFile lockFile;
     private final Dialect dialect;
     private final SchemaCheck schema;
+    private final String origin;
     private final LockRuntime runtime;
     private @Nullable Object openedKey;
 
@@ -53,6 +55,7 @@ public final class SqliteFile implements KeptConnection.Opener {
      * A file.
      *
      * @param path absolute
+     * @param origin what this process's times count from: names the boot of the machine
      */
     public SqliteFile(
             Path path,
@@ -60,12 +63,14 @@ public final class SqliteFile implements KeptConnection.Opener {
             FileSystems fileSystems,
             Dialect dialect,
             SchemaCheck schema,
+            String origin,
             LockRuntime runtime) {
         this.path = path;
         this.synchronous = synchronous;
         this.lockFile = new LockFile(path, fileSystems);
         this.dialect = dialect;
         this.schema = schema;
+        this.origin = origin;
         this.runtime = runtime;
     }
 
@@ -129,8 +134,12 @@ public final class SqliteFile implements KeptConnection.Opener {
         try (Statement statement = connection.createStatement()) {
             refuseStrangers(statement);
             useWriteAheadLog(statement);
-            statement.execute("PRAGMA synchronous=" + synchronous);
+            statement.execute("PRAGMA synchronous=FULL");
             Incarnation incarnation = prepareSchema(connection, statement);
+            if (!origin.equals(text(statement, "SELECT boot FROM leasehold_store WHERE id = 1"))) {
+                noteBoot(connection);
+            }
+            statement.execute("PRAGMA synchronous=" + synchronous);
             openedKey = key;
             return new LeaseTable(connection, dialect, incarnation);
         } catch (SQLException | RuntimeException e) {
@@ -178,6 +187,16 @@ public final class SqliteFile implements KeptConnection.Opener {
         } catch (SQLException | RuntimeException e) {
             statement.execute("ROLLBACK");
             throw e;
+        }
+    }
+
+    /** After a boot, tokens go on above whatever may have been granted and lost before it. */
+    private void noteBoot(Connection connection) throws SQLException {
+        try (PreparedStatement note = connection.prepareStatement("""
+                UPDATE leasehold_store SET fence_floor = max(fence_floor, token_horizon), boot = ?1
+                    WHERE id = 1 AND boot <> ?1""")) {
+            note.setString(1, origin);
+            note.executeUpdate();
         }
     }
 

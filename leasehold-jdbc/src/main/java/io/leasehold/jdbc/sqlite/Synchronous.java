@@ -4,9 +4,9 @@ package io.leasehold.jdbc.sqlite;
 public enum Synchronous {
     /**
      * At checkpoints. Survives the death of any process; when the machine loses power the last commits may be lost,
-     * but so are all holders.
+     * but so are all holders, and tokens go on above a horizon that is on the disk before they reach it.
      */
     NORMAL,
-    /** At every commit: also the fences of the last moments survive a loss of power. */
+    /** At every commit. */
     FULL
 }

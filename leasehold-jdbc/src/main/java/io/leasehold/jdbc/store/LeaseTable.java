@@ -11,6 +11,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -28,6 +29,8 @@ public final class LeaseTable {
     private final Dialect dialect;
     private final Incarnation incarnation;
     private final Map<String, PreparedStatement> prepared = new HashMap<>();
+    private long knownHorizon;
+    private long highestFence;
 
     /** The table at the other end of the connection, where {@link SchemaCheck} found it. */
     public LeaseTable(Connection connection, Dialect dialect, Incarnation incarnation) {
@@ -45,6 +48,7 @@ public final class LeaseTable {
     }
 
     void begin() throws SQLException {
+        highestFence = 0;
         if (dialect.transaction() instanceof Dialect.ByStatements statements) {
             try {
                 prepared(statements.begin()).execute();
@@ -109,7 +113,8 @@ public final class LeaseTable {
         statement.executeUpdate();
     }
 
-    private static int bind(PreparedStatement statement, int from, LeaseRow row) throws SQLException {
+    private int bind(PreparedStatement statement, int from, LeaseRow row) throws SQLException {
+        highestFence = Math.max(highestFence, row.fence());
         Held held = row.held();
         Waiter waiter = row.waiter();
         int at = from;
@@ -182,6 +187,62 @@ public final class LeaseTable {
         PreparedStatement statement = prepared(dialect.store().raiseFloor());
         statement.setLong(1, fence);
         statement.executeUpdate();
+    }
+
+    /** The largest fence written in this transaction. */
+    long highestFence() {
+        return highestFence;
+    }
+
+    /** Whether tokens up to this one go on increasing even if the machine loses power now. */
+    boolean isWithinHorizon(long token) {
+        return dialect.horizon() == null || token <= knownHorizon;
+    }
+
+    /** Moves the horizon so far beyond the token, in a transaction of its own that waits for the disk. */
+    void raiseHorizon(long token, long beyond) throws SQLException {
+        Dialect.Horizon horizon = dialect.horizon();
+        if (horizon == null) {
+            return;
+        }
+        // Another process may have moved it.
+        knownHorizon = number(horizon.read());
+        if (token <= knownHorizon) {
+            return;
+        }
+        run(horizon.durably());
+        try {
+            begin();
+            long raised = Math.max(number(horizon.read()), token + beyond);
+            PreparedStatement raise = prepared(horizon.raise());
+            raise.setLong(1, raised);
+            raise.executeUpdate();
+            commit();
+            knownHorizon = raised;
+        } catch (SQLException e) {
+            forgetStatements();
+            rollbackIfActive();
+            throw e;
+        } finally {
+            run(horizon.asUsual());
+        }
+    }
+
+    /** Ends a failed transaction; says whether the connection is fit for the next. */
+    boolean rollbackIfActive() {
+        try {
+            rollback();
+            return true;
+        } catch (SQLException e) {
+            // SQLite has rolled back by itself where it says that no transaction is active.
+            return String.valueOf(e.getMessage()).contains("no transaction is active");
+        }
+    }
+
+    private void run(String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
     }
 
     /** The first column of the only row. */

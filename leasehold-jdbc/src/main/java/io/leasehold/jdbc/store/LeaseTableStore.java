@@ -86,6 +86,7 @@ public final class LeaseTableStore implements LockStore {
                 : new WakeWatch(runtime, settings.clock(), changes, this::submitLook, this::wake);
         this.verbs = new LeaseVerbs(settings.description(), watch);
         this.worker = new Worker(
+                runtime,
                 queue,
                 settings.connections(),
                 settings.clock(),

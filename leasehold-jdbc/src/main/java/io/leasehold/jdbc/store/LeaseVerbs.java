@@ -151,7 +151,9 @@ final class LeaseVerbs {
             absent.add(name);
             return LeaseRow.absent(name, now, table.fenceFloor());
         }
-        return LeaseRules.asOf(stored, now);
+        LeaseRow row = LeaseRules.asOf(stored, now);
+        // A row of an earlier boot may be older than what was committed last: a loss of power may lie between.
+        return stored.origin().equals(now.origin()) ? row : row.withFenceAbove(table.fenceFloor());
     }
 
     private void store(LeaseRow row, boolean absent, LeaseTable table, StoreTime now) throws SQLException {

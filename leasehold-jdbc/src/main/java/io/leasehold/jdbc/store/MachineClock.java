@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class MachineClock implements StoreClock {
 
+    private static final String WALL = "wall";
+
     private final LockRuntime runtime;
     private final @Nullable BootOrigin boot;
 
@@ -25,7 +27,7 @@ public final class MachineClock implements StoreClock {
 
     @Override
     public String kind() {
-        return boot == null ? "wall" : "boot";
+        return boot == null ? WALL : "boot";
     }
 
     @Override
@@ -38,11 +40,16 @@ public final class MachineClock implements StoreClock {
         return read();
     }
 
+    /** What its times count from. */
+    public String origin() {
+        return boot == null ? WALL : boot.id();
+    }
+
     StoreTime read() {
         long readAtNanos = runtime.nanoTime();
         long wallMillis = runtime.wallMillis();
         return boot == null
-                ? new StoreTime("wall", wallMillis * 1_000_000, wallMillis * 1000, readAtNanos)
+                ? new StoreTime(WALL, wallMillis * 1_000_000, wallMillis * 1000, readAtNanos)
                 : new StoreTime(boot.id(), readAtNanos - boot.offsetNanos(), wallMillis * 1000, readAtNanos);
     }
 }

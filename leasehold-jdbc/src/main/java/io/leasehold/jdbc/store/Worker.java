@@ -6,6 +6,7 @@ import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.SqlTrouble;
 import io.leasehold.jdbc.lease.StoreTime;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.LockRuntime;
 import java.sql.SQLException;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -26,6 +27,13 @@ final class Worker implements Runnable {
     /** Connections after which a store that keeps moving is given up. */
     private static final int MOST_RESTARTS = 5;
 
+    /** The token horizon is moved so far, once in that time, */
+    private static final long HORIZON_MICROS = 60_000_000L;
+
+    /** and so long before the wall clock reaches it. */
+    private static final long HORIZON_MARGIN_MICROS = 1_000_000L;
+
+    private final LockRuntime runtime;
     private final WorkQueue queue;
     private final Connections connections;
     private final StoreClock clock;
@@ -41,12 +49,14 @@ final class Worker implements Runnable {
      * @param reachableAgain is run after the first transaction that succeeds after a failure of the connection
      */
     Worker(
+            LockRuntime runtime,
             WorkQueue queue,
             Connections connections,
             StoreClock clock,
             Dialect dialect,
             String store,
             Runnable reachableAgain) {
+        this.runtime = runtime;
         this.queue = queue;
         this.connections = connections;
         this.clock = clock;
@@ -158,6 +168,10 @@ final class Worker implements Runnable {
         }
 
         private Try write(LeaseTable table) throws SQLException {
+            long soonMicros = runtime.wallMillis() * 1000 + HORIZON_MARGIN_MICROS;
+            if (!table.isWithinHorizon(soonMicros)) {
+                table.raiseHorizon(soonMicros, HORIZON_MICROS);
+            }
             StoreTime before = clock.isReadBeforeTransaction() ? clock.read(table) : null;
             table.begin();
             begun = true;
@@ -172,6 +186,13 @@ final class Worker implements Runnable {
                 return Try.ENDED;
             }
             R result = task.run(table, before != null ? before : clock.read(table));
+            if (!table.isWithinHorizon(table.highestFence())) {
+                long fence = table.highestFence();
+                table.rollback();
+                table.raiseHorizon(fence, HORIZON_MICROS);
+                fit = true;
+                return Try.AGAIN;
+            }
             committing = true;
             table.commit();
             return succeeded(result);
@@ -213,11 +234,9 @@ final class Worker implements Runnable {
     private static boolean rolledBack(LeaseTable table) {
         try {
             table.forgetStatements();
-            table.rollback();
-            return true;
+            return table.rollbackIfActive();
         } catch (SQLException e) {
-            // SQLite has rolled back by itself where it says that no transaction is active.
-            return String.valueOf(e.getMessage()).contains("no transaction is active");
+            return false;
         }
     }
 }

@@ -36,7 +36,7 @@ class LeaseTableTest {
     private Path directory;
 
     enum Database {
-        SQLITE(SqliteDialect.dialect()),
+        SQLITE(SqliteDialect.dialect(false)),
         H2(H2Dialect.dialect());
 
         @SuppressWarnings("ImmutableEnumChecker")
