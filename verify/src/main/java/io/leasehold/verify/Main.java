@@ -9,13 +9,16 @@ import picocli.CommandLine.Command;
         name = "verify/run",
         description = "Runs real client processes against real stores, does harm, and checks what came of it.",
         mixinStandardHelpOptions = true,
-        subcommands = ChaosCommand.class)
+        subcommands = ChaosCommand.class,
+        exitCodeOnInvalidInput = 64)
 public final class Main {
 
     private Main() {}
 
     /** The command line. */
     public static void main(String[] args) {
-        System.exit(new CommandLine(new Main()).execute(args));
+        System.exit(new CommandLine(new Main())
+                .setCaseInsensitiveEnumValuesAllowed(true)
+                .execute(args));
     }
 }

@@ -10,7 +10,9 @@ import io.leasehold.Holder;
 import io.leasehold.Lease;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.testkit.process.ChildJvm;
 import java.time.Duration;
+import java.util.StringTokenizer;
 import org.junit.jupiter.api.Test;
 
 /** Exclusion between JVMs, one of which is killed while it holds. */
@@ -23,8 +25,8 @@ public interface CrossProcessTck extends SharesStore {
         Duration ttl = Duration.ofSeconds(4);
         LockName name = bench.name("killed");
         LockClient client = bench.client();
-        try (HolderJvm child = HolderJvm.start(uri(bench), name, ttl, false)) {
-            HolderJvm.Held held = child.held();
+        try (ChildJvm child = start(bench, name, ttl, false)) {
+            Held held = held(child);
             Holder holder = client.admin().inspect(name).orElse(null);
             if (holder != null) {
                 assertTrue(holder.id().contains("/" + child.pid() + "/"), "held by " + holder.id());
@@ -51,8 +53,8 @@ public interface CrossProcessTck extends SharesStore {
         Duration ttl = Duration.ofSeconds(3);
         LockName name = bench.name("renewing");
         LockClient client = bench.client();
-        try (HolderJvm child = HolderJvm.start(uri(bench), name, ttl, true)) {
-            HolderJvm.Held held = child.held();
+        try (ChildJvm child = start(bench, name, ttl, true)) {
+            Held held = held(child);
             assertNull(client.named(name).tryAcquire(ttl.multipliedBy(2)), "the lease of another JVM was not renewed");
             child.kill();
             try (Lease lease = client.named(name).tryAcquire(TckBench.PATIENCE)) {
@@ -70,22 +72,42 @@ public interface CrossProcessTck extends SharesStore {
         bench.needs(Guarantee.Scope.MACHINE);
         LockName name = bench.name("released");
         LockClient client = bench.client();
-        try (HolderJvm child = HolderJvm.start(uri(bench), name, TckBench.LONG_TTL, true)) {
-            child.held();
+        try (ChildJvm child = start(bench, name, TckBench.LONG_TTL, true)) {
+            held(child);
             assertNull(client.named(name).tryAcquire(Duration.ZERO));
-            assertEquals("RELEASED", child.release());
+            child.send("release");
+            assertEquals(HolderMain.RELEASED + " RELEASED", child.awaitLine(HolderMain.RELEASED, TckBench.PATIENCE));
             try (Lease lease = client.named(name).tryAcquire(TckBench.PATIENCE)) {
                 assertNotNull(lease);
             }
         }
     }
 
-    private static String uri(TckBench bench) {
+    /**
+     * What a child holds.
+     *
+     * @param askedAtNanos the machine's monotonic clock before it asked
+     * @param fencingToken its token
+     */
+    record Held(long askedAtNanos, long fencingToken) {}
+
+    private static ChildJvm start(TckBench bench, LockName name, Duration ttl, boolean renew) {
         String uri = bench.fixture().uriForOtherProcesses();
         if (uri == null) {
             throw new AssertionError(
                     bench.fixture().name() + " excludes other processes, but its fixture has no URI for them");
         }
-        return uri;
+        // The URI goes into the environment, where other users of the machine cannot read it.
+        return ChildJvm.of(HolderMain.class)
+                .jvmArgument("-Xmx64m")
+                .environment(HolderMain.URI_VARIABLE, uri)
+                .arguments(name.text(), Long.toString(ttl.toMillis()), Boolean.toString(renew))
+                .start();
+    }
+
+    private static Held held(ChildJvm child) throws InterruptedException {
+        String line = child.awaitLine(HolderMain.HELD, TckBench.PATIENCE);
+        StringTokenizer words = new StringTokenizer(line.substring(HolderMain.HELD.length()));
+        return new Held(Long.parseLong(words.nextToken()), Long.parseLong(words.nextToken()));
     }
 }

@@ -18,8 +18,10 @@ import picocli.CommandLine.Spec;
             "Client JVMs contend for a few locks and update a protected resource, while they are stopped and killed and",
             "their connections suffer. At the end checkers read the histories. Exit code: 0 nothing was violated, 1",
             "something was, 2 the run proves nothing because nothing was acquired or no fault happened. With --control:",
-            "0 the broken lock was caught, 1 it was not."
-        })
+            "0 the broken lock was caught, 1 it was not. 64: the options make no sense."
+        },
+        exitCodeOnInvalidInput = 64,
+        exitCodeOnExecutionException = 70)
 public final class ChaosCommand implements Callable<Integer> {
 
     /** For picocli. */

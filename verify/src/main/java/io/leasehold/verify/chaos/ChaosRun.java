@@ -42,7 +42,7 @@ final class ChaosRun {
         ChaosRun run = new ChaosRun(plan, directory);
         try {
             Verdict verdict = run.start();
-            if (keep == null && verdict.exitCode() == 0) {
+            if (keep == null && (verdict.exitCode() == 0 || plan.control())) {
                 delete(directory);
             } else {
                 LOG.info("histories are in {}", directory);

@@ -1,0 +1,98 @@
+package io.leasehold.verify;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.servers.RedisServer;
+import io.leasehold.servers.ServerUnavailableException;
+import io.leasehold.verify.chaos.ChaosCommand;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+
+/** The harness itself works: it runs, judges, catches what is broken, and refuses nonsense. */
+final class ChaosSmokeTest {
+
+    /** What a command left behind. */
+    private record Outcome(int exitCode, List<String> lines) {}
+
+    private static Outcome run(String... args) {
+        PrintStream before = System.out;
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
+        try {
+            int exitCode = new CommandLine(new ChaosCommand())
+                    .setCaseInsensitiveEnumValuesAllowed(true)
+                    .execute(args);
+            return new Outcome(
+                    exitCode, out.toString(StandardCharsets.UTF_8).lines().toList());
+        } finally {
+            System.setOut(before);
+        }
+    }
+
+    private static void needsRedis() {
+        try {
+            RedisServer.start().close();
+        } catch (ServerUnavailableException e) {
+            Assumptions.abort("no Redis server on this machine: " + e.getMessage());
+        }
+    }
+
+    @Test
+    void aShortRunOverRedisFindsNothing() {
+        needsRedis();
+        Outcome outcome = run("--minutes", "0.1", "--clients", "3", "--ttl", "1000", "--seed", "5");
+        assertThat(outcome.lines()).hasSize(1);
+        assertThat(outcome.lines().get(0))
+                .contains("overlaps=0, token regressions=0")
+                .contains("checking=0 of");
+        assertThat(outcome.exitCode()).isZero();
+    }
+
+    @Test
+    void aShortRunOverSqliteFindsNothing() {
+        Outcome outcome =
+                run("--minutes", "0.1", "--clients", "3", "--ttl", "1000", "--seed", "6", "--store", "sqlite");
+        assertThat(outcome.lines().get(0))
+                .contains("overlaps=0, token regressions=0")
+                .contains("checking=0 of");
+        assertThat(outcome.exitCode()).isZero();
+    }
+
+    @Test
+    void theBrokenLockIsCaught() {
+        needsRedis();
+        for (int seed = 1; seed <= 10; seed++) {
+            Outcome outcome = run(
+                    "--control",
+                    "--minutes",
+                    "0.15",
+                    "--clients",
+                    "3",
+                    "--locks",
+                    "1",
+                    "--ttl",
+                    "500",
+                    "--seed",
+                    "" + seed);
+            if (outcome.exitCode() == 0) {
+                assertThat(outcome.lines().get(0)).doesNotContain("overlaps=0");
+                return;
+            }
+        }
+        throw new AssertionError("ten runs of a lock without owner compare, and nothing was found");
+    }
+
+    @Test
+    void nonsenseIsRefusedWithItsValue() {
+        assertThat(run("--minutes", "-1").exitCode()).isEqualTo(64);
+        assertThat(run("--clients", "1").exitCode()).isEqualTo(64);
+        assertThat(run("--control", "--store", "sqlite").exitCode()).isEqualTo(64);
+        assertThat(run("--store", "paper").exitCode()).isEqualTo(64);
+        assertThat(run("--unknown").exitCode()).isEqualTo(64);
+    }
+}
