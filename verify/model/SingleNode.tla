@@ -311,4 +311,11 @@ S1 == \A o, p \in Attempts : Holding(o) /\ Holding(p) => o = p
 Covered == \A o \in Attempts : Holding(o) => key.o = o      \* why S1 holds: a valid lease has its key
 S2 == ordered
 S4 == gentle /\ key.o \notin finished
+
+(* Witnesses: that these fail shows that the checks above are not empty.    *)
+
+Own(o) == {m.cand : m \in {r \in reqs : r.t \in {"acquire", "yield"} /\ r.to = o}}
+NeverClaimed == \A m \in reqs : m.t = "renew" /\ Holding(m.to) =>
+    ~(tok[m.to] \notin Own(m.to) /\ vu[m.to] = m.s + Ttl - Drift)
+NeverYielded == \A m \in reqs : m.t = "yield" => ~(Holding(m.to) /\ tok[m.to] = m.cand)
 =============================================================================
