@@ -297,4 +297,13 @@ Holding(o) == phase[o] = "held" /\ now < vu[o]
 S1 == \A o, p \in Attempts : Holding(o) /\ Holding(p) => o = p
 S2 == ordered
 S4 == gentle /\ \A n \in Nodes : key[n].o \notin finished[n]
+
+(* Witnesses: that these fail shows that the checks above are not empty.    *)
+
+NeverRepaired == \A m \in reqs : m.t = "repair" /\ Holding(m.to) =>
+    ~(/\ vu[m.to] = m.s + Ttl - Drift
+      /\ \A a \in reqs : a.t = "acquire" /\ a.to = m.to => a.s < m.s
+      /\ {n \in Nodes : key[n].o = m.to} # Nodes
+      /\ \A n \in m.at : key[n].o = m.to)
+NeverTrustedAgain == \A n \in Nodes : life[n] > 0 /\ marker[n] \notin {Old, Absent} => ~(\E o \in Attempts : Holding(o) /\ key[n].o = o)
 =============================================================================

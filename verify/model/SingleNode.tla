@@ -76,9 +76,10 @@ Init ==
 (* overtaken is forgotten; replies that no client could use any more are    *)
 (* dropped from the picture.                                                *)
 
+LatePush == Broken = "push-after-the-win"
 FromReceipt == Broken = "validity-from-receipt"
 Usable(r, t, n) ==
-    CASE FromReceipt       -> TRUE
+    CASE FromReceipt \/ Broken = "push-counts-from-another-request" -> TRUE
       [] r.t = "yes"     -> r.s + Ttl - Drift > t
       [] r.t = "renewed" -> r.s + Ttl - Drift > t
       [] r.t = "queued"  -> n - r.S <= Recheck
@@ -211,20 +212,23 @@ Begin(o, t, until) ==
     /\ tok' = [tok EXCEPT ![o] = t]
     /\ last' = [last EXCEPT ![o] = t + Reserve - 1]
     /\ vu' = [vu EXCEPT ![o] = until]
-    /\ reps' = {r \in reps : r.o # o \/ r.t = "renewed"}
+    /\ reps' = {r \in reps : r.o # o \/ r.t = "renewed" \/ LatePush}
     /\ Show(t)
     /\ UNCHANGED reqs
 
 Granted(r) == r.t = "yes" /\ phase[r.o] = "trying" 
               /\ Begin(r.o, r.cand, IF FromReceipt THEN now + Ttl - Drift ELSE r.s + Ttl - Drift)
 
-\* A push counts from the waiter's own last request: sent at q.s, answered at q.S, handed over at g.G.
+\* A push counts from the waiter's own last request: sent at q.s, answered at q.S, handed over at g.G.  Once the
+\* attempt is won, a push says nothing any more: its tokens may be smaller than those already shown.
 HandedOver(g, q) ==
     /\ g.t = "push" /\ q.t = "queued" /\ g.o = q.o
-    /\ phase[g.o] = "trying"
+    /\ phase[g.o] = "trying" \/ LatePush
     /\ g.G >= q.S /\ g.G - q.S <= Recheck
-    /\ q.s + (g.G - q.S) <= now
-    /\ Begin(g.o, g.cand, IF FromReceipt THEN now + Claim - Drift ELSE q.s + (g.G - q.S) + Claim - Drift)
+    /\ \E s \in IF Broken = "push-counts-from-another-request"
+                THEN {m.s : m \in {r \in reqs : r.t = "acquire" /\ r.to = g.o}} ELSE {q.s} :
+        /\ s + (g.G - q.S) <= now
+        /\ Begin(g.o, g.cand, IF FromReceipt THEN now + Claim - Drift ELSE s + (g.G - q.S) + Claim - Drift)
 
 \* Local hand-over: the next lease from the same grant.
 NextLease(o) ==
@@ -304,6 +308,14 @@ View == <<now, off, key, fence, queue, phase, tok, last, vu, reps, top, ordered,
 Holding(o) == phase[o] = "held" /\ now < vu[o]
 
 S1 == \A o, p \in Attempts : Holding(o) /\ Holding(p) => o = p
+Covered == \A o \in Attempts : Holding(o) => key.o = o      \* why S1 holds: a valid lease has its key
 S2 == ordered
 S4 == gentle /\ key.o \notin finished
+
+(* Witnesses: that these fail shows that the checks above are not empty.    *)
+
+Own(o) == {m.cand : m \in {r \in reqs : r.t \in {"acquire", "yield"} /\ r.to = o}}
+NeverClaimed == \A m \in reqs : m.t = "renew" /\ Holding(m.to) =>
+    ~(tok[m.to] \notin Own(m.to) /\ vu[m.to] = m.s + Ttl - Drift)
+NeverYielded == \A m \in reqs : m.t = "yield" => ~(Holding(m.to) /\ tok[m.to] = m.cand)
 =============================================================================
