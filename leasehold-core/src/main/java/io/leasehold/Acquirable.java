@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * values mean "without limit". Nothing here is reentrant.
  *
  * <p><b>Errors.</b> {@link LockStoreException} if the store cannot serve: permanent errors at once,
- * transient ones after they were retried until {@code maxWait}, and at most one ttl after the store's
- * last answer. {@link AmbiguousAcquireException} if the outcome of a request is unknown; it has been
+ * transient ones after they were retried until {@code maxWait}, and for at most one ttl
+ * in a row. {@link AmbiguousAcquireException} if the outcome of a request is unknown; it has been
  * compensated. {@link IllegalStateException} if the client is closed.
  *
  * <p><b>Interruption.</b> Waiting methods throw {@link InterruptedException} and leave nothing behind:

@@ -23,6 +23,7 @@ public final class LockOptions {
 
     private static final Duration LEAST_TTL = Duration.ofMillis(100);
     private static final Duration LARGEST_TTL = Duration.ofHours(24);
+    private static final Duration LEAST_INTERVAL = Duration.ofMillis(10);
     private static final Duration LEAST_RECHECK = Duration.ofMillis(10);
     private static final Duration LARGEST_RECHECK = Duration.ofHours(24);
     private static final LockOptions DEFAULTS = new LockOptions(new Values(
@@ -228,6 +229,9 @@ public final class LockOptions {
             throw refused("maxHold is " + values.maxHold + ", below the ttl of " + ttl);
         }
         Duration interval = renewalInterval();
+        if (interval != null && interval.compareTo(LEAST_INTERVAL) < 0) {
+            throw refused("renewal every " + interval + " would keep the store busy; at least " + LEAST_INTERVAL);
+        }
         if (interval != null && interval.compareTo(validity().dividedBy(2)) > 0) {
             throw refused(
                     "renewal every " + interval + " leaves no room for a failed renewal: two intervals must fit into"
@@ -330,6 +334,9 @@ public final class LockOptions {
      */
     public Duration longestCheckable() {
         Duration interval = renewalInterval();
+        if (interval != null && interval.compareTo(LEAST_INTERVAL) < 0) {
+            throw refused("renewal every " + interval + " would keep the store busy; at least " + LEAST_INTERVAL);
+        }
         return interval == null
                 ? validity()
                 : validity().minus(interval).minus(nodeTimeout().multipliedBy(2));

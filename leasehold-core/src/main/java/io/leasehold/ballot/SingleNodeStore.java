@@ -93,17 +93,27 @@ public final class SingleNodeStore implements LockStore {
         }
         Ballot ballot = new Ballot(request, candidate, request.reserve());
         long sentAtNanos = runtime.nanoTime();
-        return node.acquire(ballot).thenCompose(reply -> {
-            if (reply instanceof NodeReply.Answered answered) {
-                learn(answered, sentAtNanos);
-            }
-            if (reply instanceof NodeReply.Stale stale && mayGoOn(effort)) {
-                long floor = Math.max(stale.floor(), estimate().orElse(0));
-                long lead = (long) request.reserve() << effort.stale();
-                return propose(effort.afterStale(), Math.max(candidate, floor) + lead);
-            }
-            return CompletableFuture.completedFuture(answer(ballot, sentAtNanos, reply));
-        });
+        return node.acquire(ballot)
+                .exceptionally(error -> broken(ballot, error))
+                .thenCompose(reply -> {
+                    if (reply instanceof NodeReply.Answered answered) {
+                        learn(answered, sentAtNanos);
+                    }
+                    if (reply instanceof NodeReply.Stale stale && mayGoOn(effort)) {
+                        long floor = Math.max(stale.floor(), estimate().orElse(0));
+                        long lead = (long) request.reserve() << effort.stale();
+                        return propose(effort.afterStale(), Math.max(candidate, floor) + lead);
+                    }
+                    return CompletableFuture.completedFuture(answer(ballot, sentAtNanos, reply));
+                });
+    }
+
+    private NodeReply broken(Ballot ballot, Throwable error) {
+        return new NodeReply.Failed(
+                FailureKind.UNKNOWN,
+                new StoreUnavailableException(
+                        "acquiring " + ballot.request().names() + " at " + node.description() + " failed: " + error,
+                        error));
     }
 
     private boolean mayGoOn(Effort effort) {

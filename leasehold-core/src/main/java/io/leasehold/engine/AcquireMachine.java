@@ -107,7 +107,10 @@ final class AcquireMachine {
     private boolean unknown;
     private boolean freshOwner;
     private long highestBallot;
-    private long lastAnswerAtNanos;
+    /** Since the last answer nothing but failures has come. */
+    private boolean failing;
+
+    private long failingSinceAtNanos;
     private int pauses;
     private Outcome atDeadline = new Busy(null, List.of());
 
@@ -123,7 +126,6 @@ final class AcquireMachine {
         this.policy = policy;
         this.unlimited = maxWaitNanos > Long.MAX_VALUE / 2;
         this.deadlineAtNanos = unlimited ? 0 : nowNanos + maxWaitNanos;
-        this.lastAnswerAtNanos = nowNanos;
     }
 
     /** Whether the outcome was told and nothing of this attempt is in flight. */
@@ -178,7 +180,6 @@ final class AcquireMachine {
         if (stoodInLine && expired(nowNanos)) {
             return gaveUp(atDeadline);
         }
-        lastAnswerAtNanos = nowNanos;
         return send();
     }
 
@@ -239,7 +240,7 @@ final class AcquireMachine {
         highestBallot = Math.max(highestBallot, reply.ballot());
         if (!(reply instanceof AcquireReply.Failed)) {
             unknown = false;
-            lastAnswerAtNanos = nowNanos;
+            failing = false;
         }
         if (reply instanceof AcquireReply.Granted granted) {
             return granted(granted.grant(), event.random(), nowNanos);
@@ -300,7 +301,11 @@ final class AcquireMachine {
         } else {
             AcquireReply.Failed failed = (AcquireReply.Failed) reply;
             atDeadline = new Failed(verdict(failed));
-            boolean silent = nowNanos - lastAnswerAtNanos >= timings.ttlNanos();
+            if (!failing) {
+                failing = true;
+                failingSinceAtNanos = nowNanos;
+            }
+            boolean silent = nowNanos - failingSinceAtNanos >= timings.ttlNanos();
             if (failed.kind() == FailureKind.PERMANENT || silent) {
                 return gaveUpNow();
             }

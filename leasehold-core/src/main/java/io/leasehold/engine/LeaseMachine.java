@@ -246,7 +246,7 @@ final class LeaseMachine {
     private void confirm(List<Action> actions) {
         if (stopped == null) {
             renewing = true;
-            actions.add(new Renew(true));
+            actions.add(new Renew(false));
         }
     }
 

@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import io.leasehold.Attempt;
 import io.leasehold.Lease;
+import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.MultiLease;
 import io.leasehold.spi.AcquireReply;
@@ -71,6 +72,10 @@ final class MultiWaiter implements Pending<MultiLease> {
                     keep(client.keep(name, granted.grant(), settings, mark));
                 }
                 finishAcquired();
+                Duration waited = waited();
+                names.forEach(name -> wiring.events()
+                        .tell(l -> l.attemptEnded(
+                                new LockListener.AttemptEnded(name, LockListener.AttemptOutcome.ACQUIRED, waited))));
                 return;
             }
             if (!(reply instanceof AcquireReply.Busy || reply instanceof AcquireReply.Refused)) {

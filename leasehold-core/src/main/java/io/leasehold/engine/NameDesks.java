@@ -108,16 +108,21 @@ final class NameDesks {
             return desk;
         });
         while (mine[0]) {
-            settleOnce(name);
-            mine[0] = mustSettleAgain(name);
+            boolean settled = false;
+            try {
+                settleOnce(name);
+                settled = true;
+            } finally {
+                mine[0] = mustSettleAgain(name, settled);
+            }
         }
     }
 
-    private boolean mustSettleAgain(LockName name) {
+    private boolean mustSettleAgain(LockName name, boolean settled) {
         boolean[] again = new boolean[1];
         desks.computeIfPresent(name, (n, desk) -> {
-            again[0] = desk.settleAgain;
-            desk.settling = desk.settleAgain;
+            again[0] = settled && desk.settleAgain;
+            desk.settling = again[0];
             return desk;
         });
         return again[0];

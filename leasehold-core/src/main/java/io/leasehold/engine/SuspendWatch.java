@@ -47,6 +47,7 @@ final class SuspendWatch {
 
     private void tick() {
         check();
+        rebase();
         if (!holds.isEmpty()) {
             timeline.schedule(TICK_NANOS, this::tick);
             return;
@@ -65,6 +66,11 @@ final class SuspendWatch {
         if (moved && ticking.get() && offsetNanos.compareAndSet(before, now) && now - before > 0) {
             holds.all().forEach(GrantKeeper::suspended);
         }
+    }
+
+    /** What is within the tolerance was no jump: a clock that is slewed must not add up to one. */
+    private void rebase() {
+        offsetNanos.set(offset());
     }
 
     private long offset() {

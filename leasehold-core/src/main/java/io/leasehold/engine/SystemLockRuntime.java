@@ -59,6 +59,10 @@ public final class SystemLockRuntime implements LockRuntime {
                 throw new RejectedExecutionException("the callback executor is closed");
             }
             put(task);
+            if (pool.getPoolSize() == 0) {
+                // All threads ended just now: this one finds the task.
+                pool.execute(() -> {});
+            }
         }
     }
 
