@@ -8,7 +8,7 @@ package io.leasehold.cli;
 public enum ExitCode {
     /** Done. */
     OK(0),
-    /** A check found what it looked for: violations in {@code demo}. */
+    /** The answer is no: violations in {@code demo}, nobody holds the lock in {@code show} and {@code who}. */
     FOUND(1),
     /** Wrong use: an unknown option, a value that breaks a rule, a malformed URI. */
     USAGE(64),
