@@ -26,7 +26,7 @@ public interface CrossProcessTck extends SharesStore {
         LockName name = bench.name("killed");
         LockClient client = bench.client();
         try (ChildJvm child = start(bench, name, ttl, false)) {
-            Held held = held(child);
+            ChildHold held = held(child);
             Holder holder = client.admin().inspect(name).orElse(null);
             if (holder != null) {
                 assertTrue(holder.id().contains("/" + child.pid() + "/"), "held by " + holder.id());
@@ -54,7 +54,7 @@ public interface CrossProcessTck extends SharesStore {
         LockName name = bench.name("renewing");
         LockClient client = bench.client();
         try (ChildJvm child = start(bench, name, ttl, true)) {
-            Held held = held(child);
+            ChildHold held = held(child);
             assertNull(client.named(name).tryAcquire(ttl.multipliedBy(2)), "the lease of another JVM was not renewed");
             child.kill();
             try (Lease lease = client.named(name).tryAcquire(TckBench.PATIENCE)) {
@@ -83,14 +83,6 @@ public interface CrossProcessTck extends SharesStore {
         }
     }
 
-    /**
-     * What a child holds.
-     *
-     * @param askedAtNanos the machine's monotonic clock before it asked
-     * @param fencingToken its token
-     */
-    record Held(long askedAtNanos, long fencingToken) {}
-
     private static ChildJvm start(TckBench bench, LockName name, Duration ttl, boolean renew) {
         String uri = bench.fixture().uriForOtherProcesses();
         if (uri == null) {
@@ -105,9 +97,9 @@ public interface CrossProcessTck extends SharesStore {
                 .start();
     }
 
-    private static Held held(ChildJvm child) throws InterruptedException {
+    private static ChildHold held(ChildJvm child) throws InterruptedException {
         String line = child.awaitLine(HolderMain.HELD, TckBench.PATIENCE);
         StringTokenizer words = new StringTokenizer(line.substring(HolderMain.HELD.length()));
-        return new Held(Long.parseLong(words.nextToken()), Long.parseLong(words.nextToken()));
+        return new ChildHold(Long.parseLong(words.nextToken()), Long.parseLong(words.nextToken()));
     }
 }

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 @SuppressWarnings("FutureReturnValueIgnored")
 final class SimulationTest {
 
-    private static final int RUNS = Integer.getInteger("leasehold.simulation.runs", 1_000);
+    private static final int RUNS = Integer.getInteger("leasehold.simulation.runs", 400);
     private static final long FIRST = Long.getLong("leasehold.simulation.seed", 1);
 
     @Test
