@@ -9,6 +9,7 @@ import io.leasehold.spi.StoreUri;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,7 +45,7 @@ public final class Leasehold {
     public static final class Builder {
 
         private @Nullable String uri;
-        private @Nullable LockStore store;
+        private @Nullable Function<? super LockRuntime, ? extends LockStore> opener;
         private LockOptions defaults = LockOptions.defaults();
         private String label = "";
         private final List<LockListener> listeners = new ArrayList<>();
@@ -57,13 +58,19 @@ public final class Leasehold {
         /** Names the store by its URI; the client opens and closes it. */
         public Builder store(String uri) {
             this.uri = Objects.requireNonNull(uri, "uri");
-            this.store = null;
+            this.opener = null;
             return this;
         }
 
         /** Brings a store of one's own, for this client only; closed with it. */
         public Builder store(LockStore store) {
-            this.store = Objects.requireNonNull(store, "store");
+            Objects.requireNonNull(store, "store");
+            return store(world -> store);
+        }
+
+        /** Brings a store of one's own that needs the client's runtime; opened by {@link #connect}, closed with the client. */
+        public Builder store(Function<? super LockRuntime, ? extends LockStore> opener) {
+            this.opener = Objects.requireNonNull(opener, "opener");
             this.uri = null;
             return this;
         }
@@ -139,8 +146,8 @@ public final class Leasehold {
         }
 
         private LockStore open(LockRuntime world) {
-            if (store != null) {
-                return store;
+            if (opener != null) {
+                return opener.apply(world);
             }
             if (uri == null) {
                 throw new IllegalStateException("no store was named: call store(\"redis://…\") before connect()");

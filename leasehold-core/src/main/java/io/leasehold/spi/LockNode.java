@@ -40,7 +40,10 @@ public interface LockNode extends AutoCloseable {
     /** Proposes a ballot. */
     CompletableFuture<NodeReply> acquire(Ballot ballot);
 
-    /** Extends grants whose owner tokens still hold; touches nothing else. */
+    /**
+     * Extends grants whose owner tokens still hold; touches nothing else. The {@code sentAtNanos} of its answers are by
+     * the clock of the runtime that the client gave it.
+     */
     CompletableFuture<RenewReply> renew(RenewBatch batch);
 
     /** Ends an owner token and raises the fence to the request's ballot. */

@@ -14,7 +14,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.Disabled;
 import org.junit.jupiter.api.Test;
 
 /** What the network and pauses do to one lease, step by step. */
@@ -247,7 +246,6 @@ final class FaultsInVirtualTimeTest {
     }
 
     @Test
-    @Disabled("not noticed yet when nothing was held before")
     void aSuspensionDuringTheAcquireIsNoticed() throws InterruptedException {
         Lab.Client client = lab.client("client");
         client.acquire().release();

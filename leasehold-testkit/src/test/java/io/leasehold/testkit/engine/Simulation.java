@@ -53,7 +53,7 @@ final class Simulation {
     Simulation(long seed, Map<String, Long> counts, UnaryOperator<LockNode> variant) {
         this.counts = counts;
         this.forcing = seed % 4 == 0;
-        this.suspending = seed % 3 == 0 && Boolean.getBoolean("leasehold.simulation.suspend");
+        this.suspending = seed % 3 == 0;
         world = VirtualWorld.seeded(seed);
         host = world.process("node");
         host.monotonicRate(1.0 + (world.randomBelow(801) - 400) / 100_000.0);
