@@ -208,7 +208,8 @@ public final class FirstDemo {
         Death dead = death;
         if (dead != null && settings.withLock() && turns == dead.turnsBefore()) {
             long leftNanos = Math.max(0, dead.validUntilNanos() - System.nanoTime());
-            timeline.passing(String.format(Locale.ROOT, "          waiting for its lease to end: %.1f s", leftNanos / 1e9));
+            timeline.passing(
+                    String.format(Locale.ROOT, "          waiting for its lease to end: %.1f s", leftNanos / 1e9));
         }
     }
 
