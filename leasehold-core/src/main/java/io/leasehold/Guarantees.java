@@ -32,4 +32,10 @@ public record Guarantees(
         }
         return scope.compareTo((Guarantee.Scope) level) >= 0;
     }
+
+    /** For people: {@code exclusion BY_STORE, fencing INCREASING, queueing FIFO, scope NETWORK}. */
+    @Override
+    public String toString() {
+        return "exclusion " + exclusion + ", fencing " + fencing + ", queueing " + queueing + ", scope " + scope;
+    }
 }
