@@ -33,7 +33,8 @@ class ListShowWhoTest {
                 "-c",
                 "echo \"$LEASEHOLD_HOLDER $LEASEHOLD_FENCING_TOKEN\" > told && mv told holder;"
                         + " until [ -e end ]; do sleep 0.1; done");
-        Await.until(() -> "the command; stderr: " + run.err(), () -> !said("holder").isEmpty());
+        Await.until(
+                () -> "the command; stderr: " + run.err(), () -> !said("holder").isEmpty());
         return run;
     }
 
@@ -49,19 +50,19 @@ class ListShowWhoTest {
 
             assertSays(0, cli.run("who", "nightly report"), holder);
             assertThat(cli.run("who", "--json", "nightly report").out())
-                    .matches("\\{\"id\":\"\\Q" + holder + "\\E\",\"fencingToken\":" + token + ",\"remainingTtlMs\":\\d+}\n");
-            assertThat(cli.run("ls").out().lines().toList())
-                    .hasSize(2)
-                    .satisfies(lines -> {
-                        assertThat(lines.get(0)).matches("LOCK +HOLDER +TOKEN +LEFT");
-                        assertThat(lines.get(1)).matches("nightly report +\\Q" + holder + "\\E +" + token + " +[0-9.]+m?s");
-                    });
+                    .matches("\\{\"id\":\"\\Q" + holder + "\\E\",\"fencingToken\":" + token
+                            + ",\"remainingTtlMs\":\\d+}\n");
+            assertThat(cli.run("ls").out().lines().toList()).hasSize(2).satisfies(lines -> {
+                assertThat(lines.get(0)).matches("LOCK +HOLDER +TOKEN +LEFT");
+                assertThat(lines.get(1)).matches("nightly report +\\Q" + holder + "\\E +" + token + " +[0-9.]+m?s");
+            });
             assertThat(cli.run("ls", "--json", "night*").out())
                     .matches("\\{\"lock\":\"nightly report\",\"holder\":\\{\"id\":\"\\Q" + holder + "\\E\".*}}\n");
             assertSays(0, cli.run("ls", "--json", "other*"));
             StartedCli show = cli.run("show", "nightly report");
             assertThat(show.exitCode()).isZero();
-            assertThat(show.out()).contains("state     held", "holder    " + holder, "token     " + token, "promises  ");
+            assertThat(show.out())
+                    .contains("state     held", "holder    " + holder, "token     " + token, "promises  ");
             assertThat(cli.run("show", "--json", "nightly report").out())
                     .startsWith("{\"lock\":\"nightly report\",\"store\":\"")
                     .contains("\"holder\":{\"id\":\"" + holder + "\"");

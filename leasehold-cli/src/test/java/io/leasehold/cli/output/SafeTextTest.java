@@ -9,7 +9,8 @@ class SafeTextTest {
 
     @Test
     void leavesWhatCanBePrinted() {
-        assertThat(SafeText.line("job \u00e4\u4e2d \ud83d\ude80 \"quoted\" \\n")).isEqualTo("job \u00e4\u4e2d \ud83d\ude80 \"quoted\" \\n");
+        assertThat(SafeText.line("job \u00e4\u4e2d \ud83d\ude80 \"quoted\" \\n"))
+                .isEqualTo("job \u00e4\u4e2d \ud83d\ude80 \"quoted\" \\n");
         assertThat(SafeText.line("")).isEmpty();
     }
 
@@ -21,7 +22,8 @@ class SafeTextTest {
 
     @Test
     void takesCommandsToTheTerminalAway() {
-        assertThat(SafeText.line("\u001b[31mred\u0007\u0000\u007f\u009b2J")).isEqualTo("\\x1b[31mred\\x07\\x00\\x7f\\x9b2J");
+        assertThat(SafeText.line("\u001b[31mred\u0007\u0000\u007f\u009b2J"))
+                .isEqualTo("\\x1b[31mred\\x07\\x00\\x7f\\x9b2J");
     }
 
     @Test
