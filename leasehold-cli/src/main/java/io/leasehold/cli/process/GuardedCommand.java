@@ -161,11 +161,11 @@ public final class GuardedCommand implements AutoCloseable {
         LossWatch lossWatch = started(watch);
         int exitCode = running.waitFor();
         int leftBehind = 0;
-        if (lossWatch.deed() != LossWatch.Deed.NONE || guardian.fired()) {
-            awaitNone(all, lossWatch);
-        } else if (settings.onLost() != OnLost.IGNORE) {
+        if (lossWatch.deed() == LossWatch.Deed.NONE && !guardian.fired() && settings.onLost() != OnLost.IGNORE) {
             leftBehind = endLeftBehind(all, lossWatch);
         }
+        // Also if the lease ran out only while the rest was being ended: a stopped watch would not kill it any more.
+        awaitNone(all, lossWatch);
         lossWatch.stop();
         boolean endedForLease = lossWatch.deed() != LossWatch.Deed.NONE || guardian.fired();
         return new Ended(exitCode, endedForLease, leftBehind, lossWatch.survivors());

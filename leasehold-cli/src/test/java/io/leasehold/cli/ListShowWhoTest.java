@@ -1,0 +1,98 @@
+package io.leasehold.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What {@code ls}, {@code show} and {@code who} say while a run holds a lock, and when nobody does. */
+class ListShowWhoTest {
+
+    @TempDir
+    private Path directory;
+
+    private StartedCli.Setup cli;
+    private String store;
+
+    @BeforeEach
+    void useAStoreOfOurOwn() {
+        store = "sqlite:" + directory.resolve("locks.db");
+        cli = new StartedCli.Setup(directory).with("LEASEHOLD_STORE", store);
+    }
+
+    /** Starts a run that holds the lock until the file {@code end} is there; returns once its command runs. */
+    private StartedCli hold(String lock) {
+        StartedCli run = cli.start(
+                "run",
+                lock,
+                "--",
+                "sh",
+                "-c",
+                "echo \"$LEASEHOLD_HOLDER $LEASEHOLD_FENCING_TOKEN\" > told && mv told holder;"
+                        + " until [ -e end ]; do sleep 0.1; done");
+        Await.until(
+                () -> "the command; stderr: " + run.err(), () -> !said("holder").isEmpty());
+        return run;
+    }
+
+    private String said(String file) {
+        return StartedCli.read(directory.resolve(file)).strip();
+    }
+
+    @Test
+    void tellWhoHoldsALock() {
+        try (StartedCli run = hold("nightly report")) {
+            String holder = said("holder").split(" ")[0];
+            String token = said("holder").split(" ")[1];
+
+            assertSays(0, cli.run("who", "nightly report"), holder);
+            assertThat(cli.run("who", "--json", "nightly report").out())
+                    .matches("\\{\"id\":\"\\Q" + holder + "\\E\",\"fencingToken\":" + token
+                            + ",\"remainingTtlMs\":\\d+}\n");
+            assertThat(cli.run("ls").out().lines().toList()).hasSize(2).satisfies(lines -> {
+                assertThat(lines.get(0)).matches("LOCK +HOLDER +TOKEN +LEFT");
+                assertThat(lines.get(1)).matches("nightly report +\\Q" + holder + "\\E +" + token + " +[0-9.]+m?s");
+            });
+            assertThat(cli.run("ls", "--json", "night*").out())
+                    .matches("\\{\"lock\":\"nightly report\",\"holder\":\\{\"id\":\"\\Q" + holder + "\\E\".*}}\n");
+            assertSays(0, cli.run("ls", "--json", "other*"));
+            StartedCli show = cli.run("show", "nightly report");
+            assertThat(show.exitCode()).isZero();
+            assertThat(show.out())
+                    .contains("state     held", "holder    " + holder, "token     " + token, "promises  ");
+            assertThat(cli.run("show", "--json", "nightly report").out())
+                    .startsWith("{\"lock\":\"nightly report\",\"store\":\"")
+                    .contains("\"holder\":{\"id\":\"" + holder + "\"");
+
+            StartedCli.shell("touch '" + directory.resolve("end") + "'");
+            assertThat(run.exitCode()).as(run::err).isZero();
+        }
+        assertNobodyHolds("nightly report");
+    }
+
+    @Test
+    void exit1WhenNobodyEverHeldTheLock() {
+        assertNobodyHolds("never");
+    }
+
+    private void assertNobodyHolds(String lock) {
+        assertSays(ExitCode.FOUND.code(), cli.run("who", lock));
+        assertSays(ExitCode.FOUND.code(), cli.run("who", "--json", lock), "null");
+        StartedCli show = cli.run("show", lock);
+        assertThat(show.exitCode()).isEqualTo(ExitCode.FOUND.code());
+        assertThat(show.out()).contains("state     free").doesNotContain("holder", "token");
+        StartedCli json = cli.run("show", "--json", lock);
+        assertThat(json.exitCode()).isEqualTo(ExitCode.FOUND.code());
+        assertThat(json.out()).endsWith("\"holder\":null}\n");
+        assertSays(0, cli.run("ls", "--json"));
+    }
+
+    private static void assertSays(int code, StartedCli cli, String... lines) {
+        assertThat(cli.exitCode()).as(cli::err).isEqualTo(code);
+        assertThat(cli.out().lines().toList()).isEqualTo(List.of(lines));
+        assertThat(cli.err()).isEmpty();
+    }
+}

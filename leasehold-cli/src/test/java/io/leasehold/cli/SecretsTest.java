@@ -1,0 +1,112 @@
+package io.leasehold.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.leasehold.servers.RedisServer;
+import io.leasehold.servers.ServerUnavailableException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A password in the store's URI is seen by nobody: not on the streams, not in the report, not by the command. */
+class SecretsTest {
+
+    private static final String SECRET = "s3cret";
+
+    @TempDir
+    private Path directory;
+
+    private StartedCli.Setup cli;
+
+    @BeforeEach
+    void logAllThereIs() {
+        cli = new StartedCli.Setup(directory).with("LEASEHOLD_LOG", "debug");
+    }
+
+    private static RedisServer redisWithPassword(String password) {
+        try {
+            return RedisServer.builder().password(password).start();
+        } catch (ServerUnavailableException e) {
+            assumeTrue(false, e.getMessage());
+            throw e;
+        }
+    }
+
+    /** Runs {@code true} under the lock, with and without a report; it must fail with this code and keep the secret. */
+    private void failsWithoutTelling(ExitCode code, String uri) {
+        for (List<String> options : List.of(List.of("run"), List.of("run", "--json"))) {
+            List<String> arguments = new ArrayList<>(List.of("--store", uri));
+            arguments.addAll(options);
+            arguments.addAll(List.of("-w", "2s", "job", "--", "true"));
+            StartedCli run = cli.run(arguments.toArray(String[]::new));
+            assertThat(run.out()).doesNotContain(SECRET);
+            assertThat(run.err()).doesNotContain(SECRET);
+            assertThat(run.exitCode()).as(run::err).isEqualTo(code.code());
+            assertThat(run.errLines())
+                    .anyMatch(line -> line.startsWith(options.size() == 1 ? "leasehold: " : "{\"command\":\"run\""));
+        }
+    }
+
+    @Test
+    void anUnreachableServer() throws IOException {
+        int closedPort;
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            closedPort = socket.getLocalPort();
+        }
+        failsWithoutTelling(ExitCode.STORE_UNAVAILABLE, "redis://:" + SECRET + "@127.0.0.1:" + closedPort);
+        failsWithoutTelling(ExitCode.STORE_UNAVAILABLE, "redis://app:" + SECRET + "@127.0.0.1:" + closedPort);
+    }
+
+    @Test
+    void aWrongPassword() {
+        try (RedisServer server = redisWithPassword("another")) {
+            failsWithoutTelling(ExitCode.ACCESS, "redis://:" + SECRET + "@127.0.0.1:" + server.port());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "redis://:s3cret@127.0.0.1:no-port",
+                "redis://:s3cret@",
+                "nowhere://:s3cret@host",
+                "jdbc:h2:mem:x;PASSWORD=s3cret;NO_SUCH=SETTING",
+                "redis://host?password=s3cret"
+            })
+    void anUriThatIsRefused(String uri) {
+        StartedCli run = cli.run("--store", uri, "run", "-w", "2s", "job", "--", "true");
+
+        assertThat(run.exitCode()).as(run::err).isNotZero();
+        assertThat(run.out() + run.err()).doesNotContain(SECRET);
+    }
+
+    @Test
+    void theCommandDoesNotFindThePasswordInItsEnvironment() {
+        try (RedisServer server = redisWithPassword(SECRET)) {
+            StartedCli run = cli.with("LEASEHOLD_STORE", server.uri()).run("run", "--json", "job", "--", "env");
+
+            assertThat(run.exitCode()).as(run::err).isZero();
+            assertThat(run.out()).contains("LEASEHOLD_LOCK=job").doesNotContain("LEASEHOLD_STORE", SECRET);
+            assertThat(run.err()).doesNotContain(SECRET);
+        }
+    }
+
+    @Test
+    void theCommandFindsAStoreWithoutSecrets() {
+        String store = "sqlite:" + directory.resolve("locks.db");
+
+        assertThat(cli.with("LEASEHOLD_STORE", store)
+                        .run("run", "job", "--", "env")
+                        .out())
+                .contains("LEASEHOLD_STORE=" + store);
+    }
+}

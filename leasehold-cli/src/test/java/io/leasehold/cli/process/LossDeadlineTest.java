@@ -1,0 +1,79 @@
+package io.leasehold.cli.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.cli.process.LossDeadline.Step;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** When a command is told to end, and when it is killed: always before the validity is over. */
+class LossDeadlineTest {
+
+    private static final Duration TTL = Duration.ofSeconds(30);
+    private static final Duration GRACE = Duration.ofSeconds(10);
+
+    private static long millis(long millis) {
+        return Duration.ofMillis(millis).toNanos();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"100, 50", "1000, 50", "1001, 50.05", "4000, 200", "10000, 500", "30000, 500", "86400000, 500"})
+    void setsATwentiethOfTheTtlAsideForTheKillingWithinBounds(long ttlMillis, double leadMillis) {
+        assertThat(LossDeadline.killLead(Duration.ofMillis(ttlMillis)).toNanos())
+                .isEqualTo(Math.round(leadMillis * 1_000_000));
+    }
+
+    @Test
+    void asksFirstAndKillsBeforeTheEnd() {
+        LossDeadline deadline = new LossDeadline(OnLost.TERM, GRACE, TTL);
+
+        assertThat(deadline.on(millis(29_000))).isEqualTo(new Step.Wait(millis(19_000)));
+        assertThat(deadline.on(millis(10_000) + 1)).isEqualTo(new Step.Wait(1));
+        assertThat(deadline.on(millis(10_000))).isEqualTo(new Step.Term());
+        assertThat(deadline.on(millis(9_999))).isEqualTo(new Step.Wait(millis(9_499)));
+        assertThat(deadline.on(millis(500) + 1)).isEqualTo(new Step.Wait(1));
+        assertThat(deadline.on(millis(500))).isEqualTo(new Step.Kill());
+    }
+
+    @Test
+    void asksOnlyOnceEvenIfARenewalComesAfterAll() {
+        LossDeadline deadline = new LossDeadline(OnLost.TERM, GRACE, TTL);
+        assertThat(deadline.on(millis(5_000))).isEqualTo(new Step.Term());
+
+        assertThat(deadline.on(millis(29_000))).isEqualTo(new Step.Wait(millis(28_500)));
+        assertThat(deadline.on(millis(8_000))).isEqualTo(new Step.Wait(millis(7_500)));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0", "-1", "-9223372036854775808"})
+    void killsAtOnceWhenNothingIsLeft(long remainingNanos) {
+        assertThat(new LossDeadline(OnLost.TERM, GRACE, TTL).on(remainingNanos)).isEqualTo(new Step.Kill());
+        assertThat(new LossDeadline(OnLost.KILL, GRACE, TTL).on(remainingNanos)).isEqualTo(new Step.Kill());
+    }
+
+    @Test
+    void killsWhenTheGraceBeginsIfToldSo() {
+        LossDeadline deadline = new LossDeadline(OnLost.KILL, GRACE, TTL);
+
+        assertThat(deadline.on(millis(10_000) + 1)).isEqualTo(new Step.Wait(1));
+        assertThat(deadline.on(millis(10_000))).isEqualTo(new Step.Kill());
+    }
+
+    @Test
+    void neverEndsWhatIsToBeLeftAlone() {
+        LossDeadline deadline = new LossDeadline(OnLost.IGNORE, GRACE, TTL);
+
+        assertThat(deadline.on(millis(1))).isEqualTo(new Step.Wait(Long.MAX_VALUE));
+        assertThat(deadline.on(-millis(1))).isEqualTo(new Step.Wait(Long.MAX_VALUE));
+    }
+
+    @Test
+    void aGraceShorterThanTheLeadDoesNotDelayTheKill() {
+        LossDeadline deadline = new LossDeadline(OnLost.TERM, Duration.ZERO, TTL);
+
+        assertThat(deadline.on(millis(501))).isEqualTo(new Step.Wait(millis(1)));
+        assertThat(deadline.on(millis(500))).isEqualTo(new Step.Kill());
+    }
+}
