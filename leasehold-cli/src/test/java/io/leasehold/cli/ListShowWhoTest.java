@@ -45,8 +45,8 @@ class ListShowWhoTest {
     @Test
     void tellWhoHoldsALock() {
         try (StartedCli run = hold("nightly report")) {
-            String holder = said("holder").split(" ")[0];
-            String token = said("holder").split(" ")[1];
+            String holder = said("holder").split(" ", -1)[0];
+            String token = said("holder").split(" ", -1)[1];
 
             assertSays(0, cli.run("who", "nightly report"), holder);
             assertThat(cli.run("who", "--json", "nightly report").out())
