@@ -30,6 +30,9 @@ class RunTerminalTest {
             exit 7
             """;
 
+    /** Forks nothing once it is ready: a shell whose child is stopped between vfork and exec hangs instead of stopping. */
+    private static final String WAITS_TO_GO = "mkfifo go\n: >ready\nread -r word <go\n";
+
     @TempDir
     private Path directory;
 
@@ -48,11 +51,13 @@ class RunTerminalTest {
 
         Pty(String command) throws IOException {
             screen = Files.createTempFile(directory, "screen", ".txt");
-            ProcessBuilder builder = new ProcessBuilder("script", "-qefc", command, "/dev/null")
+            // A shell that waits for the command would be interrupted, too, and answer for it with 130.
+            ProcessBuilder builder = new ProcessBuilder("script", "-qefc", "exec " + command, "/dev/null")
                     .directory(directory.toFile())
                     .redirectErrorStream(true)
                     .redirectOutput(screen.toFile());
             builder.environment().keySet().removeIf(name -> name.startsWith("LEASEHOLD"));
+            builder.environment().put("SHELL", "/bin/sh");
             builder.environment().put("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"));
             process = builder.start();
         }
@@ -126,14 +131,13 @@ class RunTerminalTest {
 
     @Test
     void aStoppedJobGoesOnInTheForeground() throws Exception {
-        String command =
-                StartedCli.script(directory, "works", "touch ready; while [ ! -e go ]; do sleep 0.02; done; exit 5");
+        String command = StartedCli.script(directory, "works", WAITS_TO_GO + "exit 5");
         try (Pty pty = new Pty("bash --norc -i")) {
             pty.type(run("job", "--", command) + "\r");
             awaitFile("ready", pty);
             pty.type(CTRL_Z);
             awaitStopped(command);
-            pty.type("touch go; fg; echo code=$?; exit\r");
+            pty.type("(echo >go &); fg; echo code=$?; exit\r");
 
             pty.exitCode();
             assertThat(pty.screen()).contains("code=5");
@@ -142,8 +146,7 @@ class RunTerminalTest {
 
     @Test
     void aStoppedJobDoesNotOutliveItsLease() throws Exception {
-        String command =
-                StartedCli.script(directory, "works", "trap '' TERM; touch ready; while :; do sleep 0.02; done");
+        String command = StartedCli.script(directory, "works", "trap '' TERM\n" + WAITS_TO_GO);
         try (Pty pty = new Pty("bash --norc -i")) {
             pty.type(run("--ttl=3s", "job", "--", command) + "\r");
             awaitFile("ready", pty);
