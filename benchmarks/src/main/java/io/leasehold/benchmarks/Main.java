@@ -81,6 +81,8 @@ public final class Main implements Callable<Integer> {
     @Nullable
     Path page;
 
+    private boolean failed;
+
     private Main() {}
 
     /** The command line. */
@@ -114,7 +116,7 @@ public final class Main implements Callable<Integer> {
         if (page != null) {
             replaceFigures(page, report.markdown());
         }
-        return 0;
+        return failed ? 1 : 0;
     }
 
     private RunRecord measure() throws InterruptedException {
@@ -128,7 +130,13 @@ public final class Main implements Callable<Integer> {
         List<Sample> samples = new ArrayList<>();
         for (Workload workload : selected) {
             System.err.println("measuring " + workload.id() + ": " + workload.title());
-            workload.run(plan, samples::add);
+            try {
+                workload.run(plan, samples::add);
+            } catch (RuntimeException e) {
+                // What was measured before stays worth reporting.
+                failed = true;
+                e.printStackTrace();
+            }
         }
         return new RunRecord(conditions, samples);
     }

@@ -33,7 +33,7 @@ public final class Drive {
     }
 
     /**
-     * One window.
+     * One window; each thread locks at least once.
      *
      * @param names from which each thread, by its number, takes the name of its next lock
      * @throws IllegalStateException if a thread failed
@@ -81,13 +81,13 @@ public final class Drive {
     private long pairs(Supplier<String> names, long endAtNanos, Histogram waits) throws InterruptedException {
         long count = 0;
         long now = System.nanoTime();
-        while (now - endAtNanos < 0) {
+        do {
             Peer.Held held = peer.acquire(names.get());
             waits.recordValue(System.nanoTime() - now);
             held.release();
             count++;
             now = System.nanoTime();
-        }
+        } while (now - endAtNanos < 0);
         return count;
     }
 

@@ -45,14 +45,7 @@ final class HotLockInProcesses implements Workload {
         List<Worker> workers = stage.workers(processes);
         List<PeerKind> peers = plan.among(LEASEHOLD, LEASEHOLD_STRICT, RAW, REDISSON, REDISSON_FAIR, JEDIS);
         String name = "hot-" + processes;
-        for (PeerKind peer : peers) {
-            // Connects, outside of every window.
-            Order connect = new Order(Order.Verb.ONCE, peer, stage.ttlMillis(), name, 1, System.nanoTime(), 0);
-            for (Worker worker : workers) {
-                worker.send(connect);
-                worker.answer();
-            }
-        }
+        stage.connect(workers, peers);
         Rounds.run(plan, peers, samples, (kind, round) -> {
             ServerUse before = stage.look();
             Order order = new Order(

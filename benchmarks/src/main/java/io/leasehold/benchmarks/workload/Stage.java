@@ -1,5 +1,6 @@
 package io.leasehold.benchmarks.workload;
 
+import io.leasehold.benchmarks.child.Order;
 import io.leasehold.benchmarks.child.Worker;
 import io.leasehold.benchmarks.measure.ServerMeter;
 import io.leasehold.benchmarks.measure.ServerUse;
@@ -69,6 +70,17 @@ final class Stage implements AutoCloseable {
             worker.awaitReady();
         }
         return List.copyOf(workers.subList(0, count));
+    }
+
+    /** Has each child connect to each peer, so that no window pays for it. */
+    void connect(List<Worker> children, List<PeerKind> kinds) throws InterruptedException {
+        for (PeerKind kind : kinds) {
+            Order once = new Order(Order.Verb.ONCE, kind, ttlMillis(), "connect", 1, System.nanoTime(), 0);
+            children.forEach(child -> child.send(once));
+            for (Worker child : children) {
+                child.answer();
+            }
+        }
     }
 
     @Override

@@ -45,6 +45,7 @@ final class WakeUp implements Workload {
         try (Stage stage = Stage.open()) {
             List<Worker> workers = stage.workers(PROCESSES);
             List<PeerKind> peers = plan.among(LEASEHOLD, RAW, REDISSON, JEDIS);
+            stage.connect(workers, peers);
             Rounds.run(plan, peers, samples, (kind, round) -> {
                 ServerUse before = stage.look();
                 List<Turn> turns = play(stage, plan, workers, kind);
