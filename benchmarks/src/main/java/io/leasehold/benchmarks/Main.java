@@ -33,7 +33,8 @@ import picocli.CommandLine.Spec;
 /** {@code benchmarks/run}. */
 @Command(
         name = "benchmarks/run",
-        description = "Measures Leasehold beside other locks, on real servers on 127.0.0.1 that it starts and ends itself.",
+        description =
+                "Measures Leasehold beside other locks, on real servers on 127.0.0.1 that it starts and ends itself.",
         mixinStandardHelpOptions = true,
         exitCodeOnInvalidInput = 64)
 public final class Main implements Callable<Integer> {
@@ -77,7 +78,10 @@ public final class Main implements Callable<Integer> {
     @Nullable
     Path from;
 
-    @Option(names = "--into", paramLabel = "PAGE", description = "Also put the report into this page, between its marks.")
+    @Option(
+            names = "--into",
+            paramLabel = "PAGE",
+            description = "Also put the report into this page, between its marks.")
     @Nullable
     Path page;
 
@@ -107,8 +111,7 @@ public final class Main implements Callable<Integer> {
             return 0;
         }
         RunRecord run = from == null ? measure() : json.readValue(from.toFile(), RunRecord.class);
-        Report report = new Report(
-                run, workloads.stream().collect(Collectors.toMap(Workload::id, Workload::title)));
+        Report report = new Report(run, workloads.stream().collect(Collectors.toMap(Workload::id, Workload::title)));
         System.out.print(report.text());
         if (jsonFile != null) {
             json.writerWithDefaultPrettyPrinter().writeValue(jsonFile.toFile(), run);

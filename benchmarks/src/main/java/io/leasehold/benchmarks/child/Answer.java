@@ -13,7 +13,10 @@ import org.jspecify.annotations.Nullable;
  * @param failure why nothing came of it, or null
  */
 public record Answer(
-        @Nullable Load load, List<Span> spans, double bytesPerLease, @Nullable String failure) {
+        @Nullable Load load,
+        List<Span> spans,
+        double bytesPerLease,
+        @Nullable String failure) {
 
     static Answer of(Load load) {
         return new Answer(load, List.of(), 0, null);

@@ -49,8 +49,8 @@ public final class Worker implements AutoCloseable {
             throw new IllegalStateException("cannot read the answer of " + child, e);
         }
         if (answer.failure() != null) {
-            throw new IllegalStateException(child + " failed: " + answer.failure() + "\n"
-                    + String.join("\n", child.errorLines()));
+            throw new IllegalStateException(
+                    child + " failed: " + answer.failure() + "\n" + String.join("\n", child.errorLines()));
         }
         return answer;
     }

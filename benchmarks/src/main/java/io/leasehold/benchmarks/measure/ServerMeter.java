@@ -26,8 +26,7 @@ public final class ServerMeter {
         while (command.find()) {
             String name = command.group(1);
             if (!name.equals("info")) {
-                commands.put(
-                        name, new CommandUse(Long.parseLong(command.group(2)), Long.parseLong(command.group(3))));
+                commands.put(name, new CommandUse(Long.parseLong(command.group(2)), Long.parseLong(command.group(3))));
             }
         }
         double seconds = 0;

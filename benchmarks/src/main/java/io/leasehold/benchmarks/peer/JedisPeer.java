@@ -22,7 +22,8 @@ final class JedisPeer implements Peer {
         config.setMaxTotal(CONNECTIONS);
         config.setMaxIdle(CONNECTIONS);
         config.setJmxEnabled(false);
-        pool = new JedisPooled(config, URI.create(uri).getHost(), URI.create(uri).getPort());
+        pool = new JedisPooled(
+                config, URI.create(uri).getHost(), URI.create(uri).getPort());
         this.ttl = ttl;
     }
 

@@ -37,8 +37,7 @@ final class RawPeer implements Peer {
         return () -> call(release, ScriptOutputType.INTEGER, key, owner);
     }
 
-    private @Nullable Object call(
-            String script, ScriptOutputType type, String[] key, String... values) {
+    private @Nullable Object call(String script, ScriptOutputType type, String[] key, String... values) {
         return commands.evalsha(script, type, key, values).toCompletableFuture().join();
     }
 

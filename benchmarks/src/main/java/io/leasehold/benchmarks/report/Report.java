@@ -40,11 +40,12 @@ public final class Report {
 
     private String render(String heading, String afterHeading, Function<Grid, String> tables, String item) {
         StringBuilder text = new StringBuilder();
-        run.conditions().forEach((what, value) -> text.append(item)
-                .append(what)
-                .append(": ")
-                .append(value)
-                .append('\n'));
+        run.conditions()
+                .forEach((what, value) -> text.append(item)
+                        .append(what)
+                        .append(": ")
+                        .append(value)
+                        .append('\n'));
         for (Group group : groups) {
             text.append('\n')
                     .append(heading)
@@ -64,7 +65,9 @@ public final class Report {
             text.append(item).append("nowhere in this run\n");
         }
         text.append('\n').append(heading).append("Commands at the server").append(afterHeading);
-        text.append(tables.apply(commands()));
+        text.append(item)
+                .append("calls × microseconds of each, per pair; where nothing is paired, in the whole window\n");
+        commands().forEach(line -> text.append(item).append(line).append('\n'));
         return text.toString();
     }
 
@@ -144,20 +147,22 @@ public final class Report {
         return against;
     }
 
-    private Grid commands() {
-        List<List<String>> rows = new ArrayList<>();
+    private List<String> commands() {
+        List<String> lines = new ArrayList<>();
         for (Group group : groups) {
             for (PeerKind peer : group.peers()) {
                 List<String> parts = new ArrayList<>();
                 new TreeMap<>(group.commands(peer)).forEach((name, use) -> {
                     if (use[0] >= 0.01) {
-                        parts.add(name + " " + Numbers.show(use[0]) + " × " + Numbers.show(use[1]) + " µs");
+                        parts.add(name + " " + Numbers.show(use[0]) + " × " + Numbers.show(use[1]));
                     }
                 });
-                rows.add(List.of(
-                        group.workload() + " " + group.variant(), peer.label(), String.join(", ", parts)));
+                if (!parts.isEmpty()) {
+                    lines.add(group.workload() + " " + group.variant() + ", " + peer.label() + ": "
+                            + String.join(", ", parts));
+                }
             }
         }
-        return new Grid(List.of("", "peer", "per pair"), rows);
+        return lines;
     }
 }

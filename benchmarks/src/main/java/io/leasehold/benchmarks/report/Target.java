@@ -22,7 +22,12 @@ import org.jspecify.annotations.Nullable;
  * @param bound at least this where more is better, else at most
  */
 record Target(
-        String workload, String variant, PeerKind peer, Figure figure, @Nullable PeerKind other, double bound) {
+        String workload,
+        String variant,
+        PeerKind peer,
+        Figure figure,
+        @Nullable PeerKind other,
+        double bound) {
 
     /** What came of it in a run. */
     record Verdict(Target target, String variant, Summary reached, boolean met) {}
@@ -56,8 +61,7 @@ record Target(
         if (!group.workload().equals(workload) || !group.variant().startsWith(variant)) {
             return Optional.empty();
         }
-        Optional<Summary> reached =
-                other == null ? group.summary(peer, figure) : group.ratio(peer, other, figure);
+        Optional<Summary> reached = other == null ? group.summary(peer, figure) : group.ratio(peer, other, figure);
         // The server's clock ticks during a window, and so do renewals: a thousandth more is still "exactly".
         return reached.map(summary -> new Verdict(
                 this,
@@ -67,7 +71,9 @@ record Target(
     }
 
     String text() {
-        return figure.label() + (figure.moreIsBetter() ? " ≥ " : " ≤ ") + Numbers.show(bound)
+        return figure.label()
+                + (figure.moreIsBetter() ? " ≥ " : " ≤ ")
+                + Numbers.show(bound)
                 + (other == null ? "" : "× " + other.label());
     }
 }

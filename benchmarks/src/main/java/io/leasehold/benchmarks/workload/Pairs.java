@@ -80,8 +80,8 @@ final class Pairs implements Workload {
         Rounds.run(plan, plan.among(LEASEHOLD, RAW, REDISSON, JEDIS), samples, (kind, round) -> {
             Drive drive = new Drive(stage.peer(kind), threads, factory);
             ServerUse before = stage.look();
-            Load load = drive.run(
-                    Pairs::names, Drive.soonAtNanos(1), plan.window().toNanos());
+            Load load =
+                    drive.run(Pairs::names, Drive.soonAtNanos(1), plan.window().toNanos());
             ServerUse use = stage.look().since(before);
             return sample(variant, kind, round, load, use);
         });

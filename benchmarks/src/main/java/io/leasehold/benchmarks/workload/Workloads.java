@@ -10,6 +10,15 @@ public final class Workloads {
     /** New ones. */
     public static List<Workload> all() {
         return List.of(
-                Pairs.oneThread(), Pairs.manyThreads(), new HotLock(), new HotLockInProcesses(), new WakeUp());
+                Pairs.oneThread(),
+                Pairs.manyThreads(),
+                new HotLock(),
+                new HotLockInProcesses(),
+                new WakeUp(),
+                HeldLocks.afterFewPairs(),
+                HeldLocks.afterManyPairs(),
+                new Reentry(),
+                new HeapPerLease(),
+                new RemoteWaiters());
     }
 }
