@@ -46,7 +46,7 @@ final class BenchmarksSmokeTest {
         }
         Path json = folder.resolve("run.json");
         Path page = folder.resolve("page.md");
-        Files.writeString(page, "before\n<!-- figures: begin -->\nold\n<!-- figures: end -->\nafter\n");
+        Files.writeString(page, "before\n<!-- figures: begin -->\nof last year\n<!-- figures: end -->\nafter\n");
         Outcome outcome = run(
                 "a",
                 "c",
@@ -67,7 +67,7 @@ final class BenchmarksSmokeTest {
         assertThat(Files.readString(page))
                 .startsWith("before\n<!-- figures: begin -->\n")
                 .contains("| leasehold |", "| raw |")
-                .doesNotContain("old")
+                .doesNotContain("of last year")
                 .endsWith("<!-- figures: end -->\nafter\n");
         JsonNode run = new ObjectMapper().readTree(json.toFile());
         assertThat(run.get("samples")).hasSize(6);

@@ -21,6 +21,7 @@ public final class Worker implements AutoCloseable {
                 .jvmArgument("-Xmx512m")
                 .jvmArgument("-XX:TieredStopAtLevel=4")
                 .property("org.slf4j.simpleLogger.defaultLogLevel", "warn")
+                .property("org.slf4j.simpleLogger.log.org.redisson", "off")
                 .arguments(uri)
                 .start();
     }

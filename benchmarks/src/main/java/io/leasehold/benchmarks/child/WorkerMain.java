@@ -9,6 +9,7 @@ import io.leasehold.benchmarks.peer.PeerKind;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.ref.Reference;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,6 +26,7 @@ public final class WorkerMain {
     private static final long LEAST_HOLD_NANOS = TimeUnit.MILLISECONDS.toNanos(4);
     private static final long MOST_HOLD_NANOS = TimeUnit.MILLISECONDS.toNanos(6);
     private static final long STEP_BACK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+    private static final int LEAST_HOLDS = 10;
     private static final int COLLECTIONS = 4;
 
     /** A client of a peer for every ttl that was asked for. */
@@ -80,7 +82,7 @@ public final class WorkerMain {
         List<Span> spans = new ArrayList<>();
         LockSupport.parkNanos(order.startAtNanos() - System.nanoTime());
         long end = order.startAtNanos() + order.lengthNanos();
-        while (System.nanoTime() - end < 0) {
+        while (System.nanoTime() - end < 0 || spans.size() < LEAST_HOLDS) {
             long requested = System.nanoTime();
             Peer.Held held = peer.acquire(order.name());
             long acquired = System.nanoTime();
@@ -98,15 +100,16 @@ public final class WorkerMain {
             peer.acquire(order.name() + "-warm-" + i).release();
         }
         List<Peer.Held> held = new ArrayList<>(order.count());
-        long before = usedBytes();
-        for (int i = 0; i < order.count(); i++) {
-            held.add(peer.acquire(order.name() + i));
+        try {
+            long before = usedBytes();
+            for (int i = 0; i < order.count(); i++) {
+                held.add(peer.acquire(order.name() + i));
+            }
+            return (double) (usedBytes() - before) / order.count();
+        } finally {
+            // Not given back: this process is of no further use, and until here the list keeps them all reachable.
+            Reference.reachabilityFence(held);
         }
-        double bytes = (double) (usedBytes() - before) / order.count();
-        for (Peer.Held each : held) {
-            each.release();
-        }
-        return bytes;
     }
 
     private static long usedBytes() throws InterruptedException {
