@@ -64,10 +64,10 @@ public final class Main implements Callable<Integer> {
     @Option(names = "--peers", split = ",", description = "Only these: ${COMPLETION-CANDIDATES}.")
     List<PeerKind> peers = new ArrayList<>();
 
-    @Option(names = "--rounds", description = "Windows of each peer (5; quick: 3), after one that warms up.")
+    @Option(names = "--rounds", description = "Windows of each peer (5; quick: 3), after up to three that warm up.")
     int rounds;
 
-    @Option(names = "--window-ms", description = "Length of a window in milliseconds (3000; quick: 2000).")
+    @Option(names = "--window-ms", description = "Length of a window in milliseconds (3000; quick: 1500).")
     int windowMillis;
 
     @Option(names = "--json", paramLabel = "FILE", description = "Also write every window to this file.")
@@ -127,7 +127,7 @@ public final class Main implements Callable<Integer> {
         Plan plan = new Plan(
                 peers.isEmpty() ? (quick ? QUICK_PEERS : List.of(PeerKind.values())) : peers,
                 rounds > 0 ? rounds : quick ? 3 : 5,
-                Duration.ofMillis(windowMillis > 0 ? windowMillis : quick ? 2_000 : 3_000),
+                Duration.ofMillis(windowMillis > 0 ? windowMillis : quick ? 1_500 : 3_000),
                 !quick);
         Map<String, String> conditions = Conditions.now(command(plan), serverName());
         List<Sample> samples = new ArrayList<>();

@@ -9,7 +9,7 @@ import java.util.List;
  * How much is measured.
  *
  * @param peers who takes part, where a workload has him
- * @param rounds adjacent windows of each peer, after one that warms up
+ * @param rounds adjacent windows of each peer, after those that warm up
  * @param window the length of each
  * @param thorough whether variants that take long are measured too
  */
