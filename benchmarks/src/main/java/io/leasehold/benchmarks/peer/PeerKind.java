@@ -16,7 +16,9 @@ public enum PeerKind {
     /** Redisson's fair lock. */
     REDISSON_FAIR("redisson fair", false, true),
     /** What people write with Jedis: {@code SET NX PX}, compare-and-delete, asking again every millisecond. */
-    JEDIS("jedis helper", false, false);
+    JEDIS("jedis helper", false, false),
+    /** Spring Integration's {@code RedisLockRegistry}, woken by messages. */
+    SPRING("spring integration", false, false);
 
     private final String label;
     private final boolean ours;
@@ -52,6 +54,7 @@ public enum PeerKind {
             case REDISSON -> new RedissonPeer(uri, ttl, false);
             case REDISSON_FAIR -> new RedissonPeer(uri, ttl, true);
             case JEDIS -> new JedisPeer(uri, ttl);
+            case SPRING -> new SpringPeer(uri, ttl);
         };
     }
 }

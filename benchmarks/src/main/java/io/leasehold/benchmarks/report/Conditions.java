@@ -33,7 +33,8 @@ public final class Conditions {
         conditions.put(
                 "drivers",
                 "Lettuce " + version("io.lettuce.core.RedisClient") + ", Redisson " + version("org.redisson.Redisson")
-                        + ", Jedis " + version("redis.clients.jedis.Jedis") + ", Netty "
+                        + ", Jedis " + version("redis.clients.jedis.Jedis") + ", Spring Integration "
+                        + version("org.springframework.integration.redis.util.RedisLockRegistry") + ", Netty "
                         + version("io.netty.channel.Channel"));
         return conditions;
     }

@@ -4,6 +4,7 @@ import static io.leasehold.benchmarks.peer.PeerKind.JEDIS;
 import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD;
 import static io.leasehold.benchmarks.peer.PeerKind.RAW;
 import static io.leasehold.benchmarks.peer.PeerKind.REDISSON;
+import static io.leasehold.benchmarks.peer.PeerKind.SPRING;
 
 import io.leasehold.benchmarks.child.Order;
 import io.leasehold.benchmarks.child.Worker;
@@ -31,7 +32,7 @@ final class HeapPerLease implements Workload {
 
     @Override
     public void run(Plan plan, Consumer<Sample> samples) throws InterruptedException {
-        for (PeerKind kind : plan.among(LEASEHOLD, RAW, REDISSON, JEDIS)) {
+        for (PeerKind kind : plan.among(LEASEHOLD, RAW, REDISSON, JEDIS, SPRING)) {
             try (Stage stage = Stage.open()) {
                 Worker worker = stage.workers(1).get(0);
                 worker.send(new Order(

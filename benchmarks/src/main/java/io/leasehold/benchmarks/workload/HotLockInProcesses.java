@@ -6,6 +6,7 @@ import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD_STRICT;
 import static io.leasehold.benchmarks.peer.PeerKind.RAW;
 import static io.leasehold.benchmarks.peer.PeerKind.REDISSON;
 import static io.leasehold.benchmarks.peer.PeerKind.REDISSON_FAIR;
+import static io.leasehold.benchmarks.peer.PeerKind.SPRING;
 
 import io.leasehold.benchmarks.child.Order;
 import io.leasehold.benchmarks.child.Worker;
@@ -43,7 +44,7 @@ final class HotLockInProcesses implements Workload {
 
     private void measure(Stage stage, Plan plan, int processes, Consumer<Sample> samples) throws InterruptedException {
         List<Worker> workers = stage.workers(processes);
-        List<PeerKind> peers = plan.among(LEASEHOLD, LEASEHOLD_STRICT, RAW, REDISSON, REDISSON_FAIR, JEDIS);
+        List<PeerKind> peers = plan.among(LEASEHOLD, LEASEHOLD_STRICT, RAW, REDISSON, REDISSON_FAIR, JEDIS, SPRING);
         String name = "hot-" + processes;
         stage.connect(workers, peers);
         Rounds.run(plan, peers, samples, (kind, round) -> {

@@ -4,6 +4,7 @@ import static io.leasehold.benchmarks.peer.PeerKind.JEDIS;
 import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD;
 import static io.leasehold.benchmarks.peer.PeerKind.RAW;
 import static io.leasehold.benchmarks.peer.PeerKind.REDISSON;
+import static io.leasehold.benchmarks.peer.PeerKind.SPRING;
 
 import io.leasehold.benchmarks.measure.Drive;
 import io.leasehold.benchmarks.measure.Load;
@@ -77,7 +78,7 @@ final class Pairs implements Workload {
     private void measure(
             Stage stage, Plan plan, Consumer<Sample> samples, String variant, int threads, ThreadFactory factory)
             throws InterruptedException {
-        Rounds.run(plan, plan.among(LEASEHOLD, RAW, REDISSON, JEDIS), samples, (kind, round) -> {
+        Rounds.run(plan, plan.among(LEASEHOLD, RAW, REDISSON, JEDIS, SPRING), samples, (kind, round) -> {
             Drive drive = new Drive(stage.peer(kind), threads, factory);
             ServerUse before = stage.look();
             Load load =

@@ -4,6 +4,7 @@ import static io.leasehold.benchmarks.peer.PeerKind.JEDIS;
 import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD;
 import static io.leasehold.benchmarks.peer.PeerKind.RAW;
 import static io.leasehold.benchmarks.peer.PeerKind.REDISSON;
+import static io.leasehold.benchmarks.peer.PeerKind.SPRING;
 
 import io.leasehold.LockOptions;
 import io.leasehold.benchmarks.child.Order;
@@ -13,6 +14,7 @@ import io.leasehold.benchmarks.measure.Sample;
 import io.leasehold.benchmarks.measure.ServerUse;
 import io.leasehold.benchmarks.peer.Peer;
 import io.leasehold.benchmarks.peer.PeerKind;
+import java.time.Duration;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -39,8 +41,9 @@ final class RemoteWaiters implements Workload {
 
     @Override
     public void run(Plan plan, Consumer<Sample> samples) throws InterruptedException {
-        List<PeerKind> peers = plan.among(LEASEHOLD, RAW, REDISSON, JEDIS);
-        try (Stage stage = Stage.open()) {
+        List<PeerKind> peers = plan.among(LEASEHOLD, RAW, REDISSON, JEDIS, SPRING);
+        // So long that the holder does not renew meanwhile: only waiters are counted.
+        try (Stage stage = Stage.open(Duration.ofMinutes(2))) {
             List<Worker> workers = stage.workers(PROCESSES);
             stage.connect(workers, peers);
             for (PeerKind kind : peers) {

@@ -4,6 +4,7 @@ import static io.leasehold.benchmarks.peer.PeerKind.JEDIS;
 import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD;
 import static io.leasehold.benchmarks.peer.PeerKind.RAW;
 import static io.leasehold.benchmarks.peer.PeerKind.REDISSON;
+import static io.leasehold.benchmarks.peer.PeerKind.SPRING;
 
 import io.leasehold.benchmarks.child.Order;
 import io.leasehold.benchmarks.child.Span;
@@ -44,7 +45,7 @@ final class WakeUp implements Workload {
     public void run(Plan plan, Consumer<Sample> samples) throws InterruptedException {
         try (Stage stage = Stage.open()) {
             List<Worker> workers = stage.workers(PROCESSES);
-            List<PeerKind> peers = plan.among(LEASEHOLD, RAW, REDISSON, JEDIS);
+            List<PeerKind> peers = plan.among(LEASEHOLD, RAW, REDISSON, JEDIS, SPRING);
             stage.connect(workers, peers);
             Rounds.run(plan, peers, samples, (kind, round) -> {
                 ServerUse before = stage.look();
