@@ -156,8 +156,8 @@ final class MultiWaiter implements Pending<MultiLease> {
 
     private void tell(AttemptOutcome outcome) {
         Duration waited = waited();
-        names.forEach(name -> wiring.events()
-                .tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited))));
+        names.forEach(name ->
+                wiring.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited))));
     }
 
     // ---- one after the other
@@ -232,8 +232,7 @@ final class MultiWaiter implements Pending<MultiLease> {
     private void finishIfAllAreHeld() {
         LockName ended = null;
         for (Lease part : parts()) {
-            if (part instanceof LeaseHandle handle
-                    && handle.state().remaining().toNanos() < leastValidityNanos()) {
+            if (part instanceof LeaseHandle handle && handle.state().remaining().toNanos() < leastValidityNanos()) {
                 ended = part.lockName();
                 break;
             }

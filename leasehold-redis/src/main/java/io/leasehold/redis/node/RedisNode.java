@@ -232,7 +232,9 @@ public final class RedisNode implements LockNode {
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         List<CompletableFuture<ReleaseReply>> each =
                 request.names().stream().map(name -> release(name, request)).toList();
-        return each.stream().reduce((one, other) -> one.thenCombine(other, RedisNode::worse)).orElseThrow();
+        return each.stream()
+                .reduce((one, other) -> one.thenCombine(other, RedisNode::worse))
+                .orElseThrow();
     }
 
     /** Over several locks: failed if one was, and to be repeated if one of them is; else released if one was. */
