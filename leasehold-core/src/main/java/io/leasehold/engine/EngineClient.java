@@ -149,13 +149,16 @@ public final class EngineClient implements LockClient {
         return lease;
     }
 
-    /** A thread that waits without limit for what it opened itself, and that is renewed, would wait for ever. */
+    /**
+     * A thread that waits without limit for what it opened itself, and that is renewed, would wait for ever: unless another
+     * thread releases it, which is taken to be possible once another thread has used the lease.
+     */
     void refuseSelfWait(LockName name) {
         GrantKeeper held = desks.held(name);
         if (held != null && held.waitsForEver(Thread.currentThread())) {
             throw new IllegalStateException("thread \"" + Thread.currentThread().getName() + "\" opened a lease on \""
                     + name + "\" and waits for it without limit: it would wait for itself. Release the lease first, use"
-                    + " asReentrantLock(), or give a maxWait");
+                    + " asReentrantLock(), or, if another thread is going to release it, wait with attempt(maxWait)");
         }
     }
 

@@ -265,14 +265,19 @@ final class MultiWaiter implements Pending<MultiLease> {
 
     @Override
     public void giveUp() {
-        giveUp(new CancellationException("the attempt on " + names + " was withdrawn"));
+        result.completeExceptionally(new CancellationException("the attempt on " + names + " was withdrawn"));
+        withdraw();
     }
 
+    /** Its caller is told why before its waiter is; what it has been handed is told as every other lease. */
     void clientClosing() {
-        giveUp(new IllegalStateException("lock client is closed; the attempt on " + names + " was withdrawn"));
+        if (result.completeExceptionally(
+                new IllegalStateException("lock client is closed; the attempt on " + names + " was withdrawn"))) {
+            withdraw();
+        }
     }
 
-    private void giveUp(RuntimeException why) {
+    private void withdraw() {
         Waiter waiting;
         synchronized (this) {
             givenUp = true;
@@ -282,7 +287,6 @@ final class MultiWaiter implements Pending<MultiLease> {
             waiting.giveUp();
         }
         giveBack(true);
-        result.completeExceptionally(why);
     }
 
     private void giveBack(boolean forGood) {

@@ -43,8 +43,8 @@ class RedisMultiLockTest {
                 .call("INFO", "commandstats")
                 .lines()
                 .filter(line -> line.startsWith("cmdstat_evalsha:"))
-                .mapToLong(line -> Long.parseLong(
-                        line.replaceAll("^cmdstat_evalsha:calls=(\\d+),.*", "$1").strip()))
+                .mapToLong(line -> Long.parseLong(line.replaceAll("^cmdstat_evalsha:calls=(\\d+),.*", "$1")
+                        .strip()))
                 .sum();
     }
 
