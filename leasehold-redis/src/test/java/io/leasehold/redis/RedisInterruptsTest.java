@@ -133,6 +133,7 @@ class RedisInterruptsTest {
         }
     }
 
+    @SuppressWarnings("LockNotBeforeTry") // Nothing in between can throw but what fails the test.
     private void once(LockClient client, Random random) throws InterruptedException {
         LockName name = key(random);
         Duration brief = Duration.ofNanos(random.nextInt(3_000_000));
