@@ -19,7 +19,10 @@ public final class LeaseRaces {
     @State
     @Outcome(id = "1, 0, 0, 0", expect = Expect.ACCEPTABLE, desc = "released first: no callback")
     @Outcome(id = "2, 1, 0, 0", expect = Expect.ACCEPTABLE, desc = "lost first, and told once")
-    @Outcome(id = "2, 0, 0, 0", expect = Expect.ACCEPTABLE, desc = "lost while release was called: after that no callback")
+    @Outcome(
+            id = "2, 0, 0, 0",
+            expect = Expect.ACCEPTABLE,
+            desc = "lost while release was called: after that no callback")
     @Outcome(expect = Expect.FORBIDDEN, desc = "two ends, no end, or something left")
     public static class ReleaseAgainstLoss {
         private final HeldLease lease = new HeldLease();
