@@ -203,7 +203,10 @@ public final class RedisNode implements LockNode {
     private CompletableFuture<NodeReply> proposeForAll(Ballot ballot) {
         AcquireRequest request = ballot.request();
         List<LockName> names = request.names();
-        String[] keys = names.stream().flatMap(name -> Stream.of(allKeys(name))).toArray(String[]::new);
+        String[] keys = names.stream()
+                .map(KeyLayout::lock)
+                .flatMap(lock -> Stream.of(lock, KeyLayout.fence(lock), KeyLayout.queued(lock)))
+                .toArray(String[]::new);
         String[] arguments = {
             LockValue.of(request.owner(), ballot.candidate(), request.holderId()),
             Long.toString(NodeSettings.ceilMillis(request.ttlNanos())),

@@ -3,11 +3,10 @@
 -- caller's, and nobody queues for it; else none. It joins no queue and wakes nobody: whoever has to wait asks for one
 -- lock after the other, with acquire.lua.
 --
--- KEYS (all in one slot), four for each lock i
---   4i-3  lock
---   4i-2  fence
---   4i-1  queued
---   4i    waiters (named, since the four belong together; not touched)
+-- KEYS (all in one slot), three for each lock i
+--   3i-2  lock
+--   3i-1  fence
+--   3i    queued
 -- ARGV (numbers are decimal strings)
 --   1  value: "<owner token>:<candidate>:<holder id>", for all of them
 --   2  ttl in ms
@@ -61,7 +60,7 @@ end
 
 -- First everything is read, so that nothing is written unless all of it will be.
 local values, floor, limit, obstacle = {}, now - retention, nil, nil
-for i = 1, #KEYS, 4 do
+for i = 1, #KEYS, 3 do
   local value, fence_text, queued = unpack(redis.call('MGET', KEYS[i], KEYS[i + 1], KEYS[i + 2]))
   local fence = number_in(fence_text)
   -- MGET is silent about keys of other types.
@@ -89,7 +88,7 @@ if last > limit then
 end
 if obstacle then
   local i, ahead = obstacle[1], obstacle[2]
-  local number = digits((i + 3) / 4)
+  local number = digits((i + 2) / 3)
   if ahead then
     return {'held', digits(now), 'ahead', '', '-1', number}
   end
@@ -99,7 +98,7 @@ if obstacle then
 end
 
 local ms = digits(math.ceil((math.max(last, now) + retention - now) / 1000))
-for i = 1, #KEYS, 4 do
+for i = 1, #KEYS, 3 do
   local ttl = math.max(tonumber(ARGV[2]), values[i] and redis.call('PTTL', KEYS[i]) or 0)
   redis.call('SET', KEYS[i], ARGV[1], 'PX', digits(ttl))
   redis.call('SET', KEYS[i + 1], ARGV[4], 'PX', ms)

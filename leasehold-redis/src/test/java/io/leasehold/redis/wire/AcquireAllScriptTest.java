@@ -32,7 +32,7 @@ class AcquireAllScriptTest {
 
     private List<Object> acquireAll(String owner, long candidate) {
         String[] keys = Stream.of(a, b, c)
-                .flatMap(lock -> Stream.of(lock.lock, lock.fence, lock.queued, lock.waiters))
+                .flatMap(lock -> Stream.of(lock.lock, lock.fence, lock.queued))
                 .toArray(String[]::new);
         return redis().eval(
                         LuaScript.ACQUIRE_ALL.text(),

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** How ballots follow each other until a node says yes. */
-final class SingleNodeStoreTest {
+final class BallotsOfOneRequestTest {
 
     private static final Incarnation LIFE = new Incarnation("life");
 
