@@ -80,7 +80,6 @@ public final class HoldTableLincheckTest {
 
     @Test
     void isLinearizable() {
-        Lincheck.modelCheck(HoldTableLincheckTest.class, Plain.class, 3, 30);
         Lincheck.stress(HoldTableLincheckTest.class, Plain.class);
     }
 }

@@ -117,7 +117,6 @@ public final class NameDesksLincheckTest {
 
     @Test
     void isLinearizableAndLetsNobodySleep() {
-        Lincheck.modelCheck(NameDesksLincheckTest.class, Plain.class, 2, 20);
         Lincheck.stress(NameDesksLincheckTest.class, Plain.class);
     }
 }

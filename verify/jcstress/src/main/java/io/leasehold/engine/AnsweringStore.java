@@ -25,6 +25,7 @@ final class AnsweringStore implements LockStore {
     volatile boolean released;
     volatile boolean renewedAfterRelease;
     volatile boolean renewed;
+    volatile boolean asked;
 
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
@@ -60,6 +61,7 @@ final class AnsweringStore implements LockStore {
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        asked = true;
         return new CompletableFuture<>();
     }
 

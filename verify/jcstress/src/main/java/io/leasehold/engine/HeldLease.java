@@ -23,6 +23,7 @@ final class HeldLease {
     final AnsweringStore store = new AnsweringStore();
     final NameDesks desks;
     final HoldTable holds = new HoldTable();
+    final Wiring wiring;
     final GrantKeeper keeper;
     final LeaseHandle handle;
     final AtomicInteger told = new AtomicInteger();
@@ -31,7 +32,7 @@ final class HeldLease {
         LockRuntime runtime = new Frozen();
         Timeline timeline = new Timeline(runtime);
         desks = new NameDesks(timeline);
-        Wiring wiring = new Wiring(
+        wiring = new Wiring(
                 runtime,
                 timeline,
                 store,
@@ -42,11 +43,27 @@ final class HeldLease {
                 new SuspendWatch(runtime, timeline, holds),
                 new LeakWatch(false),
                 "host/1/jcstress");
-        Grant grant = new Grant(OWNER, TokenRange.of(1, 1), 0, Incarnation.DURABLE);
-        keeper = new GrantKeeper(NAME, grant, 1, SETTINGS, wiring, desks);
-        desks.granted(NAME, keeper, 1);
+        Grant grant = new Grant(OWNER, TokenRange.of(1, 64), 0, Incarnation.DURABLE);
+        keeper = new GrantKeeper(NAME, grant, 64, SETTINGS, wiring, desks);
+        desks.granted(NAME, keeper, 64);
         handle = keeper.begin(wiring.suspensions().mark());
         handle.onLost(cause -> told.incrementAndGet());
+    }
+
+    /** A waiter that contends, if it does, with a store of its own. */
+    Waiter waiter(AnsweringStore asked) {
+        Wiring own = new Wiring(
+                wiring.runtime(),
+                wiring.timeline(),
+                asked,
+                wiring.events(),
+                wiring.undoer(),
+                wiring.renewals(),
+                wiring.holds(),
+                wiring.suspensions(),
+                wiring.leaks(),
+                wiring.holderId());
+        return new Waiter(NAME, SETTINGS, Long.MAX_VALUE, own, desks);
     }
 
     void lose() {
