@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
-/** A store that answers at once, and notes a renewal that was sent after a release. */
+/** A store that answers at once: busy, renewed, released; it notes a renewal that was sent after a release. */
 final class AnsweringStore implements LockStore {
 
     private static final CompletableFuture<ReleaseReply> RELEASED =
@@ -62,7 +62,7 @@ final class AnsweringStore implements LockStore {
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         asked = true;
-        return new CompletableFuture<>();
+        return CompletableFuture.completedFuture(new AcquireReply.Busy(null, 0, List.of()));
     }
 
     @Override
