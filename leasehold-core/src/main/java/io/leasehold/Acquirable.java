@@ -30,7 +30,13 @@ import org.jspecify.annotations.Nullable;
  */
 public interface Acquirable<H extends Hold> {
 
-    /** Waits without limit until the lock is held. */
+    /**
+     * Waits without limit until the lock is held.
+     *
+     * @throws IllegalStateException also if the calling thread holds this lock by a renewed lease that it opened and that no
+     *     other thread has used: it would wait for itself. Who hands a lease to another thread and waits for its release
+     *     before that thread has begun uses {@link #attempt}
+     */
     H acquire() throws InterruptedException;
 
     /**

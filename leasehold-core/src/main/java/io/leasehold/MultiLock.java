@@ -8,7 +8,8 @@ import java.util.function.UnaryOperator;
  *
  * <p>Callers that name them in different orders do not deadlock: where the store can, they are taken in one atomic
  * request; otherwise, and when one of them is busy, one after the other in the order of their names. Patience counts for
- * all of them together.
+ * all of them together; zero means one atomic request, and, if something is in its way, one for each lock up to the one that
+ * is busy. What is handed out is whole: a part that ended while the others were waited for sends it back to the beginning.
  */
 public interface MultiLock extends Acquirable<MultiLease> {
 

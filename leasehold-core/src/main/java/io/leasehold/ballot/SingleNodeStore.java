@@ -44,6 +44,7 @@ public final class SingleNodeStore implements LockStore {
     private final LockNode node;
     private final LockRuntime runtime;
     private final BallotClock clock = new BallotClock();
+    private volatile @Nullable StoreSignals ear;
 
     /** Lifts a node, which is closed with this store. */
     public SingleNodeStore(LockNode node, LockRuntime runtime) {
@@ -187,6 +188,7 @@ public final class SingleNodeStore implements LockStore {
 
     @Override
     public void listen(StoreSignals signals) {
+        ear = signals;
         node.listen(signals);
     }
 
@@ -217,6 +219,10 @@ public final class SingleNodeStore implements LockStore {
 
     @Override
     public void close() {
+        StoreSignals signals = ear;
+        if (signals != null) {
+            node.unlisten(signals);
+        }
         node.close();
     }
 }

@@ -21,7 +21,9 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** A client: wires the parts together, and ends them in order. */
 public final class EngineClient implements LockClient {
@@ -33,6 +35,9 @@ public final class EngineClient implements LockClient {
     private final WaitSettings defaults;
     private final NameDesks desks;
     private final ReentrantHolds reentrantHolds = new ReentrantHolds();
+    /** Attempts on several locks that are not over. */
+    private final Set<MultiWaiter> several = ConcurrentHashMap.newKeySet();
+
     private final CompletableFuture<Void> quiet = new CompletableFuture<>();
     private volatile boolean closing;
 
@@ -116,8 +121,21 @@ public final class EngineClient implements LockClient {
         accepted(settings.options(), wiring.store());
         refuseIfClosed();
         MultiWaiter waiter = new MultiWaiter(names, settings, maxWaitNanos, this, wiring);
+        several.add(waiter);
         waiter.start();
+        settled(waiter);
+        if (closing) {
+            waiter.clientClosing();
+            endStragglers();
+        }
         return waiter;
+    }
+
+    /** Something of this attempt has ended, perhaps the last of it. */
+    void settled(MultiWaiter waiter) {
+        if (waiter.isOver()) {
+            several.remove(waiter);
+        }
     }
 
     /** Keeps a grant that was not obtained through a desk. */
@@ -131,13 +149,16 @@ public final class EngineClient implements LockClient {
         return lease;
     }
 
-    /** A thread that waits without limit for what it opened itself, and that is renewed, would wait for ever. */
+    /**
+     * A thread that waits without limit for what it opened itself, and that is renewed, would wait for ever: unless another
+     * thread releases it, which is taken to be possible once another thread has used the lease.
+     */
     void refuseSelfWait(LockName name) {
         GrantKeeper held = desks.held(name);
         if (held != null && held.waitsForEver(Thread.currentThread())) {
             throw new IllegalStateException("thread \"" + Thread.currentThread().getName() + "\" opened a lease on \""
                     + name + "\" and waits for it without limit: it would wait for itself. Release the lease first, use"
-                    + " asReentrantLock(), or give a maxWait");
+                    + " asReentrantLock(), or, if another thread is going to release it, wait with attempt(maxWait)");
         }
     }
 
@@ -202,6 +223,7 @@ public final class EngineClient implements LockClient {
             }
             closing = true;
         }
+        several.forEach(MultiWaiter::clientClosing);
         // The last in line first: otherwise each that leaves would let the next one send a request.
         List<Waiter> waiting = desks.all();
         for (int i = waiting.size() - 1; i >= 0; i--) {
@@ -242,7 +264,7 @@ public final class EngineClient implements LockClient {
 
     /** Completes {@link #quiet} once every reply that something could follow from has come. */
     private void checkQuiet() {
-        if (desks.isEmpty() && wiring.undoer().isIdle()) {
+        if (desks.isEmpty() && several.isEmpty() && wiring.undoer().isIdle()) {
             quiet.complete(null);
         } else if (!quiet.isDone()) {
             wiring.runtime().schedule(QUIET_CHECK_NANOS, this::checkQuiet);

@@ -457,13 +457,13 @@ final class GrantKeeper {
         return lease != null && lease.isOpenedByOtherThan(thread);
     }
 
-    /** Whether this thread opened the current lease, which lasts until it is released. */
+    /** Whether this thread opened the current lease, which lasts until it is released, and is alone with it. */
     boolean waitsForEver(Thread thread) {
         LeaseState lease;
         synchronized (this) {
             lease = machine.isHeld() && timings.renewed() ? current : null;
         }
-        return lease != null && lease.isOpenedBy(thread);
+        return lease != null && lease.isOnlyFor(thread);
     }
 
     /** The current lease, for people. */

@@ -180,6 +180,11 @@ final class LeaseMachine {
             return;
         }
         long untilAtNanos = sentAtNanos + timings.validityNanos();
+        if (untilAtNanos - acquiredAtNanos > timings.maxHoldNanos()) {
+            // A renewal that waited for others to share its request must not carry the hold beyond its cap.
+            untilAtNanos = acquiredAtNanos + timings.maxHoldNanos();
+            stopped = stopped == null ? LossCause.MAX_HOLD : stopped;
+        }
         if (untilAtNanos - validUntilAtNanos > 0) {
             validUntilAtNanos = untilAtNanos;
         }

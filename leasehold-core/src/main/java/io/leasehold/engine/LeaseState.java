@@ -40,6 +40,9 @@ final class LeaseState {
     private List<Consumer<? super LossCause>> lossCallbacks = List.of();
     private List<Consumer<? super Duration>> riskCallbacks = List.of();
     private @Nullable Thread opener;
+    /** A thread other than its opener has used it, and may be the one to release it. */
+    private boolean shared;
+
     private @Nullable Thread toInterrupt;
     private @Nullable LossCause cause;
     private boolean heardOfLoss;
@@ -76,8 +79,16 @@ final class LeaseState {
         return opener != null && opener != thread && opener.isAlive() && !releaseCalled;
     }
 
-    synchronized boolean isOpenedBy(Thread thread) {
-        return opener == thread && !releaseCalled;
+    /** Whether this thread opened it, and is, as far as can be known, the only one that can release it. */
+    synchronized boolean isOnlyFor(Thread thread) {
+        return opener == thread && !shared && !releaseCalled;
+    }
+
+    /** Called, under the guard, by everything that a holder does. */
+    private void used() {
+        if (opener != null && opener != Thread.currentThread()) {
+            shared = true;
+        }
     }
 
     // ---- queries
@@ -86,6 +97,7 @@ final class LeaseState {
     Duration remaining() {
         keeper.wiring().suspensions().check();
         synchronized (this) {
+            used();
             if (releaseCalled) {
                 return Duration.ZERO;
             }
@@ -129,6 +141,7 @@ final class LeaseState {
     }
 
     private synchronized void refuseIfReleased(String verb) {
+        used();
         if (releaseCalled) {
             throw new IllegalStateException("cannot " + verb + " the lease on \"" + name() + "\": it was released");
         }
@@ -220,6 +233,7 @@ final class LeaseState {
         Objects.requireNonNull(callback, "callback");
         LossCause lost;
         synchronized (this) {
+            used();
             if (releaseCalled) {
                 return;
             }
@@ -234,6 +248,7 @@ final class LeaseState {
     }
 
     synchronized void onAtRisk(Consumer<? super Duration> callback) {
+        used();
         riskCallbacks = with(riskCallbacks, Objects.requireNonNull(callback, "callback"));
     }
 
@@ -245,6 +260,7 @@ final class LeaseState {
 
     void interruptOnLoss() {
         synchronized (this) {
+            used();
             if (releaseCalled) {
                 return;
             }

@@ -23,6 +23,15 @@ final class MultiLeaseHandle implements MultiLease {
         this.parts = List.copyOf(parts);
     }
 
+    /** The thread that waited for it. */
+    void openedBy(Thread thread) {
+        for (Lease part : parts) {
+            if (part instanceof LeaseHandle handle) {
+                handle.state().openedBy(thread);
+            }
+        }
+    }
+
     @Override
     public List<LockName> lockNames() {
         return parts.stream().map(Lease::lockName).toList();

@@ -1,9 +1,12 @@
 package io.leasehold.engine;
 
+import io.leasehold.AmbiguousAcquireException;
 import io.leasehold.Attempt;
 import io.leasehold.Lease;
 import io.leasehold.LockListener;
+import io.leasehold.LockListener.AttemptOutcome;
 import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
 import io.leasehold.MultiLease;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -20,7 +23,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One caller that wants several locks: one atomic request where the store can and nothing stands in the way, else one
- * {@link Waiter} after the other in the order of their names, so that callers cannot wait for each other in a circle.
+ * {@link Waiter} after the other in the order of their names, so that callers cannot wait for each other in a circle. A
+ * part that ended while the others were waited for (a fixed ttl, an operator) sends it back to the beginning.
  *
  * <p>Fields that change are guarded by {@code this}; nothing is called inside.
  */
@@ -37,6 +41,8 @@ final class MultiWaiter implements Pending<MultiLease> {
     private final List<Lease> acquired = new ArrayList<>();
     private @Nullable Waiter current;
     private boolean givenUp;
+    /** The atomic request is in flight. */
+    private boolean asking;
 
     MultiWaiter(List<LockName> names, WaitSettings settings, long maxWaitNanos, EngineClient client, Wiring wiring) {
         this.names = names;
@@ -45,11 +51,17 @@ final class MultiWaiter implements Pending<MultiLease> {
         this.client = client;
         this.wiring = wiring;
         this.startAtNanos = wiring.runtime().nanoTime();
+        result.whenComplete((attempt, error) -> client.settled(this));
     }
 
     @Override
     public CompletableFuture<Attempt<MultiLease>> result() {
         return result;
+    }
+
+    /** Whether it has its result, and nothing of its own is in flight; its {@link Waiter}s are the desks' to watch. */
+    synchronized boolean isOver() {
+        return result.isDone() && !asking;
     }
 
     void start() {
@@ -60,40 +72,78 @@ final class MultiWaiter implements Pending<MultiLease> {
         }
     }
 
+    // ---- all at once
+
     private void takeAtOnce() {
         Timings timings = settings.timings();
         OwnerToken owner = OwnerToken.draw(wiring.runtime());
         AcquireRequest request =
                 AcquireRequest.exclusive(names, owner, wiring.holderId(), timings.toldNanos(), timings.answerNanos());
         long mark = wiring.suspensions().mark();
-        Edge.ask(() -> wiring.store().acquire(request)).whenComplete((reply, error) -> {
-            if (reply instanceof AcquireReply.Granted granted && isWorthKeeping(granted)) {
-                for (LockName name : names) {
-                    keep(client.keep(name, granted.grant(), settings, mark));
-                }
-                finishAcquired();
-                Duration waited = waited();
-                names.forEach(name -> wiring.events()
-                        .tell(l -> l.attemptEnded(
-                                new LockListener.AttemptEnded(name, LockListener.AttemptOutcome.ACQUIRED, waited))));
+        synchronized (this) {
+            if (givenUp) {
                 return;
             }
-            if (!(reply instanceof AcquireReply.Busy || reply instanceof AcquireReply.Refused)) {
-                undo(owner, reply == null ? 0 : reply.ballot());
+            asking = true;
+        }
+        Edge.ask(() -> wiring.store().acquire(request)).whenComplete((reply, error) -> {
+            boolean gone;
+            synchronized (this) {
+                asking = false;
+                gone = givenUp;
             }
-            if (reply instanceof AcquireReply.Failed failed && failed.kind() == FailureKind.PERMANENT) {
-                result.completeExceptionally(failed.error());
-            } else {
-                takeNext();
+            try {
+                answeredAtOnce(owner, mark, reply, gone);
+            } finally {
+                client.settled(this);
             }
         });
+    }
+
+    private void answeredAtOnce(OwnerToken owner, long mark, @Nullable AcquireReply reply, boolean gone) {
+        if (!gone && reply instanceof AcquireReply.Granted granted && isWorthKeeping(granted)) {
+            names.forEach(name -> keep(client.keep(name, granted.grant(), settings, mark)));
+            tell(AttemptOutcome.ACQUIRED);
+            finishAcquired();
+            return;
+        }
+        if (!(reply instanceof AcquireReply.Busy || reply instanceof AcquireReply.Refused)) {
+            undo(owner, reply == null ? 0 : reply.ballot());
+        }
+        if (gone) {
+            return;
+        }
+        if (reply instanceof AcquireReply.Failed failed
+                && (failed.kind() == FailureKind.PERMANENT || maxWaitNanos == 0)) {
+            LockStoreException verdict = verdict(failed);
+            tell(verdict instanceof AmbiguousAcquireException ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR);
+            result.completeExceptionally(verdict);
+        } else {
+            takeNext();
+        }
+    }
+
+    private LockStoreException verdict(AcquireReply.Failed failed) {
+        if (failed.kind() != FailureKind.UNKNOWN) {
+            return failed.error();
+        }
+        return new AmbiguousAcquireException(
+                "locks " + names + " at " + wiring.store().description()
+                        + ": the outcome of the request is unknown; it is being undone. Last: "
+                        + failed.error().getMessage(),
+                failed.votes(),
+                failed.error());
     }
 
     private boolean isWorthKeeping(AcquireReply.Granted granted) {
         long validUntilAtNanos =
                 granted.grant().sentAtNanos() + settings.timings().validityNanos();
         long leftNanos = validUntilAtNanos - wiring.runtime().nanoTime();
-        return leftNanos >= Math.max(1, settings.timings().minimumValidityNanos());
+        return leftNanos >= leastValidityNanos();
+    }
+
+    private long leastValidityNanos() {
+        return Math.max(1, settings.timings().minimumValidityNanos());
     }
 
     private void undo(OwnerToken owner, long ballot) {
@@ -104,6 +154,14 @@ final class MultiWaiter implements Pending<MultiLease> {
                         timings.undoNanos());
     }
 
+    private void tell(AttemptOutcome outcome) {
+        Duration waited = waited();
+        names.forEach(name ->
+                wiring.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited))));
+    }
+
+    // ---- one after the other
+
     private void takeNext() {
         LockName next;
         synchronized (this) {
@@ -113,14 +171,14 @@ final class MultiWaiter implements Pending<MultiLease> {
             next = acquired.size() < names.size() ? names.get(acquired.size()) : null;
         }
         if (next == null) {
-            finishAcquired();
+            finishIfAllAreHeld();
             return;
         }
         Waiter waiter;
         try {
             waiter = client.enter(next, settings, patienceLeft());
         } catch (IllegalStateException e) {
-            giveBack();
+            giveBack(true);
             result.completeExceptionally(e);
             return;
         }
@@ -149,7 +207,7 @@ final class MultiWaiter implements Pending<MultiLease> {
             }
             return;
         }
-        giveBack();
+        giveBack(true);
         if (attempt instanceof Attempt.Busy<Lease> busy) {
             result.complete(new Attempt.Busy<>(busy.lockName(), waited(), busy.holder(), busy.votes()));
         } else if (error != null) {
@@ -170,18 +228,56 @@ final class MultiWaiter implements Pending<MultiLease> {
         return false;
     }
 
-    private void finishAcquired() {
-        List<Lease> all;
-        synchronized (this) {
-            all = List.copyOf(acquired);
+    /** What was taken first may have ended while the last one was waited for: then none is handed out. */
+    private void finishIfAllAreHeld() {
+        LockName ended = null;
+        for (Lease part : parts()) {
+            if (part instanceof LeaseHandle handle && handle.state().remaining().toNanos() < leastValidityNanos()) {
+                ended = part.lockName();
+                break;
+            }
         }
+        if (ended == null) {
+            finishAcquired();
+            return;
+        }
+        boolean again = patienceLeft() > 0;
+        giveBack(!again);
+        if (again) {
+            start();
+        } else {
+            result.complete(new Attempt.Busy<>(ended, waited(), null, List.of()));
+        }
+    }
+
+    private void finishAcquired() {
+        List<Lease> all = parts();
         if (all.size() == names.size()) {
             result.complete(new Attempt.Acquired<>(new MultiLeaseHandle(all)));
         }
     }
 
+    private synchronized List<Lease> parts() {
+        return List.copyOf(acquired);
+    }
+
+    // ---- giving up
+
     @Override
     public void giveUp() {
+        result.completeExceptionally(new CancellationException("the attempt on " + names + " was withdrawn"));
+        withdraw();
+    }
+
+    /** Its caller is told why before its waiter is; what it has been handed is told as every other lease. */
+    void clientClosing() {
+        if (result.completeExceptionally(
+                new IllegalStateException("lock client is closed; the attempt on " + names + " was withdrawn"))) {
+            withdraw();
+        }
+    }
+
+    private void withdraw() {
         Waiter waiting;
         synchronized (this) {
             givenUp = true;
@@ -190,16 +286,15 @@ final class MultiWaiter implements Pending<MultiLease> {
         if (waiting != null) {
             waiting.giveUp();
         }
-        giveBack();
-        result.completeExceptionally(new CancellationException("the attempt on " + names + " was withdrawn"));
+        giveBack(true);
     }
 
-    private void giveBack() {
+    private void giveBack(boolean forGood) {
         List<Lease> parts;
         synchronized (this) {
             parts = List.copyOf(acquired);
             acquired.clear();
-            givenUp = true;
+            givenUp |= forGood;
         }
         parts.forEach(Lease::releaseAsync);
     }

@@ -76,12 +76,13 @@ final class NameDesks {
         settle(waiter.name());
     }
 
-    /** This process holds the lock now. */
+    /** This process holds the lock now; where it was granted with others at once, nobody stands at its desk. */
     void granted(LockName name, GrantKeeper grant, long lastToken) {
-        desks.computeIfPresent(name, (n, desk) -> {
-            desk.held = grant;
-            desk.seenToken = Math.max(desk.seenToken, lastToken);
-            return desk;
+        desks.compute(name, (n, desk) -> {
+            Desk at = desk == null ? new Desk() : desk;
+            at.held = grant;
+            at.seenToken = Math.max(at.seenToken, lastToken);
+            return at;
         });
     }
 

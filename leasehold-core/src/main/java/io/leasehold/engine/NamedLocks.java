@@ -26,7 +26,14 @@ final class NamedLocks implements MultiLock {
         this.names = names.stream().sorted().distinct().toList();
         this.settings = settings;
         this.client = client;
-        this.acquiring = new Acquiring<>("locks " + this.names, client.runtime(), this::enter, lease -> {});
+        this.acquiring = new Acquiring<>("locks " + this.names, client.runtime(), this::enter, NamedLocks::opened);
+    }
+
+    /** Remembers who waited for the leases: that thread must not wait for them again without limit. */
+    private static void opened(MultiLease lease) {
+        if (lease instanceof MultiLeaseHandle handle) {
+            handle.openedBy(Thread.currentThread());
+        }
     }
 
     private Pending<MultiLease> enter(long maxWaitNanos) {

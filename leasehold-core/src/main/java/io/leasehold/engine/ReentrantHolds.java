@@ -49,4 +49,9 @@ final class ReentrantHolds {
     void end(LockName name) {
         holds.remove(new Key(name, Thread.currentThread()));
     }
+
+    /** How many holds are remembered, those of dead threads included. */
+    int size() {
+        return holds.size();
+    }
 }

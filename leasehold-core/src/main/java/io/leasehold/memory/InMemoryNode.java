@@ -305,6 +305,11 @@ public final class InMemoryNode implements LockNode {
         listeners.add(signals);
     }
 
+    @Override
+    public void unlisten(StoreSignals signals) {
+        listeners.remove(signals);
+    }
+
     /** Leaves everything as it is: the node may have other clients. */
     @Override
     public void close() {}

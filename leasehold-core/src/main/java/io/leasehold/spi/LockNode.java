@@ -34,6 +34,9 @@ public interface LockNode extends AutoCloseable {
     /** Gives the node the ear of whoever lifts it; called once, before any request. */
     void listen(StoreSignals signals);
 
+    /** Takes the ear away again: the lifting client is closed, though the node may live on for others. */
+    default void unlisten(StoreSignals signals) {}
+
     /** Reads the node's life and clock; {@code Stale} with floor zero, or a failure. */
     CompletableFuture<NodeReply> probe(long timeoutNanos);
 

@@ -15,6 +15,7 @@ import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
@@ -29,6 +30,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,6 +44,8 @@ import org.jspecify.annotations.Nullable;
 public final class RedisNode implements LockNode {
 
     private static final int MOST_RENEWALS_IN_ONE = 500;
+    /** A script keeps everybody else waiting; more locks than this are taken one after the other. */
+    private static final int MOST_AT_ONCE = 100;
 
     private final RedisUri uri;
     private final NodeSettings settings;
@@ -92,6 +96,11 @@ public final class RedisNode implements LockNode {
     }
 
     @Override
+    public boolean isAtomicOver(List<LockName> names) {
+        return names.size() <= MOST_AT_ONCE;
+    }
+
+    @Override
     public void listen(StoreSignals listener) {
         signals = listener;
     }
@@ -130,6 +139,9 @@ public final class RedisNode implements LockNode {
     @Override
     public CompletableFuture<NodeReply> acquire(Ballot ballot) {
         AcquireRequest request = ballot.request();
+        if (request.names().size() > 1) {
+            return proposeForAll(ballot);
+        }
         boolean waits = request.isWaiting();
         boolean live = waits && subscriptions.isLive();
         CompletableFuture<NodeReply> first = propose(ballot, live, request.timeoutNanos());
@@ -187,6 +199,33 @@ public final class RedisNode implements LockNode {
                 RedisNode::failed);
     }
 
+    /** Several locks at once, all or none; such a request has no place in any queue. */
+    private CompletableFuture<NodeReply> proposeForAll(Ballot ballot) {
+        AcquireRequest request = ballot.request();
+        List<LockName> names = request.names();
+        String[] keys = names.stream()
+                .map(KeyLayout::lock)
+                .flatMap(lock -> Stream.of(lock, KeyLayout.fence(lock), KeyLayout.queued(lock)))
+                .toArray(String[]::new);
+        String[] arguments = {
+            LockValue.of(request.owner(), ballot.candidate(), request.holderId()),
+            Long.toString(NodeSettings.ceilMillis(request.ttlNanos())),
+            Long.toString(ballot.candidate()),
+            Long.toString(ballot.tokens().last()),
+            Long.toString(settings.retentionMicros()),
+            Long.toString(settings.boundMicros())
+        };
+        String subject = "acquire " + names.size() + " locks, among them \"" + names.get(0) + "\"";
+        return requests.run(
+                subject,
+                request.timeoutNanos(),
+                LuaScript.ACQUIRE_ALL,
+                keys,
+                arguments,
+                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject),
+                RedisNode::failed);
+    }
+
     static String[] allKeys(LockName name) {
         String lock = KeyLayout.lock(name);
         return new String[] {lock, KeyLayout.fence(lock), KeyLayout.queued(lock), KeyLayout.waiters(lock)};
@@ -194,11 +233,25 @@ public final class RedisNode implements LockNode {
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
-        if (request.names().size() != 1) {
-            throw new UnsupportedOperationException("this store takes one lock at a time, not "
-                    + request.names().size());
+        List<CompletableFuture<ReleaseReply>> each =
+                request.names().stream().map(name -> release(name, request)).toList();
+        return each.stream()
+                .reduce((one, other) -> one.thenCombine(other, RedisNode::worse))
+                .orElseThrow();
+    }
+
+    /** Over several locks: failed if one was, and to be repeated if one of them is; else released if one was. */
+    private static ReleaseReply worse(ReleaseReply one, ReleaseReply other) {
+        if (one instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT) {
+            return one;
         }
-        LockName name = request.names().get(0);
+        if (other instanceof ReleaseReply.Failed || one instanceof ReleaseReply.NotOurs) {
+            return other instanceof ReleaseReply.NotOurs ? one : other;
+        }
+        return one;
+    }
+
+    private CompletableFuture<ReleaseReply> release(LockName name, ReleaseRequest request) {
         String[] arguments = {
             request.owner().hex(),
             Long.toString(request.ballot()),

@@ -13,6 +13,9 @@ public final class LuaScript {
 
     /** Proposes a ballot. */
     public static final LuaScript ACQUIRE = load("acquire.lua");
+
+    /** Proposes a ballot for several locks at once. */
+    public static final LuaScript ACQUIRE_ALL = load("acquire_all.lua");
     /** Ends an owner token. */
     public static final LuaScript RELEASE = load("release.lua");
     /** Keeps locks for a ttl more. */

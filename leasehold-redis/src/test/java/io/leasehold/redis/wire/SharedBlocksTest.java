@@ -19,7 +19,12 @@ class SharedBlocksTest {
         Map<String, String> first = new HashMap<>();
         Map<String, Integer> seen = new HashMap<>();
         for (LuaScript script : List.of(
-                LuaScript.ACQUIRE, LuaScript.RELEASE, LuaScript.RENEW, LuaScript.INSPECT, LuaScript.FORCE_RELEASE)) {
+                LuaScript.ACQUIRE,
+                LuaScript.ACQUIRE_ALL,
+                LuaScript.RELEASE,
+                LuaScript.RENEW,
+                LuaScript.INSPECT,
+                LuaScript.FORCE_RELEASE)) {
             Matcher blocks = BLOCK.matcher(script.text());
             while (blocks.find()) {
                 String known = first.putIfAbsent(blocks.group(1), blocks.group(2));

@@ -12,6 +12,7 @@ public interface BackendTck
                 GivingUpTck,
                 LeaseLifeTck,
                 LockFormsTck,
+                MultiLockTck,
                 LockNamesTck,
                 CrossProcessTck,
                 RestartTck {}

@@ -17,7 +17,9 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -40,6 +42,7 @@ public final class FaultyNode implements LockNode {
     private final VirtualRuntime client;
     private final VirtualLink requests;
     private final VirtualLink replies;
+    private final Map<StoreSignals, StoreSignals> ears = new HashMap<>();
     private boolean refusing;
 
     /**
@@ -99,7 +102,7 @@ public final class FaultyNode implements LockNode {
 
     @Override
     public void listen(StoreSignals signals) {
-        node.listen(new StoreSignals() {
+        StoreSignals delayed = new StoreSignals() {
             @Override
             public void wake(LockName name) {
                 replies.send(() -> signals.wake(name));
@@ -114,7 +117,17 @@ public final class FaultyNode implements LockNode {
             public void reconnected() {
                 replies.send(signals::reconnected);
             }
-        });
+        };
+        ears.put(signals, delayed);
+        node.listen(delayed);
+    }
+
+    @Override
+    public void unlisten(StoreSignals signals) {
+        StoreSignals delayed = ears.remove(signals);
+        if (delayed != null) {
+            node.unlisten(delayed);
+        }
     }
 
     @Override

@@ -1,0 +1,78 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockOptions;
+import io.leasehold.LossCause;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Schedules of one lease that went wrong once. */
+final class LeaseMachineTest {
+
+    private static final long SECOND = 1_000_000_000L;
+    private static final Timings TIMINGS =
+            Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)).maxHold(Duration.ofSeconds(60)));
+
+    private final LeaseMachine machine = new LeaseMachine(TIMINGS, 0, 0);
+
+    @Test
+    void aRenewalThatLeftBeforeASuspensionConfirmsNothing() {
+        assertThat(machine.on(new LeaseMachine.RenewDue(false), 10 * SECOND))
+                .containsExactly(new LeaseMachine.Renew(false));
+        assertThat(machine.on(new LeaseMachine.Suspended(), 11 * SECOND)).isEmpty();
+
+        List<LeaseMachine.Action> actions = machine.on(new LeaseMachine.Renewed(10 * SECOND), 11 * SECOND);
+
+        assertThat(actions).containsExactly(new LeaseMachine.Renew(false));
+        assertThat(machine.remainingNanos(11 * SECOND)).isZero();
+
+        machine.on(new LeaseMachine.Renewed(11 * SECOND), 11 * SECOND + 1);
+        assertThat(machine.remainingNanos(11 * SECOND + 1)).isPositive();
+    }
+
+    @Test
+    void aHeartbeatFromBeforeASuspensionConfirmsNothing() {
+        assertThat(machine.on(new LeaseMachine.Suspended(), 11 * SECOND))
+                .containsExactly(new LeaseMachine.Renew(false));
+
+        List<LeaseMachine.Action> actions = machine.on(new LeaseMachine.Renewed(9 * SECOND), 12 * SECOND);
+
+        assertThat(actions).hasSize(1).first().isInstanceOf(LeaseMachine.ArmRenew.class);
+        assertThat(machine.remainingNanos(12 * SECOND)).isZero();
+    }
+
+    @Test
+    void theFailureOfAnOldRenewalIsFollowedByOneThatCounts() {
+        machine.on(new LeaseMachine.RenewDue(false), 10 * SECOND);
+        machine.on(new LeaseMachine.Suspended(), 11 * SECOND);
+        machine.on(new LeaseMachine.RenewFailed(), 12 * SECOND);
+        assertThat(machine.remainingNanos(12 * SECOND)).isZero();
+        machine.on(new LeaseMachine.RenewDue(false), 13 * SECOND);
+
+        machine.on(new LeaseMachine.Renewed(13 * SECOND), 13 * SECOND + 1);
+
+        assertThat(machine.remainingNanos(13 * SECOND + 1)).isPositive();
+    }
+
+    @Test
+    void noRenewalCarriesTheHoldBeyondMaxHold() {
+        long lastMoment = TIMINGS.maxHoldNanos() - TIMINGS.validityNanos();
+        for (long at = 9 * SECOND; at <= lastMoment; at += 9 * SECOND) {
+            machine.on(new LeaseMachine.RenewDue(false), at);
+            machine.on(new LeaseMachine.Renewed(at), at + 1);
+        }
+        assertThat(machine.on(new LeaseMachine.RenewDue(false), lastMoment))
+                .containsExactly(new LeaseMachine.Renew(false));
+        long sentLater = lastMoment + TIMINGS.batchingNanos();
+
+        machine.on(new LeaseMachine.Renewed(sentLater), sentLater + 1);
+
+        assertThat(machine.validUntilAtNanos()).isEqualTo(TIMINGS.maxHoldNanos());
+        assertThat(machine.on(new LeaseMachine.RenewDue(true), sentLater + SECOND))
+                .containsExactly(new LeaseMachine.RefuseRenewal(LossCause.MAX_HOLD));
+        assertThat(machine.on(new LeaseMachine.EndDue(), TIMINGS.maxHoldNanos()))
+                .contains(new LeaseMachine.TellLost(LossCause.MAX_HOLD));
+    }
+}

@@ -1,0 +1,103 @@
+package io.leasehold.engine;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/** A store that notes what it is asked, and answers only when the test does. Releases are answered at once. */
+final class SilentStore implements LockStore {
+
+    /** A request and the future of its answer. */
+    record Asked<Q, A>(Q request, CompletableFuture<A> answer) {}
+
+    private final List<Asked<AcquireRequest, AcquireReply>> acquires = new ArrayList<>();
+    private final List<Asked<RenewBatch, RenewReply>> renewals = new ArrayList<>();
+    private final List<ReleaseRequest> releases = new ArrayList<>();
+    private StoreSignals ear;
+
+    synchronized List<Asked<AcquireRequest, AcquireReply>> acquires() {
+        return List.copyOf(acquires);
+    }
+
+    synchronized List<Asked<RenewBatch, RenewReply>> renewals() {
+        return List.copyOf(renewals);
+    }
+
+    synchronized List<ReleaseRequest> releases() {
+        return List.copyOf(releases);
+    }
+
+    StoreSignals ear() {
+        return ear;
+    }
+
+    @Override
+    public String description() {
+        return "silent:";
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return new Guarantees(
+                Guarantee.Exclusion.BY_STORE,
+                Guarantee.Fencing.INCREASING,
+                Guarantee.Queueing.FIFO,
+                Guarantee.Scope.PROCESS);
+    }
+
+    @Override
+    public void listen(StoreSignals signals) {
+        ear = signals;
+    }
+
+    @Override
+    public synchronized CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        CompletableFuture<AcquireReply> answer = new CompletableFuture<>();
+        acquires.add(new Asked<>(request, answer));
+        return answer;
+    }
+
+    @Override
+    public synchronized CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        CompletableFuture<RenewReply> answer = new CompletableFuture<>();
+        renewals.add(new Asked<>(batch, answer));
+        return answer;
+    }
+
+    @Override
+    public synchronized CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        releases.add(request);
+        return CompletableFuture.completedFuture(new ReleaseReply.Released());
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return CompletableFuture.completedFuture(Optional.empty());
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return CompletableFuture.completedFuture(List.of());
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, String holderId) {
+        return CompletableFuture.completedFuture(false);
+    }
+
+    @Override
+    public void close() {}
+}

@@ -1,0 +1,70 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockOptions;
+import io.leasehold.Renewal;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** Every formula with its numbers, as docs/contracts.md gives them. */
+final class TimingsTest {
+
+    private static final long MILLI = 1_000_000L;
+
+    private final Timings defaults = Timings.of(LockOptions.defaults());
+
+    @Test
+    void theDefaultsAreTheContract() {
+        assertThat(defaults.ttlNanos()).isEqualTo(30_000 * MILLI);
+        assertThat(defaults.toldNanos()).isEqualTo(30_000 * MILLI);
+        assertThat(defaults.validityNanos()).isEqualTo(30_000 * MILLI - 302 * MILLI);
+        assertThat(defaults.renewalNanos()).isEqualTo(10_000 * MILLI);
+        assertThat(defaults.renewalRetryNanos()).isEqualTo(2_500 * MILLI);
+        assertThat(defaults.minimumValidityNanos()).isEqualTo(3_000 * MILLI);
+        assertThat(defaults.longestCheckableNanos()).isEqualTo((29_698 - 10_000 - 100) * MILLI);
+        assertThat(defaults.riskNanos()).isEqualTo((29_698 - 15_000) * MILLI);
+        assertThat(defaults.batchingNanos()).isEqualTo(50 * MILLI);
+        assertThat(defaults.answerNanos()).isEqualTo(3_000 * MILLI);
+        assertThat(defaults.undoNanos()).isEqualTo(30_302 * MILLI);
+        assertThat(defaults.renewed()).isTrue();
+    }
+
+    @Test
+    void aLockDelayIsToldToTheStoreAndNotReliedOn() {
+        Timings delayed = Timings.of(LockOptions.defaults().lockDelay(Duration.ofSeconds(5)));
+        assertThat(delayed.toldNanos()).isEqualTo(35_000 * MILLI);
+        assertThat(delayed.validityNanos()).isEqualTo(defaults.validityNanos());
+        assertThat(delayed.undoNanos()).isEqualTo(35_302 * MILLI);
+    }
+
+    @Test
+    void aStoreHasAtLeastFiftyMillisecondsToAnswer() {
+        assertThat(Timings.of(LockOptions.defaults().ttl(Duration.ofMillis(200)))
+                        .answerNanos())
+                .isEqualTo(50 * MILLI);
+    }
+
+    @Test
+    void aFixedTtlIsNeverRenewed() {
+        Timings fixed = Timings.of(LockOptions.defaults().renewal(Renewal.none()));
+        assertThat(fixed.renewed()).isFalse();
+        assertThat(fixed.longestCheckableNanos()).isEqualTo(fixed.validityNanos());
+    }
+
+    @Test
+    void theTtlThatIsNamedForALongerCheckSuffices() {
+        for (long seconds : new long[] {20, 25, 60, 3_600}) {
+            Duration ttl = defaults.ttlForChecking(Duration.ofSeconds(seconds).toNanos());
+            assertThat(LockOptions.defaults().ttl(ttl).longestCheckable())
+                    .isGreaterThanOrEqualTo(Duration.ofSeconds(seconds));
+        }
+    }
+
+    @Test
+    void spansSaturate() {
+        assertThat(Timings.saturatedNanos(Duration.ofSeconds(Long.MAX_VALUE))).isEqualTo(Long.MAX_VALUE);
+        assertThat(Timings.saturatedNanos(Duration.ofSeconds(Long.MIN_VALUE))).isEqualTo(Long.MIN_VALUE);
+        assertThat(Timings.saturatedNanos(Duration.ofMillis(-3))).isEqualTo(-3 * MILLI);
+    }
+}

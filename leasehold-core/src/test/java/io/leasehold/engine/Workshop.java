@@ -1,0 +1,63 @@
+package io.leasehold.engine;
+
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.TokenRange;
+import java.util.List;
+
+/** The parts of one client, wired as {@link EngineClient} does, within reach of a test. */
+final class Workshop {
+
+    static final LockName NAME = LockName.exactly("the-lock");
+
+    final LockRuntime runtime;
+    final Timeline timeline;
+    final NameDesks desks;
+    final HoldTable holds = new HoldTable();
+    final Wiring wiring;
+    final WaitSettings settings;
+
+    Workshop(LockRuntime runtime, LockStore store) {
+        this(runtime, store, LockOptions.defaults());
+    }
+
+    Workshop(LockRuntime runtime, LockStore store, LockOptions options) {
+        this.runtime = runtime;
+        this.timeline = new Timeline(runtime);
+        this.desks = new NameDesks(timeline);
+        this.settings = WaitSettings.of(options);
+        this.wiring = new Wiring(
+                runtime,
+                timeline,
+                store,
+                new Events(List.of()),
+                new Undoer(runtime, timeline, store),
+                new RenewalLoop(runtime, timeline, store),
+                holds,
+                new SuspendWatch(runtime, timeline, holds),
+                new LeakWatch(false),
+                "host/1/test");
+    }
+
+    Waiter waiter() {
+        return waiter(Long.MAX_VALUE);
+    }
+
+    Waiter waiter(long maxWaitNanos) {
+        return new Waiter(NAME, settings, maxWaitNanos, wiring, desks);
+    }
+
+    /** A grant of 64 tokens from now on. */
+    Grant grant() {
+        return new Grant(OwnerToken.draw(runtime), TokenRange.of(1_000, 64), runtime.nanoTime(), Incarnation.DURABLE);
+    }
+
+    GrantKeeper keeper() {
+        return new GrantKeeper(NAME, grant(), 0, settings, wiring, desks);
+    }
+}

@@ -1,0 +1,106 @@
+-- acquire_all.lua, Leasehold wire format 1
+-- Proposes one ballot for several locks: takes all of them if it beats every floor and each is free, or already the
+-- caller's, and nobody queues for it; else none. It joins no queue and wakes nobody: whoever has to wait asks for one
+-- lock after the other, with acquire.lua.
+--
+-- KEYS (all in one slot), three for each lock i
+--   3i-2  lock
+--   3i-1  fence
+--   3i    queued
+-- ARGV (numbers are decimal strings)
+--   1  value: "<owner token>:<candidate>:<holder id>", for all of them
+--   2  ttl in ms
+--   3  candidate: the fencing token proposed, for all of them
+--   4  last: candidate + reserve - 1
+--   5  retention in us
+--   6  bound in us: how far ahead of max(fence, TIME) of every lock a ballot may be
+-- Replies (numbers are decimal strings; now is TIME in us); i is the first lock that stands in the way
+--   {"yes", now}                               all locks are the caller's; each fence = last
+--   {"stale", now, floor}                      the candidate does not beat the highest floor
+--   {"refused", now, limit}                    last is beyond the lowest limit max(fence, TIME) + bound
+--   {"held", now, state, text, pttl, i}        state, text and pttl as in acquire.lua; "ahead": free, but others queue for it
+--   {"broken", now, key, type}                 a side key holds something else
+-- Errors
+--   Redis' own. The first write decides: after an error no lock was taken, and no fence raised.
+
+local candidate, last = tonumber(ARGV[3]), tonumber(ARGV[4])
+local retention, bound = tonumber(ARGV[5]), tonumber(ARGV[6])
+local owner = ARGV[1]:sub(1, 40)
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local LOCK
+
+-- shared: numbers
+-- Lua prints large numbers as 1.7e+15; the wire wants all their digits.
+local function digits(number)
+  return string.format('%.0f', number)
+end
+
+-- A decimal number, 0 for nothing, nil for any other text.
+local function number_in(text)
+  if not text then
+    return 0
+  end
+  return #text <= 16 and text:match('^%d+$') and tonumber(text) or nil
+end
+-- end shared
+
+-- shared: holder
+-- What may be told of the key of a hold: never an owner token, never a stranger's text.
+local function public(value)
+  if not value then
+    return 'foreign', redis.call('TYPE', LOCK).ok
+  end
+  if value:sub(1, 40):match('^[0-9a-f]+$') and value:sub(41):match('^:%d*:') then
+    return 'lock', value:sub(42, 600)
+  end
+  return 'foreign', 'string'
+end
+-- end shared
+
+-- First everything is read, so that nothing is written unless all of it will be.
+local values, floor, limit, obstacle = {}, now - retention, nil, nil
+for i = 1, #KEYS, 3 do
+  local value, fence_text, queued = unpack(redis.call('MGET', KEYS[i], KEYS[i + 1], KEYS[i + 2]))
+  local fence = number_in(fence_text)
+  -- MGET is silent about keys of other types.
+  if not fence or (not fence_text and redis.call('EXISTS', KEYS[i + 1]) == 1) then
+    return {'broken', digits(now), KEYS[i + 1], redis.call('TYPE', KEYS[i + 1]).ok}
+  end
+  floor = math.max(floor, fence)
+  limit = math.min(limit or math.huge, math.max(fence, now) + bound)
+  values[i] = value
+  local own = value and value:sub(1, 41) == owner .. ':'
+  if not own and not obstacle then
+    if value or redis.call('EXISTS', KEYS[i]) == 1 then
+      obstacle = {i, false}
+    elseif queued then
+      obstacle = {i, true}
+    end
+  end
+end
+
+if candidate <= floor then
+  return {'stale', digits(now), digits(floor)}
+end
+if last > limit then
+  return {'refused', digits(now), digits(limit)}
+end
+if obstacle then
+  local i, ahead = obstacle[1], obstacle[2]
+  local number = digits((i + 2) / 3)
+  if ahead then
+    return {'held', digits(now), 'ahead', '', '-1', number}
+  end
+  LOCK = KEYS[i]
+  local state, text = public(values[i])
+  return {'held', digits(now), state, text, digits(redis.call('PTTL', LOCK)), number}
+end
+
+local ms = digits(math.ceil((math.max(last, now) + retention - now) / 1000))
+for i = 1, #KEYS, 3 do
+  local ttl = math.max(tonumber(ARGV[2]), values[i] and redis.call('PTTL', KEYS[i]) or 0)
+  redis.call('SET', KEYS[i], ARGV[1], 'PX', digits(ttl))
+  redis.call('SET', KEYS[i + 1], ARGV[4], 'PX', ms)
+end
+return {'yes', digits(now)}

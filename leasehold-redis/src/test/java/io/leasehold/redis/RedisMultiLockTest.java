@@ -1,0 +1,132 @@
+package io.leasehold.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.AmbiguousAcquireException;
+import io.leasehold.Attempt;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.MultiLease;
+import io.leasehold.testkit.proxy.TcpProxy;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Several locks of one real server at once, and what can go wrong with that. */
+class RedisMultiLockTest {
+
+    @RegisterExtension
+    static final RedisUnderTest SERVER = new RedisUnderTest();
+
+    private static final LockName[] NAMES =
+            IntStream.range(0, 5).mapToObj(i -> LockName.exactly("part:" + i)).toArray(LockName[]::new);
+
+    private static LockClient client(int port) {
+        return Leasehold.builder()
+                .store("redis://127.0.0.1:" + port)
+                .defaults(LockOptions.defaults().ttl(Duration.ofSeconds(20)).recheck(Duration.ofMillis(300)))
+                .connect();
+    }
+
+    private static long locks() {
+        return SERVER.redis().keys("lock:*}").size();
+    }
+
+    private static long scriptCalls() {
+        return SERVER.server()
+                .call("INFO", "commandstats")
+                .lines()
+                .filter(line -> line.startsWith("cmdstat_evalsha:"))
+                .mapToLong(line -> Long.parseLong(line.replaceAll("^cmdstat_evalsha:calls=(\\d+),.*", "$1")
+                        .strip()))
+                .sum();
+    }
+
+    @Test
+    void fiveLocksCostOneScriptCall() throws InterruptedException {
+        try (LockClient client = client(SERVER.server().port())) {
+            client.all(NAMES).acquire().release();
+            long before = scriptCalls();
+            MultiLease lease = client.all(NAMES).acquire();
+            assertThat(scriptCalls() - before).isEqualTo(1);
+            assertThat(locks()).isEqualTo(5);
+            lease.release();
+            assertThat(locks()).isZero();
+        }
+    }
+
+    @Test
+    void aLostReplyIsUndoneForAllParts() throws InterruptedException {
+        try (TcpProxy proxy = TcpProxy.to(SERVER.server().port());
+                LockClient client = client(proxy.port())) {
+            client.all(NAMES).acquire().release();
+            proxy.loseNextReplyTo(request -> request.contains("part:4"));
+            assertThatThrownBy(() -> client.all(NAMES).attempt(Duration.ZERO))
+                    .isInstanceOf(AmbiguousAcquireException.class)
+                    .hasMessageContaining("part:0");
+            NodeBench.until("all parts are undone", () -> locks() == 0);
+        }
+    }
+
+    @Test
+    void aLostReplyIsSurvivedByWhoeverHasPatience() throws InterruptedException {
+        try (TcpProxy proxy = TcpProxy.to(SERVER.server().port());
+                LockClient client = client(proxy.port())) {
+            client.all(NAMES).acquire().release();
+            proxy.loseNextReplyTo(request -> request.contains("part:4"));
+            try (MultiLease lease =
+                    client.all(NAMES).attempt(Duration.ofSeconds(60)).orElseThrow()) {
+                assertThat(lease.isValid()).isTrue();
+            }
+            NodeBench.until("nothing is left", () -> locks() == 0);
+        }
+    }
+
+    @Test
+    void aKeyOfAnotherTypeIsBusyAndIsLeftAlone() throws InterruptedException {
+        SERVER.redis().lpush("lock:{part:3}", "something else");
+        try (LockClient client = client(SERVER.server().port())) {
+            Attempt<MultiLease> attempt = client.all(NAMES).attempt(Duration.ofMillis(200));
+            assertThat(attempt).isInstanceOf(Attempt.Busy.class);
+            assertThat(((Attempt.Busy<MultiLease>) attempt).lockName()).isEqualTo(NAMES[3]);
+            NodeBench.until("the others are free", () -> locks() == 1);
+            assertThat(SERVER.redis().lrange("lock:{part:3}", 0, -1)).containsExactly("something else");
+        }
+    }
+
+    @Test
+    void closingDuringTheRequestGivesTheGrantBack() {
+        try (TcpProxy proxy = TcpProxy.to(SERVER.server().port())) {
+            LockClient client = client(proxy.port());
+            CompletableFuture<MultiLease> warm = client.all(NAMES).acquireAsync();
+            warm.thenCompose(MultiLease::releaseAsync)
+                    .orTimeout(60, TimeUnit.SECONDS)
+                    .join();
+            proxy.toClient().delay(Duration.ofMillis(300));
+            CompletableFuture<MultiLease> future = client.all(NAMES).acquireAsync();
+            NodeBench.until("the locks are held", () -> locks() == 5);
+            client.close();
+            assertThat(locks()).isZero();
+            assertThatThrownBy(future::join).hasCauseInstanceOf(IllegalStateException.class);
+        }
+    }
+
+    @Test
+    void moreThanAHundredAreTakenInOrder() throws InterruptedException {
+        LockName[] many = IntStream.range(0, 150)
+                .mapToObj(i -> LockName.exactly("many:" + i))
+                .toArray(LockName[]::new);
+        try (LockClient client = client(SERVER.server().port());
+                MultiLease lease = client.all(many).acquire()) {
+            assertThat(lease.lockNames()).hasSize(150);
+            assertThat(locks()).isEqualTo(150);
+        }
+        assertThat(locks()).isZero();
+    }
+}

@@ -1,0 +1,85 @@
+package io.leasehold.engine;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/** A store that answers at once: busy, renewed, released; it notes a renewal that was sent after a release. */
+final class AnsweringStore implements LockStore {
+
+    private static final CompletableFuture<ReleaseReply> RELEASED =
+            CompletableFuture.completedFuture(new ReleaseReply.Released());
+
+    volatile boolean released;
+    volatile boolean renewedAfterRelease;
+    volatile boolean renewed;
+    volatile boolean asked;
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        renewed = true;
+        if (released) {
+            renewedAfterRelease = true;
+        }
+        return CompletableFuture.completedFuture(new RenewReply(List.of(new RenewReply.Renewed(0))));
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        released = true;
+        return RELEASED;
+    }
+
+    @Override
+    public String description() {
+        return "answering:";
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return new Guarantees(
+                Guarantee.Exclusion.WITHIN_DRIFT,
+                Guarantee.Fencing.INCREASING,
+                Guarantee.Queueing.FIFO,
+                Guarantee.Scope.PROCESS);
+    }
+
+    @Override
+    public void listen(StoreSignals signals) {}
+
+    @Override
+    public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        asked = true;
+        return CompletableFuture.completedFuture(new AcquireReply.Busy(null, 0, List.of()));
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return CompletableFuture.completedFuture(Optional.empty());
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return CompletableFuture.completedFuture(List.of());
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, String holderId) {
+        return CompletableFuture.completedFuture(false);
+    }
+
+    @Override
+    public void close() {}
+}

@@ -1,0 +1,130 @@
+package io.leasehold.engine;
+
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.LossCause;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.TokenRange;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** One lease as the engine makes it, whose clock stands still and whose callbacks run where they are submitted. */
+final class HeldLease {
+
+    private static final LockName NAME = LockName.exactly("n");
+    private static final OwnerToken OWNER = OwnerToken.fromHex("a".repeat(40));
+    private static final WaitSettings SETTINGS = WaitSettings.of(LockOptions.defaults());
+
+    final AnsweringStore store = new AnsweringStore();
+    final NameDesks desks;
+    final HoldTable holds = new HoldTable();
+    final Wiring wiring;
+    final GrantKeeper keeper;
+    final LeaseHandle handle;
+    final AtomicInteger told = new AtomicInteger();
+
+    HeldLease() {
+        LockRuntime runtime = new Frozen();
+        Timeline timeline = new Timeline(runtime);
+        desks = new NameDesks(timeline);
+        wiring = new Wiring(
+                runtime,
+                timeline,
+                store,
+                new Events(List.of()),
+                new Undoer(runtime, timeline, store),
+                new RenewalLoop(runtime, timeline, store),
+                holds,
+                new SuspendWatch(runtime, timeline, holds),
+                new LeakWatch(false),
+                "host/1/jcstress");
+        Grant grant = new Grant(OWNER, TokenRange.of(1, 64), 0, Incarnation.DURABLE);
+        keeper = new GrantKeeper(NAME, grant, 64, SETTINGS, wiring, desks);
+        desks.granted(NAME, keeper, 64);
+        handle = keeper.begin(wiring.suspensions().mark());
+        handle.onLost(cause -> told.incrementAndGet());
+    }
+
+    /** A waiter that contends, if it does, with a store of its own. */
+    Waiter waiter(AnsweringStore asked) {
+        Wiring own = new Wiring(
+                wiring.runtime(),
+                wiring.timeline(),
+                asked,
+                wiring.events(),
+                wiring.undoer(),
+                wiring.renewals(),
+                wiring.holds(),
+                wiring.suspensions(),
+                wiring.leaks(),
+                wiring.holderId());
+        return new Waiter(NAME, SETTINGS, Long.MAX_VALUE, own, desks);
+    }
+
+    void lose() {
+        keeper.takenAway(LossCause.NOT_OURS);
+    }
+
+    /** 1 released, 2 already lost, 3 unconfirmed, 0 not known yet. */
+    int release() {
+        return number(handle.state().release());
+    }
+
+    int outcome() {
+        return number(handle.state().release());
+    }
+
+    private static int number(CompletableFuture<ReleaseOutcome> release) {
+        ReleaseOutcome outcome = release.getNow(null);
+        return outcome == null ? 0 : outcome.ordinal() + 1;
+    }
+
+    /** Whether anything of it is still known to the client. */
+    boolean isLeft() {
+        return !holds.isEmpty() || !desks.isEmpty();
+    }
+
+    /** Time that stands still; timers never fire. */
+    private static final class Frozen implements LockRuntime {
+        @Override
+        public long nanoTime() {
+            return 0;
+        }
+
+        @Override
+        public long wallMillis() {
+            return 0;
+        }
+
+        @Override
+        public Timer schedule(long delayNanos, Runnable task) {
+            return () -> {};
+        }
+
+        @Override
+        public void execute(Runnable task) {
+            task.run();
+        }
+
+        @Override
+        public void randomBytes(byte[] bytes) {}
+
+        @Override
+        public long randomBelow(long bound) {
+            return 0;
+        }
+
+        @Override
+        public void await(CompletableFuture<?> future) {
+            future.join();
+        }
+
+        @Override
+        public void close() {}
+    }
+}
