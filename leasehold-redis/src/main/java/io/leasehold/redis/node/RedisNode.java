@@ -100,6 +100,7 @@ public final class RedisNode implements LockNode {
         StoreSignals listener = signals;
         if (listener != null) {
             Messages.wakeUp(message).ifPresent(listener::wake);
+            Messages.handOver(message).ifPresent(listener::handedOver);
         }
     }
 
@@ -175,6 +176,7 @@ public final class RedisNode implements LockNode {
             Long.toString(settings.boundMicros()),
             Long.toString(queue ? settings.placeMillis(request.recheckNanos()) : 0),
             subscriptions.channel(),
+            Long.toString(NodeSettings.ceilMillis(ballot.claimNanos())),
             Long.toString(settings.windowMicros())
         };
         return requests.run(
@@ -189,7 +191,9 @@ public final class RedisNode implements LockNode {
 
     static String[] allKeys(LockName name) {
         String lock = KeyLayout.lock(name);
-        return new String[] {lock, KeyLayout.fence(lock), KeyLayout.queued(lock), KeyLayout.waiters(lock)};
+        return new String[] {
+            lock, KeyLayout.fence(lock), KeyLayout.queued(lock), KeyLayout.waiters(lock), KeyLayout.asked(lock)
+        };
     }
 
     @Override
@@ -204,7 +208,6 @@ public final class RedisNode implements LockNode {
             Long.toString(request.ballot()),
             Long.toString(settings.retentionMicros()),
             Long.toString(settings.boundMicros()),
-            subscriptions.channel(),
             Long.toString(settings.windowMicros())
         };
         return requests.run(
