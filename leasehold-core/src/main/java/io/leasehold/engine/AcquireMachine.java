@@ -177,8 +177,7 @@ final class AcquireMachine {
         } else if (event instanceof Woken) {
             return woken();
         } else if (event instanceof HandedOver handedOver) {
-            highestBallot = Math.max(highestBallot, handedOver.lastToken());
-            return woken();
+            return handedOver(handedOver);
         } else if (event instanceof TimerFired) {
             return timerFired(nowNanos);
         }
@@ -211,6 +210,15 @@ final class AcquireMachine {
         }
         wakePending = true;
         return List.of();
+    }
+
+    private List<Action> handedOver(HandedOver event) {
+        if (freshOwner) {
+            // What was handed over belonged to an owner token whose end is on its way, and passes it on.
+            return List.of();
+        }
+        highestBallot = Math.max(highestBallot, event.lastToken());
+        return woken();
     }
 
     private List<Action> timerFired(long nowNanos) {
