@@ -115,9 +115,9 @@ public final class InMemoryNode implements LockNode {
             dropSilentWaiters(entry, nowNanos);
             fence = Math.max(fence, entry.fence);
         }
-        if (ballot.candidate() > Math.max(fence, serverMicros) + MOST_LEAD_MICROS) {
+        if (ballot.tokens().last() > Math.max(fence, serverMicros) + MOST_LEAD_MICROS) {
             return new NodeReply.Refused(
-                    "fencing token " + ballot.candidate() + " runs ahead of the node's clock",
+                    "fencing token " + ballot.tokens().last() + " runs ahead of the node's clock",
                     0,
                     incarnation,
                     serverMicros);
