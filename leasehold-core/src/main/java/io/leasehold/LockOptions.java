@@ -181,7 +181,10 @@ public final class LockOptions {
                 v.lockDelay));
     }
 
-    /** In which order waiters obtain the lock. Default: FIFO with bounded local hand-over. */
+    /**
+     * In which order waiters obtain the lock; {@link Fairness} says what that means within and between processes. Default:
+     * FIFO with bounded local hand-over.
+     */
     public LockOptions fairness(Fairness fairness) {
         Values v = values;
         return new LockOptions(new Values(

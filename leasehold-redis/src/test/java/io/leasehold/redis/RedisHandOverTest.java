@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Attempt;
+import io.leasehold.Fairness;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
@@ -279,17 +280,46 @@ class RedisHandOverTest {
         assertThat(lease.fencingToken()).isGreaterThan(held.fencingToken());
         assertThat(lease.isValid()).isTrue();
         lease.release();
-        String line = child.awaitLine("HELD", FOR_LONG);
-        assertThat(Long.parseLong(line.substring("HELD ".length()))).isGreaterThan(lease.fencingToken());
+        assertThat(token(child)).isGreaterThan(lease.fencingToken());
     }
 
     private ChildJvm waitingChild() {
+        long before = waiting();
         ChildJvm child = closedAtTheEnd(ChildJvm.of(WaiterMain.class)
                 .jvmArgument("-Xmx64m")
                 .arguments("redis://127.0.0.1:" + SERVER.server().port(), LOCK)
                 .start());
-        until("the child is queued", () -> waiting() == 1);
+        until("the child is queued", () -> waiting() > before);
         return child;
+    }
+
+    @Test
+    void processesGetTheLockInTheOrderInWhichTheyQueued() throws Exception {
+        LockClient here = client(SERVER.server().port(), LockOptions.defaults().fairness(Fairness.STRICT_FIFO));
+        Lease held = here.named(LOCK).acquire();
+        ChildJvm first = waitingChild();
+        CompletableFuture<Lease> second = queue(here);
+        CompletableFuture<Attempt<Lease>> behind = here.named(LOCK).attemptAsync(FOR_LONG);
+        ChildJvm third = waitingChild();
+
+        held.release();
+
+        long one = token(first);
+        assertThat(one).isGreaterThan(held.fencingToken());
+        assertThat(second).isNotDone();
+        first.closeInput();
+        Lease two = soon(second);
+        assertThat(two.fencingToken()).isGreaterThan(one);
+        two.release();
+        long three = token(third);
+        assertThat(three).as("before the second of this process").isGreaterThan(two.fencingToken());
+        assertThat(behind).isNotDone();
+        third.closeInput();
+        assertThat(soon(behind.thenApply(Attempt::orElseThrow)).fencingToken()).isGreaterThan(three);
+    }
+
+    private static long token(ChildJvm holder) throws InterruptedException {
+        return Long.parseLong(holder.awaitLine("HELD", FOR_LONG).substring("HELD ".length()));
     }
 
     @Test
