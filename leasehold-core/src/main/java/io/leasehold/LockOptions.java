@@ -147,7 +147,10 @@ public final class LockOptions {
         return with(v -> v.retry = Objects.requireNonNull(retry, "retry"));
     }
 
-    /** In which order waiters obtain the lock. Default: FIFO with bounded local hand-over. */
+    /**
+     * In which order waiters obtain the lock; {@link Fairness} says what that means within and between processes. Default:
+     * FIFO with bounded local hand-over.
+     */
     public LockOptions fairness(Fairness fairness) {
         return with(v -> v.fairness = Objects.requireNonNull(fairness, "fairness"));
     }

@@ -28,9 +28,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One node as a store: proposes candidates for fencing tokens and repeats a stale one with a higher ballot of the
- * same owner token.
+ * same owner token. Waiters that ask for it are handed the lock by the node.
  *
- * <p>A candidate is {@code max(seen token + 1, estimate of the node's clock in µs)}. A stale answer carries the
+ * <p>A candidate is {@code max(seen token + 1, ballot so far + 1, estimate of the node's clock in µs)}. A stale answer carries the
  * floor; the k-th ballot after it adds {@code reserve × 2^k}, so that contenders that all learned the same floor
  * separate. Safe for all threads.
  */
@@ -40,6 +40,12 @@ public final class SingleNodeStore implements LockStore {
     private static final int MOST_BALLOTS = 12;
 
     private static final long RETRY_NANOS = 10_000_000L;
+
+    /**
+     * How far ahead of the estimate a ballot may be that does not answer a floor: half of the bound of every node, so
+     * that an undo carried out a little later is never cut off at that bound.
+     */
+    private static final long MOST_LEAD_MICROS = 3_750_000L;
 
     private final LockNode node;
     private final LockRuntime runtime;
@@ -56,16 +62,13 @@ public final class SingleNodeStore implements LockStore {
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         OptionalLong estimate = estimate();
         if (estimate.isPresent()) {
-            return propose(new Effort(request, runtime.nanoTime(), 0), candidate(request, estimate.getAsLong()));
+            return begin(request, runtime.nanoTime(), estimate.getAsLong());
         }
         long startAtNanos = runtime.nanoTime();
         return node.probe(request.timeoutNanos()).thenCompose(reply -> {
             if (reply instanceof NodeReply.Answered answered) {
                 learn(answered, startAtNanos);
-                long now = runtime.nanoTime();
-                return propose(
-                        new Effort(request, startAtNanos, 0),
-                        candidate(request, estimate().orElse(now)));
+                return begin(request, startAtNanos, estimate().orElse(runtime.nanoTime()));
             }
             return CompletableFuture.completedFuture(failed(((NodeReply.Failed) reply), FailureKind.NO_EFFECT, 0));
         });
@@ -83,8 +86,21 @@ public final class SingleNodeStore implements LockStore {
         }
     }
 
-    private static long candidate(AcquireRequest request, long estimate) {
-        return Math.max(1, Math.max(request.seenToken() + 1, estimate));
+    private CompletableFuture<AcquireReply> begin(AcquireRequest request, long startAtNanos, long estimate) {
+        long most = estimate + MOST_LEAD_MICROS;
+        if (request.ballotSoFar() >= most) {
+            return CompletableFuture.completedFuture(new AcquireReply.Refused(
+                    "the clock of " + node.description() + " went back: the attempt has proposed fencing token "
+                            + request.ballotSoFar() + ", and the clock is at " + estimate,
+                    0,
+                    0,
+                    List.of(),
+                    true));
+        }
+        // What was seen is a hint; a floor that is really above the clock is told by the node.
+        long seen = request.seenToken() < most ? request.seenToken() : 0;
+        long candidate = Math.max(Math.max(1, estimate), Math.max(seen, request.ballotSoFar()) + 1);
+        return propose(new Effort(request, startAtNanos, 0), candidate);
     }
 
     private CompletableFuture<AcquireReply> propose(Effort effort, long candidate) {
@@ -92,7 +108,7 @@ public final class SingleNodeStore implements LockStore {
         if (candidate >= TokenRange.LIMIT - request.reserve()) {
             return CompletableFuture.completedFuture(tokensExhausted(candidate));
         }
-        Ballot ballot = new Ballot(request, candidate, request.reserve());
+        Ballot ballot = new Ballot(request, candidate, request.reserve(), request.claimNanos());
         long sentAtNanos = runtime.nanoTime();
         return node.acquire(ballot)
                 .exceptionally(error -> broken(ballot, error))

@@ -8,6 +8,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +37,13 @@ final class AcquireMachine {
     /** The store said that asking again may be worth it. */
     record Woken() implements Event {}
 
+    /**
+     * The store has given the lock to this attempt's owner token, as it will say when it is asked.
+     *
+     * @param lastToken the largest that it has reserved
+     */
+    record HandedOver(long lastToken) implements Event {}
+
     /** The time asked for by {@link Arm} has come, or may have. */
     record TimerFired() implements Event {}
 
@@ -49,8 +57,9 @@ final class AcquireMachine {
      * Send the request.
      *
      * @param freshOwner with a new owner token
+     * @param ballotSoFar the highest proposed under this owner token, which the next must beat
      */
-    record Send(boolean freshOwner) implements Action {}
+    record Send(boolean freshOwner, long ballotSoFar) implements Action {}
 
     /** Fire the timer at this time; it replaces the one before. */
     record Arm(long atNanos) implements Action {}
@@ -167,6 +176,8 @@ final class AcquireMachine {
             return replied(replied, nowNanos);
         } else if (event instanceof Woken) {
             return woken();
+        } else if (event instanceof HandedOver handedOver) {
+            return handedOver(handedOver);
         } else if (event instanceof TimerFired) {
             return timerFired(nowNanos);
         }
@@ -188,7 +199,7 @@ final class AcquireMachine {
         freshOwner = false;
         phase = Phase.IN_FLIGHT;
         wakePending = false;
-        Action send = new Send(fresh);
+        Action send = new Send(fresh, highestBallot);
         // The first request is waited for in any case, so that an undisturbed acquire arms no timer.
         return unlimited || !returned ? List.of(send) : List.of(new Arm(deadlineAtNanos), send);
     }
@@ -199,6 +210,15 @@ final class AcquireMachine {
         }
         wakePending = true;
         return List.of();
+    }
+
+    private List<Action> handedOver(HandedOver event) {
+        if (freshOwner) {
+            // What was handed over belonged to an owner token whose end is on its way, and passes it on.
+            return List.of();
+        }
+        highestBallot = Math.max(highestBallot, event.lastToken());
+        return woken();
     }
 
     private List<Action> timerFired(long nowNanos) {
@@ -254,7 +274,9 @@ final class AcquireMachine {
             phase = Phase.DONE;
             return remembered ? List.of(new Undo(highestBallot)) : List.of();
         }
-        return refused(reply, event.random(), nowNanos);
+        return reply instanceof AcquireReply.Refused refused && refused.spent()
+                ? spent(refused, event.random(), nowNanos)
+                : refused(reply, event.random(), nowNanos);
     }
 
     private List<Action> granted(Grant grant, long random, long nowNanos) {
@@ -318,6 +340,19 @@ final class AcquireMachine {
             return send();
         }
         return List.of(pauseOrFinish(pauseNanos, nowNanos));
+    }
+
+    /** The owner token can get nothing any more: ends it and goes on with another, at the end of the queue. */
+    private List<Action> spent(AcquireReply.Refused refused, long random, long nowNanos) {
+        List<Action> actions = new ArrayList<>(2);
+        if (remembered) {
+            actions.add(new Undo(highestBallot));
+        }
+        forgetOwner();
+        atDeadline = new Failed(
+                new StoreUnavailableException(what + " was refused: " + refused.reason(), refused.votes(), null));
+        actions.add(pauseOrFinish(policy.retryNanos(pauses, random), nowNanos));
+        return actions;
     }
 
     private LockStoreException verdict(AcquireReply.Failed failed) {

@@ -13,6 +13,7 @@ import io.leasehold.MultiLease;
 import io.leasehold.MultiLock;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.Grant;
+import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
@@ -72,6 +73,11 @@ public final class EngineClient implements LockClient {
         @Override
         public void wake(LockName name) {
             desks.wake(name);
+        }
+
+        @Override
+        public void handedOver(HandOver handOver) {
+            desks.handedOver(handOver);
         }
 
         @Override

@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import io.leasehold.Holder;
 import io.leasehold.LockName;
+import io.leasehold.spi.HandOver;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -165,6 +166,14 @@ final class NameDesks {
         Waiter first = firstInLine(name);
         if (first != null) {
             first.woken();
+        }
+    }
+
+    /** Tells the contender for this name, if there is one, that somebody was given the lock. */
+    void handedOver(HandOver handOver) {
+        Waiter first = firstInLine(handOver.name());
+        if (first != null) {
+            first.handedOver(handOver);
         }
     }
 

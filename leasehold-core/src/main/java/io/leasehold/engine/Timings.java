@@ -33,6 +33,7 @@ record Timings(
     /** For how long a grant may be passed on within the process. */
     static final long HAND_OVER_NANOS = Duration.ofMillis(20).toNanos();
 
+    private static final long LEAST_CLAIM_NANOS = Duration.ofSeconds(3).toNanos();
     private static final long MOST_SECONDS = Long.MAX_VALUE / 1_000_000_000L - 1;
     private static final long MOST_BATCHING_NANOS = Duration.ofMillis(50).toNanos();
 
@@ -73,6 +74,14 @@ record Timings(
     Duration ttlForChecking(long durationNanos) {
         double share = (double) longestCheckableNanos / ttlNanos;
         return Duration.ofMillis((long) Math.ceil(Math.max(0, durationNanos) / share / 1e6) + 1);
+    }
+
+    /**
+     * For how long the store may keep a lock that it has handed to a waiter before it hears from it: a third more than
+     * the least validity, at least 3 s, never more than a ttl. A waiter that is gone costs the others no more than this.
+     */
+    long claimNanos() {
+        return Math.min(toldNanos, Math.max(LEAST_CLAIM_NANOS, minimumValidityNanos / 3 * 4));
     }
 
     /** The longest time an unknown request can matter: what the store was told + drift. */

@@ -13,6 +13,7 @@ import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
+import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseRequest;
@@ -108,6 +109,16 @@ final class Waiter implements Pending<Lease> {
         on(new AcquireMachine.Woken());
     }
 
+    /** Somebody was given the lock; others only have to do with it if it was this attempt. */
+    void handedOver(HandOver handOver) {
+        synchronized (this) {
+            if (!owner.attemptId().equals(handOver.attemptId())) {
+                return;
+            }
+        }
+        on(new AcquireMachine.HandedOver(handOver.tokens().last()));
+    }
+
     @Override
     public void giveUp() {
         on(new AcquireMachine.GaveUp());
@@ -156,7 +167,7 @@ final class Waiter implements Pending<Lease> {
             }
             OwnerToken sender = owner;
             mark = wiring.suspensions().mark();
-            steps.add(() -> send(sender));
+            steps.add(() -> send(sender, send.ballotSoFar()));
         } else if (action instanceof AcquireMachine.Arm arm) {
             arm(arm.atNanos());
         } else if (action instanceof AcquireMachine.Undo undo) {
@@ -167,12 +178,14 @@ final class Waiter implements Pending<Lease> {
         }
     }
 
-    private void send(OwnerToken sender) {
+    private void send(OwnerToken sender, long ballotSoFar) {
         AcquireRequest request = AcquireRequest.exclusive(
                         List.of(name), sender, wiring.holderId(), timings.toldNanos(), timings.answerNanos())
                 .reserve(desks.reserve(name))
-                .seenToken(desks.seenToken(name));
-        AcquireRequest sent = maxWaitNanos > 0 ? request.waiting(policy.silenceNanos()) : request;
+                .seenToken(desks.seenToken(name))
+                .ballotSoFar(ballotSoFar);
+        AcquireRequest sent =
+                maxWaitNanos > 0 ? request.waiting(policy.silenceNanos()).claiming(timings.claimNanos()) : request;
         Edge.ask(() -> wiring.store().acquire(sent)).whenComplete((reply, error) -> {
             AcquireReply answer = reply != null ? reply : broken(error);
             on(new AcquireMachine.Replied(answer, wiring.random()));

@@ -7,6 +7,7 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
+import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRecord;
@@ -18,6 +19,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -30,6 +32,7 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -69,8 +72,11 @@ public final class InMemoryNode implements LockNode {
     private static final class Entry {
         private @Nullable Held held;
         private long fence;
-        private final Map<OwnerToken, Long> waiters = new LinkedHashMap<>();
+        private final Map<OwnerToken, Place> waiters = new LinkedHashMap<>();
     }
+
+    /** A place in the queue, and what its waiter asked for. */
+    private record Place(String holderId, int reserve, long claimNanos, long forgottenAtNanos) {}
 
     private record Held(OwnerToken owner, String holderId, long token, long endsAtNanos) {}
 
@@ -85,13 +91,23 @@ public final class InMemoryNode implements LockNode {
     }
 
     @Override
-    public synchronized CompletableFuture<NodeReply> acquire(Ballot ballot) {
-        sweepSometimes();
-        return CompletableFuture.completedFuture(decide(ballot, runtime.nanoTime(), serverMicros()));
+    public CompletableFuture<NodeReply> acquire(Ballot ballot) {
+        List<Consumer<StoreSignals>> signals = new ArrayList<>(0);
+        NodeReply reply;
+        synchronized (this) {
+            sweepSometimes();
+            reply = decide(ballot, runtime.nanoTime(), serverMicros(), signals);
+        }
+        send(signals);
+        return CompletableFuture.completedFuture(reply);
+    }
+
+    private void send(List<Consumer<StoreSignals>> signals) {
+        signals.forEach(listeners::forEach);
     }
 
     /** The grant rule over all names of the request: floor, then own or free, all or none. */
-    private NodeReply decide(Ballot ballot, long nowNanos, long serverMicros) {
+    private NodeReply decide(Ballot ballot, long nowNanos, long serverMicros, List<Consumer<StoreSignals>> signals) {
         AcquireRequest request = ballot.request();
         long fence = 0;
         for (LockName name : request.names()) {
@@ -99,9 +115,9 @@ public final class InMemoryNode implements LockNode {
             dropSilentWaiters(entry, nowNanos);
             fence = Math.max(fence, entry.fence);
         }
-        if (ballot.candidate() > Math.max(fence, serverMicros) + MOST_LEAD_MICROS) {
+        if (ballot.tokens().last() > Math.max(fence, serverMicros) + MOST_LEAD_MICROS) {
             return new NodeReply.Refused(
-                    "fencing token " + ballot.candidate() + " runs ahead of the node's clock",
+                    "fencing token " + ballot.tokens().last() + " runs ahead of the node's clock",
                     0,
                     incarnation,
                     serverMicros);
@@ -115,7 +131,10 @@ public final class InMemoryNode implements LockNode {
             Held held = current(entry, nowNanos);
             boolean own = held != null && held.owner().equals(request.owner());
             if (!own && (held != null || !isFirst(entry, request.owner()))) {
-                return busy(request, entry, held, nowNanos, serverMicros);
+                if (held == null) {
+                    serveFirst(name, entry, nowNanos, signals);
+                }
+                return busy(ballot, entry, entry.held, nowNanos, serverMicros);
             }
         }
         request.names().forEach(name -> grant(entry(name), ballot, nowNanos));
@@ -138,12 +157,15 @@ public final class InMemoryNode implements LockNode {
         entry.waiters.remove(request.owner());
     }
 
-    private NodeReply busy(AcquireRequest request, Entry entry, @Nullable Held held, long nowNanos, long serverMicros) {
+    private NodeReply busy(Ballot ballot, Entry entry, @Nullable Held held, long nowNanos, long serverMicros) {
+        AcquireRequest request = ballot.request();
         if (request.isWaiting()) {
             long forgottenAtNanos = nowNanos
                     + 2 * request.recheckNanos()
                     + Duration.ofSeconds(1).toNanos();
-            entry.waiters.put(request.owner(), forgottenAtNanos);
+            entry.waiters.put(
+                    request.owner(),
+                    new Place(request.holderId(), ballot.reserve(), ballot.claimNanos(), forgottenAtNanos));
         }
         return new NodeReply.Held(
                 held == null ? null : holder(held, nowNanos), request.isWaiting(), incarnation, serverMicros);
@@ -155,8 +177,33 @@ public final class InMemoryNode implements LockNode {
                 || entry.waiters.keySet().iterator().next().equals(owner);
     }
 
+    /**
+     * The lock is free: its first waiter is given it, with tokens above the fence, or told of it, as it asked. Who listens
+     * is not known here, so nobody is skipped: one that is gone costs its claim.
+     */
+    private void serveFirst(LockName name, Entry entry, long nowNanos, List<Consumer<StoreSignals>> signals) {
+        dropSilentWaiters(entry, nowNanos);
+        Iterator<Map.Entry<OwnerToken, Place>> line = entry.waiters.entrySet().iterator();
+        if (!line.hasNext()) {
+            return;
+        }
+        Map.Entry<OwnerToken, Place> first = line.next();
+        Place place = first.getValue();
+        if (place.claimNanos() == 0) {
+            signals.add(listener -> listener.wake(name));
+            return;
+        }
+        OwnerToken owner = first.getKey();
+        TokenRange tokens = TokenRange.of(Math.max(entry.fence + 1, serverMicros()), place.reserve());
+        entry.held = new Held(owner, place.holderId(), tokens.first(), nowNanos + place.claimNanos());
+        entry.fence = tokens.last();
+        line.remove();
+        HandOver handOver = new HandOver(name, owner.attemptId(), tokens, serverMicros());
+        signals.add(listener -> listener.handedOver(handOver));
+    }
+
     private static void dropSilentWaiters(Entry entry, long nowNanos) {
-        entry.waiters.values().removeIf(forgottenAtNanos -> nowNanos - forgottenAtNanos >= 0);
+        entry.waiters.values().removeIf(place -> nowNanos - place.forgottenAtNanos() >= 0);
     }
 
     private static @Nullable Held current(Entry entry, long nowNanos) {
@@ -196,31 +243,26 @@ public final class InMemoryNode implements LockNode {
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         boolean released = false;
-        List<LockName> toWake = new ArrayList<>();
+        List<Consumer<StoreSignals>> signals = new ArrayList<>(0);
         synchronized (this) {
             long nowNanos = runtime.nanoTime();
             for (LockName name : request.names()) {
                 Entry entry = entries.computeIfAbsent(name, n -> new Entry());
-                boolean gone = entry.waiters.remove(request.owner()) != null;
+                entry.waiters.remove(request.owner());
                 Held held = current(entry, nowNanos);
                 if (held != null && held.owner().equals(request.owner())) {
                     entry.held = null;
                     released = true;
-                    gone = true;
                 }
                 long most = Math.max(entry.fence, serverMicros()) + MOST_LEAD_MICROS;
                 entry.fence = Math.max(entry.fence, Math.min(request.ballot(), most));
-                if (gone && entry.held == null && !entry.waiters.isEmpty()) {
-                    toWake.add(name);
+                if (entry.held == null) {
+                    serveFirst(name, entry, nowNanos, signals);
                 }
             }
         }
-        toWake.forEach(this::wakeAll);
+        send(signals);
         return CompletableFuture.completedFuture(released ? new ReleaseReply.Released() : new ReleaseReply.NotOurs());
-    }
-
-    private void wakeAll(LockName name) {
-        listeners.forEach(l -> l.wake(name));
     }
 
     @Override
@@ -250,18 +292,19 @@ public final class InMemoryNode implements LockNode {
 
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        Held removed;
+        List<Consumer<StoreSignals>> signals = new ArrayList<>(2);
         synchronized (this) {
             Entry entry = entries.get(name);
-            removed = entry == null ? null : current(entry, runtime.nanoTime());
+            Held removed = entry == null ? null : current(entry, runtime.nanoTime());
             if (entry == null || removed == null || (holderId != null && !holderId.equals(removed.holderId()))) {
                 return CompletableFuture.completedFuture(false);
             }
             entry.fence = Math.max(entry.fence, serverMicros());
             entry.held = null;
+            signals.add(listener -> listener.lost(removed.owner(), LossCause.FORCE_RELEASED));
+            serveFirst(name, entry, runtime.nanoTime(), signals);
         }
-        listeners.forEach(l -> l.lost(removed.owner(), LossCause.FORCE_RELEASED));
-        wakeAll(name);
+        send(signals);
         return CompletableFuture.completedFuture(true);
     }
 

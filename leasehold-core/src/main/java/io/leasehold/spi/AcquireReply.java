@@ -70,8 +70,16 @@ public sealed interface AcquireReply {
      *
      * @param reason for people
      * @param retryNanos after how long asking again makes sense
+     * @param spent whether this owner token can get nothing any more, since its ballots would have to run too far ahead
+     *     of the node's clock: the caller ends it, and goes on with another
      */
-    record Refused(String reason, long retryNanos, long ballot, List<NodeVote> votes) implements AcquireReply {
+    record Refused(String reason, long retryNanos, long ballot, List<NodeVote> votes, boolean spent)
+            implements AcquireReply {
+        /** The caller may ask again with the same owner token. */
+        public Refused(String reason, long retryNanos, long ballot, List<NodeVote> votes) {
+            this(reason, retryNanos, ballot, votes, false);
+        }
+
         /** Refuses null and copies the votes. */
         public Refused {
             Objects.requireNonNull(reason, "reason");

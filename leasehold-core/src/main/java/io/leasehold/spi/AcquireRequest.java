@@ -29,6 +29,8 @@ public final class AcquireRequest {
     private final int reserve;
     private final long seenToken;
     private final long recheckNanos;
+    private final long claimNanos;
+    private final long ballotSoFar;
 
     private AcquireRequest(
             List<LockName> names,
@@ -38,7 +40,9 @@ public final class AcquireRequest {
             long timeoutNanos,
             int reserve,
             long seenToken,
-            long recheckNanos) {
+            long recheckNanos,
+            long claimNanos,
+            long ballotSoFar) {
         this.names = names;
         this.mode = Mode.EXCLUSIVE;
         this.owner = owner;
@@ -48,6 +52,8 @@ public final class AcquireRequest {
         this.reserve = reserve;
         this.seenToken = seenToken;
         this.recheckNanos = recheckNanos;
+        this.claimNanos = claimNanos;
+        this.ballotSoFar = ballotSoFar;
     }
 
     /**
@@ -71,17 +77,30 @@ public final class AcquireRequest {
                 timeoutNanos,
                 1,
                 0,
+                0,
+                0,
                 0);
     }
 
     /** Asks for a range of so many fencing tokens: one for the caller, one for each local waiter behind it. */
     public AcquireRequest reserve(int count) {
-        return new AcquireRequest(names, owner, holderId, ttlNanos, timeoutNanos, count, seenToken, recheckNanos);
+        return new AcquireRequest(
+                names,
+                owner,
+                holderId,
+                ttlNanos,
+                timeoutNanos,
+                count,
+                seenToken,
+                recheckNanos,
+                claimNanos,
+                ballotSoFar);
     }
 
     /** Tells the largest fencing token this client has seen for these locks; saves a round trip, no more. */
     public AcquireRequest seenToken(long token) {
-        return new AcquireRequest(names, owner, holderId, ttlNanos, timeoutNanos, reserve, token, recheckNanos);
+        return new AcquireRequest(
+                names, owner, holderId, ttlNanos, timeoutNanos, reserve, token, recheckNanos, claimNanos, ballotSoFar);
     }
 
     /**
@@ -93,7 +112,36 @@ public final class AcquireRequest {
      *     that has not asked for clearly longer than that
      */
     public AcquireRequest waiting(long recheckNanos) {
-        return new AcquireRequest(names, owner, holderId, ttlNanos, timeoutNanos, reserve, seenToken, recheckNanos);
+        return new AcquireRequest(
+                names,
+                owner,
+                holderId,
+                ttlNanos,
+                timeoutNanos,
+                reserve,
+                seenToken,
+                recheckNanos,
+                claimNanos,
+                ballotSoFar);
+    }
+
+    /**
+     * A waiting caller that may be given the lock in the step that frees it ({@link StoreSignals#handedOver}), for so
+     * long: by then it must have asked again, else it has lost the lock and its place. Zero (the default): it is only
+     * woken.
+     */
+    public AcquireRequest claiming(long claim) {
+        return new AcquireRequest(
+                names, owner, holderId, ttlNanos, timeoutNanos, reserve, seenToken, recheckNanos, claim, ballotSoFar);
+    }
+
+    /**
+     * Tells the highest fencing token proposed so far under this owner token: what is proposed next is larger, also if
+     * the node's clock seems to have gone back, for two requests with one candidate could not be told apart.
+     */
+    public AcquireRequest ballotSoFar(long ballot) {
+        return new AcquireRequest(
+                names, owner, holderId, ttlNanos, timeoutNanos, reserve, seenToken, recheckNanos, claimNanos, ballot);
     }
 
     /** The locks, sorted, at least one. */
@@ -156,6 +204,16 @@ public final class AcquireRequest {
     /** After how long, at the latest, a waiting caller asks again; zero if it does not wait. */
     public long recheckNanos() {
         return recheckNanos;
+    }
+
+    /** For how long the lock may be handed over to a waiting caller before it asks again; zero for not at all. */
+    public long claimNanos() {
+        return claimNanos;
+    }
+
+    /** The highest fencing token proposed so far under this owner token, or zero. */
+    public long ballotSoFar() {
+        return ballotSoFar;
     }
 
     @Override

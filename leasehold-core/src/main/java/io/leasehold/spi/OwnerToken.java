@@ -1,5 +1,8 @@
 package io.leasehold.spi;
 
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
@@ -13,6 +16,8 @@ public final class OwnerToken {
 
     /** Its length in bytes. */
     public static final int BYTES = 20;
+
+    private static final int ATTEMPT_ID_BYTES = 8;
 
     private final String hex;
 
@@ -43,6 +48,16 @@ public final class OwnerToken {
     /** Forty lower-case hexadecimal digits: for the wire only, never for people. */
     public String hex() {
         return hex;
+    }
+
+    /** What its attempt is called where others listen: the first 16 digits of the SHA-1 of {@link #hex()}. */
+    public String attemptId() {
+        try {
+            byte[] digest = MessageDigest.getInstance("SHA-1").digest(hex.getBytes(StandardCharsets.US_ASCII));
+            return HexFormat.of().formatHex(digest, 0, ATTEMPT_ID_BYTES);
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java platform has SHA-1", e);
+        }
     }
 
     @Override

@@ -14,6 +14,14 @@ public interface StoreSignals {
     void wake(LockName name);
 
     /**
+     * A waiter of this client, or of another, was given the lock: if it still waits, it is granted when it asks again.
+     * Sent for waiters that asked for it by {@link AcquireRequest#claiming}.
+     */
+    default void handedOver(HandOver handOver) {
+        wake(handOver.name());
+    }
+
+    /**
      * The store knows that this owner token holds no more: taken by force, or its session ended. The engine
      * ends the lease at once.
      */

@@ -38,10 +38,12 @@ final class AcquireMachineExhaustiveTest {
         BUSY,
         QUEUED,
         REFUSED,
+        SPENT,
         NO_EFFECT,
         UNKNOWN,
         PERMANENT,
         WOKEN,
+        HANDED_OVER,
         TIMER,
         TIME_PASSES,
         GAVE_UP,
@@ -85,6 +87,10 @@ final class AcquireMachineExhaustiveTest {
 
         private boolean holds;
         private int outcomes;
+        /** The highest ballot proposed under the current owner token, and that of the request in flight. */
+        private long highest;
+
+        private long proposed;
 
         Shell(long maxWaitNanos) {
             Timings timings = Timings.of(OPTIONS);
@@ -103,6 +109,14 @@ final class AcquireMachineExhaustiveTest {
             switch (step) {
                 case STARTED -> on(new AcquireMachine.Started());
                 case WOKEN -> on(new AcquireMachine.Woken());
+                case HANDED_OVER -> {
+                    long last = highest + 5;
+                    if (!ownerEnded) {
+                        highest = last;
+                        proposed = Math.max(proposed, last);
+                    }
+                    on(new AcquireMachine.HandedOver(last));
+                }
                 case TIMER -> on(new AcquireMachine.TimerFired());
                 case GAVE_UP -> on(new AcquireMachine.GaveUp());
                 case TIME_PASSES -> now += 60 * MS;
@@ -112,6 +126,9 @@ final class AcquireMachineExhaustiveTest {
                         return false;
                     }
                     inFlight = false;
+                    if (step != Step.SPENT) {
+                        highest = Math.max(highest, proposed);
+                    }
                     on(new AcquireMachine.Replied(reply(step), 0));
                 }
             }
@@ -127,25 +144,29 @@ final class AcquireMachineExhaustiveTest {
                     holds = true;
                     long sentAtNanos = step == Step.GRANTED ? now : now - 980 * MS;
                     return new AcquireReply.Granted(
-                            new Grant(OWNER, new TokenRange(7, 7), sentAtNanos, Incarnation.DURABLE), List.of());
+                            new Grant(OWNER, new TokenRange(proposed, proposed), sentAtNanos, Incarnation.DURABLE),
+                            List.of());
                 }
                 case QUEUED -> {
                     mayBeRemembered = true;
-                    return new AcquireReply.Queued(holder, 7, List.of());
+                    return new AcquireReply.Queued(holder, proposed, List.of());
                 }
                 case UNKNOWN -> {
                     mayBeRemembered = true;
-                    return new AcquireReply.Failed(FailureKind.UNKNOWN, error, 7);
+                    return new AcquireReply.Failed(FailureKind.UNKNOWN, error, proposed);
                 }
                 case BUSY -> {
-                    return new AcquireReply.Busy(holder, 7, List.of());
+                    return new AcquireReply.Busy(holder, proposed, List.of());
                 }
                 case REFUSED -> {
-                    return new AcquireReply.Refused("quarantine", 5 * MS, 7, List.of());
+                    return new AcquireReply.Refused("quarantine", 5 * MS, proposed, List.of());
+                }
+                case SPENT -> {
+                    return new AcquireReply.Refused("too far ahead", 0, 0, List.of(), true);
                 }
                 default -> {
                     FailureKind kind = step == Step.PERMANENT ? FailureKind.PERMANENT : FailureKind.NO_EFFECT;
-                    return new AcquireReply.Failed(kind, error, 7);
+                    return new AcquireReply.Failed(kind, error, proposed);
                 }
             }
         }
@@ -161,6 +182,11 @@ final class AcquireMachineExhaustiveTest {
                             .as("nothing but its end is sent with an ended owner token: %s", taken)
                             .isFalse();
                     ownerEnded &= !send.freshOwner();
+                    highest = send.freshOwner() ? 0 : highest;
+                    assertThat(send.ballotSoFar())
+                            .as("what is proposed next beats all before: %s", taken)
+                            .isEqualTo(highest);
+                    proposed = highest + 1;
                     inFlight = true;
                 } else if (action instanceof AcquireMachine.Undo undo) {
                     assertThat(inFlight)
@@ -168,7 +194,7 @@ final class AcquireMachineExhaustiveTest {
                             .isFalse();
                     assertThat(undo.ballot())
                             .as("the undo raises the fence to the ballot: %s", taken)
-                            .isEqualTo(7);
+                            .isEqualTo(highest);
                     ownerEnded = true;
                     mayBeRemembered = false;
                     holds = false;
@@ -191,7 +217,10 @@ final class AcquireMachineExhaustiveTest {
         private void finished(AcquireMachine.Outcome outcome) {
             outcomes++;
             assertThat(outcomes).as("one outcome: %s", taken).isEqualTo(1);
-            if (outcome instanceof AcquireMachine.Acquired) {
+            if (outcome instanceof AcquireMachine.Acquired acquired) {
+                assertThat(acquired.ballot())
+                        .as("its release raises the fence to the ballot: %s", taken)
+                        .isEqualTo(highest);
                 assertThat(holds)
                         .as("acquired is what the store granted: %s", taken)
                         .isTrue();

@@ -6,13 +6,14 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.tck.BackendTck;
+import io.leasehold.testkit.tck.HandOverTck;
 import io.leasehold.testkit.tck.LockNodeTck;
 import io.leasehold.testkit.tck.StoreFixture;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
 /** A durable Redis server, which promises most and so has most to show, passes the TCK. */
-final class RedisTckTest implements BackendTck, LockNodeTck {
+final class RedisTckTest implements BackendTck, LockNodeTck, HandOverTck {
 
     private static RedisServer server;
 

@@ -10,26 +10,26 @@ import java.util.concurrent.TimeUnit;
  *
  * @param retentionMicros how long a fence outlives its use: no clock of the node may go back by more than this
  * @param boundMicros how far ahead of the node's clock a fencing token may run
- * @param claimMillis what a place in the queue is kept for beyond the silence its waiter announced
+ * @param graceMillis what a place in the queue is kept for beyond the silence its waiter announced
  * @param windowMicros how long a waiter that is woken may take before its place is lost
  * @param guarantees what the node promises as a store of its own
  */
 public record NodeSettings(
-        long retentionMicros, long boundMicros, long claimMillis, long windowMicros, Guarantees guarantees) {
+        long retentionMicros, long boundMicros, long graceMillis, long windowMicros, Guarantees guarantees) {
 
     private static final Duration RETENTION = Duration.ofSeconds(60);
     private static final Duration BOUND = Duration.ofMillis(7_500);
-    private static final Duration CLAIM = Duration.ofSeconds(3);
-    private static final Duration WINDOW = CLAIM;
+    private static final Duration GRACE = Duration.ofSeconds(3);
+    private static final Duration WINDOW = GRACE;
 
     /** Retention 60 s, bound 7.5 s, claim and window 3 s. */
     public static NodeSettings standard(Guarantees guarantees) {
-        return new NodeSettings(micros(RETENTION), micros(BOUND), CLAIM.toMillis(), micros(WINDOW), guarantees);
+        return new NodeSettings(micros(RETENTION), micros(BOUND), GRACE.toMillis(), micros(WINDOW), guarantees);
     }
 
     /** How long a place is kept for a waiter that will ask again after this at the latest. */
     long placeMillis(long recheckNanos) {
-        return claimMillis + ceilMillis(recheckNanos + recheckNanos / 5);
+        return graceMillis + ceilMillis(recheckNanos + recheckNanos / 5);
     }
 
     /** Rounded up: nothing at the server ends before its ttl. */

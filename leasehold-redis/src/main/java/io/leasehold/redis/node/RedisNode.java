@@ -109,6 +109,7 @@ public final class RedisNode implements LockNode {
         StoreSignals listener = signals;
         if (listener != null) {
             Messages.wakeUp(message).ifPresent(listener::wake);
+            Messages.handOver(message).ifPresent(listener::handedOver);
         }
     }
 
@@ -187,6 +188,7 @@ public final class RedisNode implements LockNode {
             Long.toString(settings.boundMicros()),
             Long.toString(queue ? settings.placeMillis(request.recheckNanos()) : 0),
             subscriptions.channel(),
+            Long.toString(NodeSettings.ceilMillis(ballot.claimNanos())),
             Long.toString(settings.windowMicros())
         };
         return requests.run(
@@ -228,7 +230,9 @@ public final class RedisNode implements LockNode {
 
     static String[] allKeys(LockName name) {
         String lock = KeyLayout.lock(name);
-        return new String[] {lock, KeyLayout.fence(lock), KeyLayout.queued(lock), KeyLayout.waiters(lock)};
+        return new String[] {
+            lock, KeyLayout.fence(lock), KeyLayout.queued(lock), KeyLayout.waiters(lock), KeyLayout.asked(lock)
+        };
     }
 
     @Override
@@ -257,7 +261,6 @@ public final class RedisNode implements LockNode {
             Long.toString(request.ballot()),
             Long.toString(settings.retentionMicros()),
             Long.toString(settings.boundMicros()),
-            subscriptions.channel(),
             Long.toString(settings.windowMicros())
         };
         return requests.run(

@@ -37,6 +37,11 @@ public final class KeyLayout {
         return lockKey + ":waiters";
     }
 
+    /** The key of what the waiters in the queue have asked for. */
+    public static String asked(String lockKey) {
+        return lockKey + ":asked";
+    }
+
     /** The name whose lock key this is, or null if it is no lock key. */
     public static @Nullable LockName nameOf(String key) {
         if (!key.startsWith(PREFIX) || !key.endsWith(SUFFIX) || key.length() <= PREFIX.length()) {

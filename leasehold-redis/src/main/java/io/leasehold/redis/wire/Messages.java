@@ -1,12 +1,19 @@
 package io.leasehold.redis.wire;
 
 import io.leasehold.LockName;
+import io.leasehold.spi.HandOver;
+import io.leasehold.spi.TokenRange;
 import java.util.Optional;
 
 /**
- * What scripts publish to a waiting client: {@code wake <attempt id> <server µs> <lock key>}.
+ * What scripts publish to a waiting client:
  *
- * <p>Unknown kinds are ignored, so that later versions can send more.
+ * <pre>
+ * wake &lt;attempt id&gt; &lt;server µs&gt; &lt;lock key&gt;
+ * handed &lt;attempt id&gt; &lt;server µs&gt; &lt;first token&gt; &lt;last token&gt; &lt;lock key&gt;
+ * </pre>
+ *
+ * <p>Unknown kinds, and what cannot be read, are ignored, so that later versions can send more.
  */
 public final class Messages {
 
@@ -19,5 +26,23 @@ public final class Messages {
             return Optional.empty();
         }
         return Optional.ofNullable(KeyLayout.nameOf(parts[3]));
+    }
+
+    /** Which waiter was given which lock, or empty if the message says something else. */
+    public static Optional<HandOver> handOver(String message) {
+        String[] parts = message.split(" ", 6);
+        if (parts.length < 6 || !parts[0].equals("handed")) {
+            return Optional.empty();
+        }
+        LockName name = KeyLayout.nameOf(parts[5]);
+        if (name == null) {
+            return Optional.empty();
+        }
+        try {
+            TokenRange tokens = new TokenRange(Long.parseLong(parts[3]), Long.parseLong(parts[4]));
+            return Optional.of(new HandOver(name, parts[1], tokens, Long.parseLong(parts[2])));
+        } catch (IllegalArgumentException e) {
+            return Optional.empty();
+        }
     }
 }

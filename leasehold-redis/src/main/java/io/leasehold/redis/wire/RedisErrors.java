@@ -26,8 +26,8 @@ public final class RedisErrors {
     /** The rights that Leasehold needs, to be pasted after {@code ACL SETUSER name}. */
     public static final String RIGHTS =
             "~lock:* &lock:wake:* +evalsha +eval +time +get +mget +set +del +exists +type +pttl"
-                    + " +pexpire +zadd +zrem +zscore +zrangebyscore +zrevrange +publish +subscribe +ping +info +select +scan"
-                    + " +config|get";
+                    + " +pexpire +zadd +zrem +zscore +zrangebyscore +zrevrange +hget +hset +hdel"
+                    + " +publish +subscribe +ping +info +select +scan +config|get";
 
     private static final Set<String> ACCESS = Set.of("NOAUTH", "WRONGPASS", "NOPERM");
     private static final Set<String> TRANSIENT = Set.of(

@@ -7,6 +7,7 @@
 --   2  fence
 --   3  queued
 --   4  waiters
+--   5  asked
 -- ARGV (numbers are decimal strings)
 --   1  value: "<owner token>:<candidate>:<holder id>"; the owner token is 40 lower-case hexadecimal digits
 --   2  ttl in ms
@@ -15,8 +16,9 @@
 --   5  retention in us: the floor is never below TIME - retention, and the fence stays until max(fence, TIME) + retention
 --   6  bound in us: how far ahead of max(fence, TIME) a ballot may be
 --   7  place in ms: how long a place in the queue is kept without being asked for again; 0: the caller does not wait
---   8  channel on which the caller is woken
---   9  window in us: how long a waiter that was woken may take before its place is lost
+--   8  channel on which the caller is told
+--   9  claim in ms: for how long the lock is the caller's once it is handed over; 0: the caller is only to be woken
+--   10 window in us: how long a waiter that was woken may take before its place is lost
 -- Replies (numbers are decimal strings; now is TIME in us)
 --   {"yes", now}                                the lock is the caller's; fence = last
 --   {"stale", now, floor}                       the candidate does not beat the floor
@@ -25,11 +27,12 @@
 --   {"queued", now, state, text, pttl}          not the caller's; the caller is in the queue
 --       state "lock": text is "<token>:<holder id>" of the holder; "foreign": text is the type of the key, written by
 --       something else; "ahead": the lock is free, but others wait before the caller. pttl in ms, -1 without end.
+--       A free lock is handed to the first waiter on the way: then that one is the holder.
 --   {"broken", now, key, type}                  a side key holds something else
 -- Errors
 --   Redis' own (OOM, READONLY, NOPERM ...). The first write decides; after an error the lock is as it was.
 
-local LOCK, FENCE, QUEUED, WAITERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local LOCK, FENCE, QUEUED, WAITERS, ASKED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local candidate, last = tonumber(ARGV[3]), tonumber(ARGV[4])
 local retention = tonumber(ARGV[5])
 
@@ -101,17 +104,18 @@ end
 
 local owner = ARGV[1]:sub(1, 40)
 local place = tonumber(ARGV[7])
-local me = owner .. ':' .. ARGV[8]
-local window = tonumber(ARGV[9])
+local window = tonumber(ARGV[10])
 
 -- shared: queue
--- The queue is one sorted set with two members for each waiter w = "<owner token>:<channel>":
---   "q<w>"  score: its place, in the order of arrival (us, always > 0)
---   "a<w>"  score: minus the time (us) until which it counts as alive
+-- The queue is one sorted set with two members for each waiter, who is known by its owner token:
+--   "q<owner token>"  score: its place, in the order of arrival (us, always > 0)
+--   "a<owner token>"  score: minus the time (us) until which it counts as alive
+-- ASKED is a hash: owner token -> "<channel> <claim ms> <reserve> <holder id>", what its waiter asked for.
 -- QUEUED exists whenever the queue is not empty, and is read in the same command as the lock.
 
 local function forget(waiter)
   redis.pcall('ZREM', WAITERS, 'q' .. waiter, 'a' .. waiter)
+  redis.pcall('HDEL', ASKED, waiter)
 end
 
 local function drop_dead()
@@ -126,31 +130,78 @@ local function first_waiter()
   return member and member:sub(2)
 end
 
--- Tells the first waiter that can be reached, unless that is the caller; those that nobody listens for are dropped.
--- Whoever is told has the window to come, and then counts as dead: a client that vanished without a word must not keep a
--- free lock from the others.
-local function wake_first(caller)
+-- Whether anybody heard it; where that cannot be told, yes.
+local function tell(channel, message)
+  return redis.pcall('PUBLISH', channel, message) ~= 0
+end
+
+-- A waiter that asked for no hand-over is told that the lock is free. It has the window to come, and then counts as dead:
+-- a client that vanished without a word must not keep a free lock from the others.
+local function wake(waiter, attempt, channel)
+  if not tell(channel, 'wake ' .. attempt .. ' ' .. digits(now) .. ' ' .. LOCK) then
+    return false
+  end
+  local alive = redis.pcall('ZSCORE', WAITERS, 'a' .. waiter)
+  if not alive or -tonumber(alive) > now + window then
+    redis.pcall('ZADD', WAITERS, digits(-(now + window)), 'a' .. waiter)
+  end
+  return true
+end
+
+-- The lock becomes the waiter's, for its claim ttl, with tokens above the fence. Whether it could be told; nil if that could
+-- not even be written.
+local function hand_over(waiter, attempt, channel, claim, reserve, holder, fence)
+  local first = math.max(fence + 1, now)
+  local last = first + reserve - 1
+  local written = first <= 9007199254740992 - reserve
+    and redis.pcall('SET', LOCK, waiter .. ':' .. digits(first) .. ':' .. holder, 'PX', claim)
+  if not written or written.err then
+    return nil
+  end
+  local range = digits(first) .. ' ' .. digits(last)
+  if not tell(channel, 'handed ' .. attempt .. ' ' .. digits(now) .. ' ' .. range .. ' ' .. LOCK) then
+    redis.pcall('DEL', LOCK)
+    return false
+  end
+  -- After a write memory is not refused any more.
+  redis.pcall('SET', FENCE, digits(last), 'PX', digits(math.ceil((math.max(last, now) + retention - now) / 1000)))
+  forget(waiter)
+  return true
+end
+
+-- The lock is free: it goes to the first waiter that can be reached, unless that is the caller; those that nobody listens
+-- for are dropped. Whether the caller is left before all others.
+local function serve_first(caller, fence)
   drop_dead()
   for _ = 1, 64 do
     local waiter = first_waiter()
     if not waiter then
       redis.pcall('DEL', QUEUED)
-      return
+      return true
     end
     if waiter == caller then
-      return
+      return true
     end
-    local attempt = redis.sha1hex(waiter:sub(1, 40)):sub(1, 16)
-    local reached = redis.pcall('PUBLISH', waiter:sub(42), 'wake ' .. attempt .. ' ' .. digits(now) .. ' ' .. LOCK)
-    if reached ~= 0 then
-      local alive = redis.pcall('ZSCORE', WAITERS, 'a' .. waiter)
-      if not alive or -tonumber(alive) > now + window then
-        redis.pcall('ZADD', WAITERS, digits(-(now + window)), 'a' .. waiter)
+    local asked = redis.pcall('HGET', ASKED, waiter)
+    local channel, claim, reserve, holder
+    if type(asked) == 'string' then
+      channel, claim, reserve, holder = asked:match('^(%S+) (%d+) (%d+) (.*)$')
+    end
+    if channel then
+      local attempt = redis.sha1hex(waiter):sub(1, 16)
+      local served
+      if claim == '0' then
+        served = wake(waiter, attempt, channel)
+      else
+        served = hand_over(waiter, attempt, channel, claim, tonumber(reserve), holder, fence)
       end
-      return
+      if served ~= false then
+        return false
+      end
     end
     forget(waiter)
   end
+  return false
 end
 -- end shared
 
@@ -170,7 +221,7 @@ end
 -- The lock is the caller's now: it waits no more.
 local function leave_queue()
   if queued then
-    forget(me)
+    forget(owner)
     if redis.call('EXISTS', WAITERS) == 0 then
       redis.call('DEL', QUEUED)
     end
@@ -182,17 +233,20 @@ local function join()
   drop_dead()
   local alive = digits(-(now + place * 1000))
   local added
-  if redis.pcall('ZSCORE', WAITERS, 'q' .. me) then
-    added = redis.pcall('ZADD', WAITERS, alive, 'a' .. me)
+  if redis.pcall('ZSCORE', WAITERS, 'q' .. owner) then
+    added = redis.pcall('ZADD', WAITERS, alive, 'a' .. owner)
   else
     local latest = redis.pcall('ZREVRANGE', WAITERS, 0, 0, 'WITHSCORES')[2]
     local arrival = math.max(now, latest and tonumber(latest) + 1 or 0)
-    added = redis.pcall('ZADD', WAITERS, digits(arrival), 'q' .. me, alive, 'a' .. me)
+    added = redis.pcall('ZADD', WAITERS, digits(arrival), 'q' .. owner, alive, 'a' .. owner)
   end
   if type(added) == 'table' then
     return added
   end
+  local holder = ARGV[1]:match('^[^:]*:[^:]*:(.*)$') or ''
   local ms = digits(math.max(place, redis.call('PTTL', WAITERS)))
+  redis.call('HSET', ASKED, owner, ARGV[8] .. ' ' .. ARGV[9] .. ' ' .. digits(last - candidate + 1) .. ' ' .. holder)
+  redis.call('PEXPIRE', ASKED, ms)
   redis.call('PEXPIRE', WAITERS, ms)
   redis.call('SET', QUEUED, '1', 'PX', ms)
   return added
@@ -209,22 +263,25 @@ end
 
 local ahead = false
 if queued and not value and redis.call('EXISTS', LOCK) == 0 then
-  -- Only a waiter that can still hear of it keeps the lock from the caller.
-  if (first_waiter() or me) ~= me then
-    wake_first(me)
-    ahead = (first_waiter() or me) ~= me
+  if not fence_text and redis.call('EXISTS', FENCE) == 1 then
+    return broken(FENCE)
   end
-  if not ahead then
+  -- Only a waiter that can still hear of it keeps the lock from the caller.
+  if serve_first(owner, fence) then
     leave_queue()
     return take()
   end
+  value = redis.call('MGET', LOCK)[1]
+  ahead = not value
 end
 
 local answer = 'held'
 if place > 0 then
-  local kind = redis.call('TYPE', WAITERS).ok
-  if kind ~= 'zset' and kind ~= 'none' then
-    return broken(WAITERS)
+  for key, wanted in pairs({[WAITERS] = 'zset', [ASKED] = 'hash'}) do
+    local kind = redis.call('TYPE', key).ok
+    if kind ~= wanted and kind ~= 'none' then
+      return broken(key)
+    end
   end
   local joined = join()
   if type(joined) == 'number' then

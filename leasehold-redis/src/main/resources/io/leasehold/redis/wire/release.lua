@@ -1,6 +1,6 @@
 -- release.lua, Leasehold wire format 1
 -- Ends an owner token: forgets its place in the queue, deletes the lock if it holds it, and raises the fence to its
--- highest ballot, so that no late copy of its requests is granted. If the lock is free then, wakes the first waiter.
+-- highest ballot, so that no late copy of its requests is granted. If the lock is free then, hands it to the first waiter.
 -- Release, undo and withdrawal are this one script; repeating it is harmless.
 --
 -- KEYS (all in one slot)
@@ -8,20 +8,20 @@
 --   2  fence
 --   3  queued
 --   4  waiters
+--   5  asked
 -- ARGV (numbers are decimal strings)
 --   1  owner token, 40 lower-case hexadecimal digits
 --   2  ballot: the highest fencing token proposed or granted under it, 0 for none
 --   3  retention in us
 --   4  bound in us: the fence is raised to at most max(fence, TIME) + bound
---   5  channel of the caller
---   6  window in us: how long a waiter that is woken may take before its place is lost
+--   5  window in us: how long a waiter that is woken may take before its place is lost
 -- Replies
 --   {"released"}      the lock was held by this owner token and is not any more
 --   {"not-ours"}      it was not
 -- Errors
 --   Redis' own; then the lock is as it was. A deletion is not refused for lack of memory, nor is anything after it.
 
-local LOCK, FENCE, QUEUED, WAITERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local LOCK, FENCE, QUEUED, WAITERS, ASKED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local owner = ARGV[1]
 local value, queued = unpack(redis.call('MGET', LOCK, QUEUED))
 
@@ -37,8 +37,7 @@ end
 local ballot = tonumber(ARGV[2])
 local retention = tonumber(ARGV[3])
 local bound = tonumber(ARGV[4])
-local me = owner .. ':' .. ARGV[5]
-local window = tonumber(ARGV[6])
+local window = tonumber(ARGV[5])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
@@ -58,13 +57,15 @@ end
 -- end shared
 
 -- shared: queue
--- The queue is one sorted set with two members for each waiter w = "<owner token>:<channel>":
---   "q<w>"  score: its place, in the order of arrival (us, always > 0)
---   "a<w>"  score: minus the time (us) until which it counts as alive
+-- The queue is one sorted set with two members for each waiter, who is known by its owner token:
+--   "q<owner token>"  score: its place, in the order of arrival (us, always > 0)
+--   "a<owner token>"  score: minus the time (us) until which it counts as alive
+-- ASKED is a hash: owner token -> "<channel> <claim ms> <reserve> <holder id>", what its waiter asked for.
 -- QUEUED exists whenever the queue is not empty, and is read in the same command as the lock.
 
 local function forget(waiter)
   redis.pcall('ZREM', WAITERS, 'q' .. waiter, 'a' .. waiter)
+  redis.pcall('HDEL', ASKED, waiter)
 end
 
 local function drop_dead()
@@ -79,53 +80,101 @@ local function first_waiter()
   return member and member:sub(2)
 end
 
--- Tells the first waiter that can be reached, unless that is the caller; those that nobody listens for are dropped.
--- Whoever is told has the window to come, and then counts as dead: a client that vanished without a word must not keep a
--- free lock from the others.
-local function wake_first(caller)
+-- Whether anybody heard it; where that cannot be told, yes.
+local function tell(channel, message)
+  return redis.pcall('PUBLISH', channel, message) ~= 0
+end
+
+-- A waiter that asked for no hand-over is told that the lock is free. It has the window to come, and then counts as dead:
+-- a client that vanished without a word must not keep a free lock from the others.
+local function wake(waiter, attempt, channel)
+  if not tell(channel, 'wake ' .. attempt .. ' ' .. digits(now) .. ' ' .. LOCK) then
+    return false
+  end
+  local alive = redis.pcall('ZSCORE', WAITERS, 'a' .. waiter)
+  if not alive or -tonumber(alive) > now + window then
+    redis.pcall('ZADD', WAITERS, digits(-(now + window)), 'a' .. waiter)
+  end
+  return true
+end
+
+-- The lock becomes the waiter's, for its claim ttl, with tokens above the fence. Whether it could be told; nil if that could
+-- not even be written.
+local function hand_over(waiter, attempt, channel, claim, reserve, holder, fence)
+  local first = math.max(fence + 1, now)
+  local last = first + reserve - 1
+  local written = first <= 9007199254740992 - reserve
+    and redis.pcall('SET', LOCK, waiter .. ':' .. digits(first) .. ':' .. holder, 'PX', claim)
+  if not written or written.err then
+    return nil
+  end
+  local range = digits(first) .. ' ' .. digits(last)
+  if not tell(channel, 'handed ' .. attempt .. ' ' .. digits(now) .. ' ' .. range .. ' ' .. LOCK) then
+    redis.pcall('DEL', LOCK)
+    return false
+  end
+  -- After a write memory is not refused any more.
+  redis.pcall('SET', FENCE, digits(last), 'PX', digits(math.ceil((math.max(last, now) + retention - now) / 1000)))
+  forget(waiter)
+  return true
+end
+
+-- The lock is free: it goes to the first waiter that can be reached, unless that is the caller; those that nobody listens
+-- for are dropped. Whether the caller is left before all others.
+local function serve_first(caller, fence)
   drop_dead()
   for _ = 1, 64 do
     local waiter = first_waiter()
     if not waiter then
       redis.pcall('DEL', QUEUED)
-      return
+      return true
     end
     if waiter == caller then
-      return
+      return true
     end
-    local attempt = redis.sha1hex(waiter:sub(1, 40)):sub(1, 16)
-    local reached = redis.pcall('PUBLISH', waiter:sub(42), 'wake ' .. attempt .. ' ' .. digits(now) .. ' ' .. LOCK)
-    if reached ~= 0 then
-      local alive = redis.pcall('ZSCORE', WAITERS, 'a' .. waiter)
-      if not alive or -tonumber(alive) > now + window then
-        redis.pcall('ZADD', WAITERS, digits(-(now + window)), 'a' .. waiter)
+    local asked = redis.pcall('HGET', ASKED, waiter)
+    local channel, claim, reserve, holder
+    if type(asked) == 'string' then
+      channel, claim, reserve, holder = asked:match('^(%S+) (%d+) (%d+) (.*)$')
+    end
+    if channel then
+      local attempt = redis.sha1hex(waiter):sub(1, 16)
+      local served
+      if claim == '0' then
+        served = wake(waiter, attempt, channel)
+      else
+        served = hand_over(waiter, attempt, channel, claim, tonumber(reserve), holder, fence)
       end
-      return
+      if served ~= false then
+        return false
+      end
     end
     forget(waiter)
   end
+  return false
 end
 -- end shared
 
 -- Also where nothing waits: from a script that has written, memory is not refused any more.
-forget(me)
+forget(owner)
 
 local fence_text = redis.call('MGET', FENCE)[1]
 local fence = number_in(fence_text)
+if fence and not fence_text and redis.call('EXISTS', FENCE) == 1 then
+  fence = nil
+end
 if fence then
   local raised = math.min(ballot, math.max(fence, now) + bound)
   -- What does not beat TIME - retention is refused without a fence.
   if raised > math.max(fence, now - retention) then
     local ms = digits(math.ceil((math.max(raised, now) + retention - now) / 1000))
-    if fence_text then
-      redis.pcall('SET', FENCE, digits(raised), 'PX', ms)
-    else
-      redis.pcall('SET', FENCE, digits(raised), 'PX', ms, 'NX')
-    end
+    redis.pcall('SET', FENCE, digits(raised), 'PX', ms)
+    fence = raised
   end
 end
 
-if queued and redis.call('EXISTS', LOCK) == 0 then
-  wake_first(me)
+-- Where the fence is not ours nobody is granted anything.
+if fence and queued and redis.call('EXISTS', LOCK) == 0 then
+  serve_first(owner, fence)
 end
 return {released and 'released' or 'not-ours'}

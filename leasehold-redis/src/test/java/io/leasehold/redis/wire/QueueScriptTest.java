@@ -165,7 +165,7 @@ class QueueScriptTest {
     @Test
     void whoIsToldAndDoesNotComeWithinTheWindowLosesItsPlace() throws InterruptedException {
         ask(BOB, HEARD);
-        bench.release(ALICE, token, "lock:wake:a", 1);
+        bench.release(ALICE, token, 1);
         push();
 
         // At least a microsecond has passed since.
@@ -180,7 +180,7 @@ class QueueScriptTest {
         bench.release(ALICE, token);
         push();
 
-        bench.release(BOB, 0, HEARD, SECOND);
+        bench.release(BOB, 0);
 
         assertThat(push()).startsWith(HEARD_TOO + "|");
         assertThat(order()).containsExactly(CAROL);
@@ -192,7 +192,7 @@ class QueueScriptTest {
         ask(CAROL, HEARD_TOO);
         redis().configResetstat();
 
-        bench.release(BOB, 0, HEARD, SECOND);
+        bench.release(BOB, 0);
 
         assertThat(redis().info("commandstats")).doesNotContain("cmdstat_publish");
         assertThat(order()).containsExactly(CAROL);
@@ -229,17 +229,17 @@ class QueueScriptTest {
 
         ask(BOB, HEARD);
 
-        assertThat(redis().exists(bench.queued, bench.waiters)).isZero();
+        assertThat(redis().exists(bench.queued, bench.waiters, bench.asked)).isZero();
     }
 
     @Test
     void aReleaseRemovesTheMarkOfAnEmptyQueue() {
         ask(BOB, HEARD);
-        bench.release(BOB, 0, HEARD, SECOND);
+        bench.release(BOB, 0);
 
         bench.release(ALICE, token);
 
-        assertThat(redis().exists(bench.queued, bench.waiters)).isZero();
+        assertThat(redis().exists(bench.queued, bench.waiters, bench.asked)).isZero();
     }
 
     @Test

@@ -17,6 +17,7 @@ final class ScriptBench {
     final String fence;
     final String queued;
     final String waiters;
+    final String asked;
     private final RedisUnderTest server;
 
     ScriptBench(RedisUnderTest server, String name) {
@@ -25,6 +26,7 @@ final class ScriptBench {
         this.fence = KeyLayout.fence(lock);
         this.queued = KeyLayout.queued(lock);
         this.waiters = KeyLayout.waiters(lock);
+        this.asked = KeyLayout.asked(lock);
     }
 
     /** One proposal, with the standard spans unless changed. */
@@ -36,6 +38,7 @@ final class ScriptBench {
         long bound = 7_500_000;
         long placeMillis;
         String channel = "lock:wake:none";
+        long claimMillis;
         long window = SECOND;
 
         Proposal holder(String value) {
@@ -59,6 +62,11 @@ final class ScriptBench {
             return this;
         }
 
+        Proposal claiming(long millis) {
+            claimMillis = millis;
+            return this;
+        }
+
         Proposal on(String value) {
             channel = value;
             return this;
@@ -74,6 +82,10 @@ final class ScriptBench {
         return new Proposal();
     }
 
+    private String[] keys() {
+        return new String[] {lock, fence, queued, waiters, asked};
+    }
+
     List<Object> acquire(String owner, long candidate) {
         return acquire(owner, candidate, plain());
     }
@@ -81,7 +93,7 @@ final class ScriptBench {
     List<Object> acquire(String owner, long candidate, Proposal p) {
         return eval(
                 LuaScript.ACQUIRE,
-                new String[] {lock, fence, queued, waiters},
+                keys(),
                 owner + ":" + candidate + ":" + p.holder,
                 Long.toString(p.ttlMillis),
                 Long.toString(candidate),
@@ -90,22 +102,22 @@ final class ScriptBench {
                 Long.toString(p.bound),
                 Long.toString(p.placeMillis),
                 p.channel,
+                Long.toString(p.claimMillis),
                 Long.toString(p.window));
     }
 
     List<Object> release(String owner, long ballot) {
-        return release(owner, ballot, "lock:wake:none", SECOND);
+        return release(owner, ballot, SECOND);
     }
 
-    List<Object> release(String owner, long ballot, String channel, long window) {
+    List<Object> release(String owner, long ballot, long window) {
         return eval(
                 LuaScript.RELEASE,
-                new String[] {lock, fence, queued, waiters},
+                keys(),
                 owner,
                 Long.toString(ballot),
                 Long.toString(60 * SECOND),
                 "7500000",
-                channel,
                 Long.toString(window));
     }
 
@@ -118,12 +130,7 @@ final class ScriptBench {
     }
 
     List<Object> forceRelease(String holder) {
-        return eval(
-                LuaScript.FORCE_RELEASE,
-                new String[] {lock, fence, queued, waiters},
-                holder,
-                Long.toString(60 * SECOND),
-                Long.toString(SECOND));
+        return eval(LuaScript.FORCE_RELEASE, keys(), holder, Long.toString(60 * SECOND), Long.toString(SECOND));
     }
 
     private List<Object> eval(LuaScript script, String[] keys, String... arguments) {

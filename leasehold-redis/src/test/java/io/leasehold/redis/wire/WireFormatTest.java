@@ -7,7 +7,9 @@ import io.leasehold.LockName;
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.OwnerToken;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.SlotHash;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -28,10 +30,12 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 class WireFormatTest {
 
     private static final Path DOCUMENT = Path.of("..", "docs", "wire-format.md");
-    private static final Set<String> PURE = Set.of("key", "slot", "value", "shown", "attempt", "woken");
+    private static final Set<String> PURE = Set.of("key", "slot", "value", "shown", "attempt", "woken", "handed");
 
     @RegisterExtension
     static final RedisUnderTest SERVER = new RedisUnderTest();
+
+    private static final String CHANNEL = "lock:wake:0011223344556677";
 
     private final ScriptBench bench = new ScriptBench(SERVER, "vector:1");
 
@@ -75,6 +79,11 @@ class WireFormatTest {
                 HexFormat.of()
                         .formatHex(MessageDigest.getInstance("SHA-1").digest(input.getBytes(StandardCharsets.US_ASCII)))
                         .substring(0, 16);
+            case "handed" ->
+                Messages.handOver(input)
+                        .map(h -> h.attemptId() + " " + h.tokens().first() + " "
+                                + h.tokens().last() + " " + h.name())
+                        .orElse("-");
             default -> Messages.wakeUp(input).map(LockName::text).orElse("-");
         };
     }
@@ -95,6 +104,9 @@ class WireFormatTest {
     @Test
     void scriptsAnswerAsDocumented() throws IOException {
         int checked = 0;
+        StatefulRedisPubSubConnection<String, String> listener =
+                SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        listener.sync().subscribe(CHANNEL);
         for (List<String> vector : vectors()) {
             if (PURE.contains(vector.get(0))) {
                 continue;
@@ -114,7 +126,8 @@ class WireFormatTest {
                             .matches(pattern(vector.get(2)));
             }
         }
-        assertThat(checked).isGreaterThanOrEqualTo(20);
+        assertThat(checked).isGreaterThanOrEqualTo(30);
+        listener.close();
     }
 
     private String key(String which) {
@@ -124,11 +137,15 @@ class WireFormatTest {
     private List<Object> run(String verb, String[] arguments) {
         String owner = arguments[0].toLowerCase(java.util.Locale.ROOT).repeat(40);
         return switch (verb) {
-            case "acquire" -> {
+            case "acquire", "queue" -> {
                 long candidate = Long.parseLong(arguments[1]);
                 int reserve = Math.toIntExact(Long.parseLong(arguments[2]) - candidate + 1);
+                ScriptBench.Proposal plain =
+                        ScriptBench.plain().holder("vector/1").reserve(reserve);
                 yield bench.acquire(
-                        owner, candidate, ScriptBench.plain().holder("vector/1").reserve(reserve));
+                        owner,
+                        candidate,
+                        verb.equals("queue") ? plain.waiting(60_000, CHANNEL).claiming(4_000) : plain);
             }
             case "release" -> bench.release(owner, Long.parseLong(arguments[1]));
             case "renew" -> bench.renew(new String[] {bench.lock}, owner, arguments[1]);

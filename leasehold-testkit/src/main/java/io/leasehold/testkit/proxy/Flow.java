@@ -118,7 +118,10 @@ final class Flow {
         } else if (count > 0) {
             byte[] bytes = new byte[count];
             buffer.flip().get(bytes);
-            arrived(bytes);
+            byte[] kept = connection.withoutLostPushes(this, bytes);
+            if (kept.length > 0) {
+                arrived(kept);
+            }
         }
         deliver();
     }

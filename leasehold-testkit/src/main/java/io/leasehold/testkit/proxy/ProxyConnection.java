@@ -18,6 +18,7 @@ final class ProxyConnection {
     private final Flow toServer;
     private final Flow toClient;
     private final RespExchange exchange;
+    private final PushFilter pushes;
     private boolean connected;
     private boolean cut;
 
@@ -26,6 +27,7 @@ final class ProxyConnection {
         this.client = client;
         this.server = SocketChannel.open();
         this.exchange = new RespExchange(loop.scheduledLosses());
+        this.pushes = new PushFilter(loop.scheduledLosses());
         this.toServer = new Flow(this, loop, loop.toServer(), client, server);
         this.toClient = new Flow(this, loop, loop.toClient(), server, client);
         for (SocketChannel side : new SocketChannel[] {client, server}) {
@@ -69,6 +71,11 @@ final class ProxyConnection {
 
     Flow opposite(Flow flow) {
         return flow == toServer ? toClient : toServer;
+    }
+
+    /** The chunk without the messages that are to be lost. */
+    byte[] withoutLostPushes(Flow flow, byte[] chunk) {
+        return flow == toClient && exchange.isSubscribed() ? pushes.passing(chunk) : chunk;
     }
 
     int bytesThatPass(Flow flow, byte[] chunk) {

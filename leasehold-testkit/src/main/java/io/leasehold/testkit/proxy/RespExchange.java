@@ -19,6 +19,7 @@ final class RespExchange {
     private final List<ScheduledLoss> scheduled;
     private boolean followed = true;
     private boolean resp3;
+    private boolean subscribed;
     private byte[] requestRest = NOTHING;
     private byte[] replyRest = NOTHING;
     private long requests;
@@ -35,6 +36,11 @@ final class RespExchange {
     @Nullable
     ScheduledLoss pending() {
         return pending;
+    }
+
+    /** Whether messages come over RESP2 by now. */
+    boolean isSubscribed() {
+        return subscribed;
     }
 
     /** How many bytes of the chunk may go to the server; fewer than all means that {@link #pending()} happens there. */
@@ -101,7 +107,7 @@ final class RespExchange {
             return false;
         }
         for (ScheduledLoss loss : scheduled) {
-            if (loss.matches(request)) {
+            if (loss.kind() != ScheduledLoss.Kind.PUSH && loss.matches(request)) {
                 scheduled.remove(loss);
                 pending = loss;
                 pendingReply = index;
@@ -117,6 +123,7 @@ final class RespExchange {
             resp3 = upper.contains("\r\n3\r\n");
         } else if (upper.contains("SUBSCRIBE\r\n")) {
             if (!resp3) {
+                subscribed = true;
                 giveUp();
             }
             return false;

@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
 /**
- * The loss of one request or reply that a proxy was told to bring about, and whether it has happened yet.
+ * The loss of one request, reply or pushed message that a proxy was told to bring about, and whether it has happened yet.
  *
  * <p>Safe for use by any thread.
  */
@@ -15,24 +15,25 @@ public final class ScheduledLoss {
     enum Kind {
         REQUEST_THEN_RESET,
         REPLY_THEN_RESET,
-        REPLY_THEN_SILENCE
+        REPLY_THEN_SILENCE,
+        PUSH
     }
 
     private final Kind kind;
-    private final Predicate<String> request;
+    private final Predicate<String> wanted;
     private final CountDownLatch happened = new CountDownLatch(1);
 
-    ScheduledLoss(Kind kind, Predicate<String> request) {
+    ScheduledLoss(Kind kind, Predicate<String> wanted) {
         this.kind = kind;
-        this.request = request;
+        this.wanted = wanted;
     }
 
     Kind kind() {
         return kind;
     }
 
-    boolean matches(String requestText) {
-        return request.test(requestText);
+    boolean matches(String message) {
+        return wanted.test(message);
     }
 
     void markHappened() {

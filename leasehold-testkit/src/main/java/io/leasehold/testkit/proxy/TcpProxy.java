@@ -162,6 +162,16 @@ public final class TcpProxy implements AutoCloseable {
         return schedule(ScheduledLoss.Kind.REPLY_THEN_SILENCE, request);
     }
 
+    /**
+     * Loses the next message that matches on a RESP2 connection that has subscribed, as a relay would that drops it: the
+     * server has sent it, and the connection stays whole.
+     *
+     * @param message is shown each message as it stands on the wire, one char per byte; runs on the proxy's thread
+     */
+    public ScheduledLoss loseNextPush(Predicate<String> message) {
+        return schedule(ScheduledLoss.Kind.PUSH, message);
+    }
+
     /** Resets the client instead of passing on the next request that matches; the server never acts on it. */
     public ScheduledLoss loseNextRequest(Predicate<String> request) {
         return schedule(ScheduledLoss.Kind.REQUEST_THEN_RESET, request);

@@ -4,10 +4,12 @@ import static io.leasehold.testkit.tck.TckBench.LONG_TTL;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import io.leasehold.Guarantee;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
+import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.NodeReply;
@@ -20,7 +22,10 @@ import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -35,6 +40,7 @@ final class NodeDriver implements AutoCloseable {
     private final WallTimeRuntime runtime = new WallTimeRuntime();
     private final LockName name;
     private final LockNode node;
+    private final Map<String, HandOver> handOvers = new ConcurrentHashMap<>();
 
     NodeDriver(Function<LockRuntime, LockNode> opener) {
         byte[] random = new byte[6];
@@ -44,6 +50,11 @@ final class NodeDriver implements AutoCloseable {
         node.listen(new StoreSignals() {
             @Override
             public void wake(LockName name) {}
+
+            @Override
+            public void handedOver(HandOver handOver) {
+                handOvers.put(handOver.attemptId(), handOver);
+            }
 
             @Override
             public void lost(OwnerToken owner, LossCause cause) {}
@@ -72,6 +83,30 @@ final class NodeDriver implements AutoCloseable {
                 .reserve(reserve);
         NodeReply reply = answer(node.acquire(new Ballot(request, candidate, reserve)));
         return reply instanceof NodeReply.Failed failed ? fail("acquire failed", failed.error()) : reply;
+    }
+
+    /** Proposes, and waits in the queue if the lock is busy; zero for a waiter that is to be woken only. */
+    NodeReply queue(OwnerToken owner, long candidate, int reserve, Duration claim) {
+        AcquireRequest request = AcquireRequest.exclusive(
+                        List.of(name), owner, StoreDriver.HOLDER, LONG_TTL.toNanos(), TIMEOUT_NANOS)
+                .reserve(reserve)
+                .waiting(Duration.ofMinutes(5).toNanos());
+        NodeReply reply = answer(node.acquire(new Ballot(request, candidate, reserve, claim.toNanos())));
+        return reply instanceof NodeReply.Failed failed ? fail("acquire failed", failed.error()) : reply;
+    }
+
+    /** What the waiter was handed; waits until it is told. */
+    HandOver handedTo(OwnerToken owner) {
+        TckBench.until("the waiter is told of its hand-over", () -> wasHanded(owner));
+        return Objects.requireNonNull(handOvers.get(owner.attemptId()));
+    }
+
+    boolean wasHanded(OwnerToken owner) {
+        return handOvers.containsKey(owner.attemptId());
+    }
+
+    boolean isFifo() {
+        return node.guarantees().covers(Guarantee.Queueing.FIFO);
     }
 
     ReleaseReply end(OwnerToken owner, long ballot) {

@@ -6,6 +6,7 @@ import io.leasehold.LossCause;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
@@ -106,6 +107,11 @@ public final class FaultyNode implements LockNode {
             @Override
             public void wake(LockName name) {
                 replies.send(() -> signals.wake(name));
+            }
+
+            @Override
+            public void handedOver(HandOver handOver) {
+                replies.send(() -> signals.handedOver(handOver));
             }
 
             @Override

@@ -52,7 +52,7 @@ final class SimulatedClient {
         process.monotonicRate(rate);
         link = new FaultyNode(node, process, simulation.host);
         locks = Leasehold.builder()
-                .store(new SingleNodeStore(link, process))
+                .store(new SingleNodeStore(simulation.new Rising(link), process))
                 .runtime(process)
                 .label(name)
                 .listener(new Counting())

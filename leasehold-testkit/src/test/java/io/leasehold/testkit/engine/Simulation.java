@@ -1,13 +1,16 @@
 package io.leasehold.testkit.engine;
 
 import io.leasehold.LockName;
+import io.leasehold.LossCause;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.spi.Ballot;
+import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockNode;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.StoreSignals;
 import io.leasehold.testkit.history.History;
 import io.leasehold.testkit.history.HistoryEvent;
 import io.leasehold.testkit.history.OverlapChecker;
@@ -17,6 +20,7 @@ import io.leasehold.testkit.virtual.VirtualRuntime;
 import io.leasehold.testkit.virtual.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -47,7 +51,7 @@ final class Simulation {
     private final boolean suspending;
 
     private final List<SimulatedClient> clients = new ArrayList<>();
-    private final List<String> zombies = new ArrayList<>();
+    private final List<String> problems = new ArrayList<>();
     private int named;
 
     Simulation(long seed, Map<String, Long> counts, UnaryOperator<LockNode> variant) {
@@ -63,9 +67,40 @@ final class Simulation {
     /** Nothing may be granted to an owner token that was ended, however late a copy of its requests arrives. */
     private final class Watched extends PassingNode {
         private final Set<OwnerToken> ended = new HashSet<>();
+        private final Set<String> endedAttempts = new HashSet<>();
 
         Watched(LockNode node) {
             super(node);
+        }
+
+        @Override
+        public void listen(StoreSignals signals) {
+            super.listen(new StoreSignals() {
+                @Override
+                public void wake(LockName name) {
+                    signals.wake(name);
+                }
+
+                @Override
+                public void handedOver(HandOver handOver) {
+                    count("handed over");
+                    if (endedAttempts.contains(handOver.attemptId())) {
+                        problems.add("zombie: an ended owner token was handed " + handOver.name() + " at "
+                                + world.elapsed());
+                    }
+                    signals.handedOver(handOver);
+                }
+
+                @Override
+                public void lost(OwnerToken owner, LossCause cause) {
+                    signals.lost(owner, cause);
+                }
+
+                @Override
+                public void reconnected() {
+                    signals.reconnected();
+                }
+            });
         }
 
         @Override
@@ -73,6 +108,7 @@ final class Simulation {
             if (!ended.add(request.owner())) {
                 count("repeated release");
             }
+            endedAttempts.add(request.owner().attemptId());
             return super.release(request);
         }
 
@@ -82,12 +118,34 @@ final class Simulation {
                 if (ended.contains(ballot.request().owner())) {
                     count("late acquire");
                     if (reply instanceof NodeReply.Yes) {
-                        zombies.add("zombie: an ended owner token was granted "
+                        problems.add("zombie: an ended owner token was granted "
                                 + ballot.request().names() + " at " + world.elapsed());
                     }
                 }
                 return reply;
             });
+        }
+    }
+
+    /** What one client sends: the ballots of an attempt strictly rise, whatever became of the clock estimate. */
+    final class Rising extends PassingNode {
+        private final Map<OwnerToken, Long> highest = new HashMap<>();
+
+        Rising(LockNode link) {
+            super(link);
+        }
+
+        @Override
+        public CompletableFuture<NodeReply> acquire(Ballot ballot) {
+            Long before = highest.put(ballot.request().owner(), ballot.tokens().last());
+            if (before != null) {
+                count("another ballot");
+                if (ballot.candidate() <= before) {
+                    problems.add("ballot " + ballot.candidate() + " follows " + before + " in one attempt at "
+                            + world.elapsed());
+                }
+            }
+            return super.acquire(ballot);
         }
     }
 
@@ -107,8 +165,7 @@ final class Simulation {
         }
         harm();
         world.runFor(CHAOS);
-        List<String> problems = calmDown();
-        problems.addAll(zombies);
+        problems.addAll(calmDown());
         History all = History.of(history);
         if (!forcing) {
             OverlapChecker.check(all).forEach(v -> problems.add("overlap: " + v));

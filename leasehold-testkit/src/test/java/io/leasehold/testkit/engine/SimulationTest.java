@@ -37,6 +37,7 @@ final class SimulationTest {
                     .as("what has to happen at least sometimes")
                     .containsKeys(
                             "acquisitions",
+                            "another ballot",
                             "attempt ACQUIRED",
                             "attempt AMBIGUOUS",
                             "attempt BUSY",
@@ -45,6 +46,7 @@ final class SimulationTest {
                             "at risk",
                             "crash",
                             "doubled messages",
+                            "handed over",
                             "lost EXPIRED",
                             "lost FORCE_RELEASED",
                             "lost NOT_OURS",
@@ -76,8 +78,9 @@ final class SimulationTest {
         assertThat(firstProblem(node -> new PassingNode(node) {
                     @Override
                     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+                        CompletableFuture<ReleaseReply> reply = node.release(request);
                         node.forceRelease(request.names().get(0), null);
-                        return node.release(request);
+                        return reply;
                     }
                 }))
                 .contains("overlap");

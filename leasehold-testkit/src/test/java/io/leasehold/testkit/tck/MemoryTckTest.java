@@ -7,7 +7,7 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 
 /** The in-memory store passes the TCK. */
-final class MemoryTckTest implements BackendTck, LockNodeTck {
+final class MemoryTckTest implements BackendTck, LockNodeTck, HandOverTck {
 
     private static final StoreFixture FIXTURE = new StoreFixture() {
         private final LockNode shared = new InMemoryNode(new WallTimeRuntime());

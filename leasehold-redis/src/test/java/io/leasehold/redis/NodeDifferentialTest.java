@@ -1,0 +1,268 @@
+package io.leasehold.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Holder;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.memory.InMemoryNode;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Ballot;
+import io.leasehold.spi.HandOver;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.StoreUri;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/**
+ * The scripts on a real server and their model in Java give the same answers to the same requests.
+ *
+ * <p>Each walk begins with a fence that is ahead of both clocks, so that answers depend on the order of requests alone;
+ * one that took so long that a clock came near it says nothing, and is repeated.
+ */
+class NodeDifferentialTest {
+
+    private static final int WALKS = Integer.getInteger("leasehold.differential.walks", 150);
+    private static final int STEPS = 40;
+    private static final int OWNERS = 5;
+    private static final long AHEAD_MICROS = 6_000_000;
+    private static final long LONG_NANOS = TimeUnit.MINUTES.toNanos(5);
+    private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(20);
+
+    @RegisterExtension
+    static final RedisUnderTest SERVER = new RedisUnderTest();
+
+    private LockRuntime runtime;
+    private Subject scripts;
+    private Subject model;
+
+    @BeforeEach
+    void open() {
+        runtime = new SystemLockRuntime();
+        scripts = new Subject(new RedisStoreProvider()
+                .openNode(StoreUri.parse("redis://127.0.0.1:" + SERVER.server().port()), runtime));
+        model = new Subject(new InMemoryNode(runtime));
+    }
+
+    @AfterEach
+    void close() {
+        scripts.node.close();
+        model.node.close();
+        runtime.close();
+    }
+
+    /** One of the two, and what it has told its waiters. */
+    private static final class Subject {
+        private final LockNode node;
+        private final Map<String, HandOver> handed = new ConcurrentHashMap<>();
+
+        Subject(LockNode node) {
+            this.node = node;
+            node.listen(new StoreSignals() {
+                @Override
+                public void wake(LockName name) {}
+
+                @Override
+                public void handedOver(HandOver handOver) {
+                    handed.put(handOver.attemptId(), handOver);
+                }
+
+                @Override
+                public void lost(OwnerToken owner, LossCause cause) {}
+
+                @Override
+                public void reconnected() {}
+            });
+        }
+
+        long micros() {
+            NodeReply reply = NodeBench.answer(node.probe(TIMEOUT_NANOS));
+            return ((NodeReply.Answered) reply).serverMicros();
+        }
+    }
+
+    @Test
+    void scriptsAndModelAgree() {
+        int said = 0;
+        int handOvers = 0;
+        for (long seed = 1; said < WALKS; seed++) {
+            assertThat(seed).as("walks that took too long").isLessThan(3L * WALKS);
+            Walk walk = new Walk(seed);
+            if (walk.run()) {
+                said++;
+                handOvers += walk.compared.size();
+            }
+        }
+        assertThat(handOvers).as("hand-overs that were compared").isGreaterThan(WALKS);
+    }
+
+    private final class Walk {
+        private final Random random;
+        private final String where;
+        private final LockName name;
+        private final List<OwnerToken> owners = new ArrayList<>();
+        private final List<String> steps = new ArrayList<>();
+        private long top;
+        private final Set<String> compared = new HashSet<>();
+
+        Walk(long seed) {
+            random = new Random(seed);
+            where = "seed " + seed;
+            name = LockName.exactly("walk-" + seed);
+            for (int i = 0; i < OWNERS; i++) {
+                owners.add(OwnerToken.draw(runtime));
+            }
+        }
+
+        /** Whether the clocks stayed behind, so that it says something. */
+        boolean run() {
+            long start = Math.max(scripts.micros(), model.micros()) + AHEAD_MICROS;
+            top = start;
+            scripts.handed.clear();
+            model.handed.clear();
+            List<String> differences = new ArrayList<>();
+            both("raise", end(OwnerToken.draw(runtime), start), differences);
+            for (int i = 0; i < STEPS; i++) {
+                step(differences);
+            }
+            boolean inTime = Math.max(scripts.micros(), model.micros()) < start - AHEAD_MICROS / 4;
+            if (inTime) {
+                assertThat(differences).as("%s: %s", where, steps).isEmpty();
+            }
+            return inTime;
+        }
+
+        private void step(List<String> differences) {
+            int who = random.nextInt(OWNERS);
+            OwnerToken owner = owners.get(who);
+            long candidate = top + 1 - (random.nextInt(4) == 0 ? random.nextInt(30) : 0) + random.nextInt(20);
+            int reserve = random.nextInt(3) == 0 ? 1 + random.nextInt(8) : 1;
+            switch (random.nextInt(8)) {
+                case 0 -> both("try " + who, propose(owner, candidate, reserve, false, 0), differences);
+                case 1, 2, 3 -> both("wait " + who, propose(owner, candidate, reserve, true, LONG_NANOS), differences);
+                case 4 -> both("renew " + who, renew(owner), differences);
+                case 5 -> {
+                    if (random.nextInt(3) == 0) {
+                        both("force", subject -> answered(subject.node.forceRelease(name, null)), differences);
+                    }
+                }
+                default -> {
+                    both("end " + who, end(owner, candidate), differences);
+                    owners.set(who, OwnerToken.draw(runtime));
+                }
+            }
+            both("holder", this::holder, differences);
+            if (differences.isEmpty()) {
+                compareHandOvers(differences);
+            }
+        }
+
+        private void both(String what, Function<Subject, String> act, List<String> differences) {
+            String real = act.apply(scripts);
+            String modelled = act.apply(model);
+            steps.add(what + ": " + real);
+            if (!real.equals(modelled)) {
+                differences.add(what + ": scripts say " + real + ", the model says " + modelled);
+            }
+        }
+
+        private Function<Subject, String> propose(
+                OwnerToken owner, long candidate, int reserve, boolean waits, long claimNanos) {
+            AcquireRequest plain = AcquireRequest.exclusive(
+                    List.of(name), owner, "host/1/" + owners.indexOf(owner), LONG_NANOS, TIMEOUT_NANOS);
+            AcquireRequest request = waits ? plain.waiting(LONG_NANOS) : plain;
+            top = Math.max(top, candidate + reserve - 1);
+            return subject ->
+                    said(NodeBench.answer(subject.node.acquire(new Ballot(request, candidate, reserve, claimNanos))));
+        }
+
+        private String said(NodeReply reply) {
+            if (reply instanceof NodeReply.Stale stale) {
+                top = Math.max(top, stale.floor());
+                return "stale " + stale.floor();
+            } else if (reply instanceof NodeReply.Held held) {
+                return "held by " + shown(held.holder()) + (held.queued() ? ", queued" : "");
+            }
+            return reply instanceof NodeReply.Refused
+                    ? "refused"
+                    : reply.getClass().getSimpleName();
+        }
+
+        private String shown(Holder holder) {
+            return holder == null ? "?" : holder.id() + " " + holder.fencingToken();
+        }
+
+        private Function<Subject, String> end(OwnerToken owner, long ballot) {
+            ReleaseRequest request =
+                    new ReleaseRequest(List.of(name), owner, ballot, ReleaseRequest.Kind.UNDO, TIMEOUT_NANOS);
+            top = Math.max(top, ballot);
+            return subject -> {
+                ReleaseReply reply = NodeBench.answer(subject.node.release(request));
+                return reply.getClass().getSimpleName();
+            };
+        }
+
+        private Function<Subject, String> renew(OwnerToken owner) {
+            RenewBatch batch = new RenewBatch(List.of(new RenewBatch.Item(name, owner, LONG_NANOS)), TIMEOUT_NANOS);
+            return subject -> {
+                RenewReply.Item item =
+                        NodeBench.answer(subject.node.renew(batch)).items().get(0);
+                return item.getClass().getSimpleName();
+            };
+        }
+
+        private String answered(CompletableFuture<Boolean> future) {
+            return String.valueOf(NodeBench.answer(future));
+        }
+
+        /** Who holds with which token. */
+        private String holder(Subject subject) {
+            Holder holder = NodeBench.answer(subject.node.describe(name))
+                    .map(LockRecord::holder)
+                    .orElse(null);
+            if (holder == null) {
+                return "free";
+            }
+            top = Math.max(top, holder.fencingToken().orElse(0));
+            return shown(holder);
+        }
+
+        /** The push of the server has a connection of its own: it may come after the answer. */
+        private void compareHandOvers(List<String> differences) {
+            model.handed.forEach((attempt, handOver) -> {
+                if (compared.add(attempt)) {
+                    NodeBench.until(where + ": the waiter is told", () -> scripts.handed.containsKey(attempt));
+                    top = Math.max(top, handOver.tokens().last());
+                    if (!handOver.tokens().equals(scripts.handed.get(attempt).tokens())) {
+                        differences.add("handed over: scripts " + scripts.handed.get(attempt) + ", model " + handOver);
+                    }
+                }
+            });
+            if (!scripts.handed.keySet().equals(model.handed.keySet())) {
+                differences.add("the scripts handed over to others, too");
+            }
+        }
+    }
+}
