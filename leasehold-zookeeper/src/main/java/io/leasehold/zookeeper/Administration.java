@@ -148,6 +148,13 @@ final class Administration {
         });
     }
 
+    /** Whether this owner token stands at the head of the queue. */
+    CompletableFuture<Boolean> holds(LockName name, OwnerToken owner) {
+        return session()
+                .thenCompose(session -> queue(session, name, true))
+                .thenApply(queue -> !queue.isEmpty() && Znodes.belongsTo(queue.get(0), Znodes.idOf(owner)));
+    }
+
     // ---- looking
 
     CompletableFuture<Optional<LockRecord>> describe(LockName name) {

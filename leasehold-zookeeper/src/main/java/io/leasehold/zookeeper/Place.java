@@ -204,32 +204,22 @@ final class Place {
     }
 
     /** A node with our id is ours if it was made in this session; one of another session is on its way out. */
-    private CompletableFuture<Void> adopt(Session in, String path) {
+    private CompletableFuture<Boolean> adopt(Session in, String path) {
         return in.read(path, false)
                 .handle((found, error) -> {
                     if (error != null) {
-                        return Failures.isMissing(error)
-                                ? done((Void) null)
-                                : CompletableFuture.<Void>failedFuture(error);
+                        return Failures.isMissing(error) ? done(false) : CompletableFuture.<Boolean>failedFuture(error);
                     }
                     if (found.stat().getEphemeralOwner() != in.id()) {
-                        return deleteQuietly(in, path);
+                        return shared.heads.delete(in, path);
                     }
                     synchronized (this) {
                         node = path;
                         czxid = found.stat().getCzxid();
                         uncertain = false;
                     }
-                    return done((Void) null);
+                    return done(true);
                 })
-                .thenCompose(next -> next);
-    }
-
-    private static CompletableFuture<Void> deleteQuietly(Session in, String path) {
-        return in.delete(path)
-                .handle((nothing, error) -> error == null || Failures.isMissing(error)
-                        ? done((Void) null)
-                        : CompletableFuture.<Void>failedFuture(error))
                 .thenCompose(next -> next);
     }
 
@@ -297,7 +287,9 @@ final class Place {
         }
         for (String child : queue) {
             if (Znodes.belongsTo(child, id) && !own.endsWith(child)) {
-                return deleteQuietly(in, lockPath + "/" + child).thenCompose(nothing -> look(request, in, looks + 1));
+                return shared.heads
+                        .delete(in, lockPath + "/" + child)
+                        .thenCompose(nothing -> look(request, in, looks + 1));
             }
         }
         if (place == 0) {

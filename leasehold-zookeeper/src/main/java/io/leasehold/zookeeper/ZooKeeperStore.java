@@ -102,7 +102,7 @@ final class ZooKeeperStore implements LockStore {
         @Override
         public void ended(Session session) {
             sessions.forget(session);
-            for (Place place : byOwner.values()) {
+            for (Place place : List.copyOf(byOwner.values())) {
                 if (place.isIn(session)) {
                     boolean held = place.isHeld();
                     byOwner.remove(place.owner(), place);
@@ -175,18 +175,21 @@ final class ZooKeeperStore implements LockStore {
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         RenewReply.Item[] answers = new RenewReply.Item[batch.items().size()];
         Map<Session, List<Renewal>> bySession = new LinkedHashMap<>();
+        List<CompletableFuture<Void>> asked = new ArrayList<>();
         for (int i = 0; i < answers.length; i++) {
             RenewBatch.Item item = batch.items().get(i);
             Place place = byOwner.get(item.owner());
             Session session = place == null ? null : place.session();
             String node = place == null ? null : place.heldNode();
-            if (place == null || session == null || node == null) {
+            if (place == null) {
+                int index = i;
+                asked.add(elsewhere(item, batch.timeoutNanos()).thenAccept(answer -> answers[index] = answer));
+            } else if (session == null || node == null) {
                 answers[i] = new RenewReply.NotOurs();
             } else {
                 bySession.computeIfAbsent(session, s -> new ArrayList<>()).add(new Renewal(i, item, place, node));
             }
         }
-        List<CompletableFuture<Void>> asked = new ArrayList<>();
         bySession.forEach((session, renewals) -> {
             for (List<Renewal> part : inParts(renewals)) {
                 asked.add(renew(session, part, answers, batch.timeoutNanos()));
@@ -194,6 +197,22 @@ final class ZooKeeperStore implements LockStore {
         });
         return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new))
                 .thenApply(nothing -> new RenewReply(Arrays.asList(answers)));
+    }
+
+    /** What another client holds with this owner token stays held, but no session of ours can promise for how long. */
+    private CompletableFuture<RenewReply.Item> elsewhere(RenewBatch.Item item, long limitNanos) {
+        String what = "renewal of \"" + item.name() + "\"";
+        long sentAtNanos = runtime.nanoTime();
+        return TimeLimit.within(
+                runtime,
+                limitNanos,
+                () -> administration
+                        .holds(item.name(), item.owner())
+                        .thenApply(held -> held
+                                ? new RenewReply.Renewed(sentAtNanos - item.ttlNanos())
+                                : new RenewReply.NotOurs()),
+                error -> new RenewReply.Failed(failures.of(what, error).error()),
+                () -> new RenewReply.Failed(failures.late(what, limitNanos)));
     }
 
     /** One renewal of a batch, with what it needs. */
