@@ -16,9 +16,11 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.Watcher;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,6 +34,7 @@ final class Place {
 
     private static final int MOST_LOOKS = 8;
     private static final long LEAST_PATIENCE_NANOS = Duration.ofSeconds(3).toNanos();
+    private static final long LOSS_NOTICE_NANOS = Duration.ofSeconds(2).toNanos();
     private static final long REMOVAL_PAUSE_NANOS = Duration.ofSeconds(1).toNanos();
 
     /** What the places of a store share. */
@@ -77,8 +80,8 @@ final class Place {
 
     private LockRuntime.@Nullable Timer timer;
     private long timerAtNanos;
-    private final Runnable onAwaited = this::awaitedIsGone;
-    private final Runnable onTaken = this::ownIsGone;
+    private final Consumer<Watcher.Event.EventType> onAwaited = this::awaitedHasGone;
+    private final Consumer<Watcher.Event.EventType> onTaken = this::ownHasChanged;
 
     Place(Shared shared, AcquireRequest request) {
         this.shared = shared;
@@ -437,7 +440,19 @@ final class Place {
         end();
     }
 
-    private void awaitedIsGone() {
+    /**
+     * A node that was not given back was lost by somebody who may not know it yet: the ensemble has just closed that
+     * connection, and the driver asks again within a second. So whoever waited lets a moment pass.
+     */
+    private void awaitedHasGone(Watcher.Event.EventType event) {
+        if (event == Watcher.Event.EventType.NodeDeleted) {
+            shared.runtime.schedule(LOSS_NOTICE_NANOS, this::awaitedIsOver);
+        } else {
+            awaitedIsOver();
+        }
+    }
+
+    private void awaitedIsOver() {
         synchronized (this) {
             awaited = null;
             if (ended) {
@@ -445,6 +460,12 @@ final class Place {
             }
         }
         shared.events.woken(this);
+    }
+
+    private void ownHasChanged(Watcher.Event.EventType event) {
+        if (event == Watcher.Event.EventType.NodeDeleted) {
+            ownIsGone();
+        }
     }
 
     private void ownIsGone() {
@@ -500,7 +521,7 @@ final class Place {
         forgetAwaited(in);
         if (own != null) {
             in.forget(own, onTaken);
-            return in.delete(own)
+            return in.leave(own)
                     .handle((nothing, error) -> {
                         if (error != null && !Failures.isMissing(error)) {
                             return CompletableFuture.<Boolean>failedFuture(error);

@@ -4,12 +4,15 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.Op;
@@ -31,6 +34,7 @@ final class Session {
 
     private static final long LONGEST_PING_GAP_MILLIS = 10_000;
     private static final long NANOS_PER_MILLI = 1_000_000L;
+    private static final byte[] RELEASED = "released".getBytes(StandardCharsets.UTF_8);
 
     /** Hears what becomes of a session; called on the driver's event thread. */
     interface Listener {
@@ -79,7 +83,7 @@ final class Session {
     private final CompletableFuture<Session> connected = new CompletableFuture<>();
 
     /** Guarded by this. */
-    private final Map<String, List<Runnable>> watched = new HashMap<>();
+    private final Map<String, List<Consumer<Watcher.Event.EventType>>> watched = new HashMap<>();
 
     private volatile State state = State.CONNECTING;
     private volatile int negotiatedMillis;
@@ -95,7 +99,7 @@ final class Session {
         this.handle = new ZooKeeper(uri.connectString(), askedMillis, sink, config);
         String credentials = uri.credentials();
         if (credentials != null) {
-            handle.addAuthInfo("digest", credentials.getBytes(java.nio.charset.StandardCharsets.UTF_8));
+            handle.addAuthInfo("digest", credentials.getBytes(StandardCharsets.UTF_8));
         }
         sink.session.complete(this);
     }
@@ -175,7 +179,7 @@ final class Session {
 
     private void on(WatchedEvent event) {
         if (event.getType() != Watcher.Event.EventType.None) {
-            fire(event.getPath());
+            fire(event.getPath(), event.getType());
             return;
         }
         switch (event.getState()) {
@@ -229,25 +233,25 @@ final class Session {
     // ---- watches
 
     /** Calls back once when something happens to the node; to be asked for before the node is read with a watch. */
-    synchronized void onEvent(String path, Runnable callback) {
+    synchronized void onEvent(String path, Consumer<Watcher.Event.EventType> callback) {
         watched.computeIfAbsent(path, p -> new ArrayList<>(1)).add(callback);
     }
 
     /** Forgets a callback; the watch itself stays at the server until the node is gone. */
-    synchronized void forget(String path, Runnable callback) {
-        List<Runnable> callbacks = watched.get(path);
+    synchronized void forget(String path, Consumer<Watcher.Event.EventType> callback) {
+        List<Consumer<Watcher.Event.EventType>> callbacks = watched.get(path);
         if (callbacks != null && callbacks.remove(callback) && callbacks.isEmpty()) {
             watched.remove(path);
         }
     }
 
-    private void fire(String path) {
-        List<Runnable> callbacks;
+    private void fire(String path, Watcher.Event.EventType type) {
+        List<Consumer<Watcher.Event.EventType>> callbacks;
         synchronized (this) {
             callbacks = watched.remove(path);
         }
         if (callbacks != null) {
-            callbacks.forEach(Runnable::run);
+            callbacks.forEach(callback -> callback.accept(type));
         }
     }
 
@@ -300,6 +304,19 @@ final class Session {
     }
 
     /**
+     * Deletes a node of ours so that who awaits it can tell this from a node that was lost: its data change first, in the
+     * same step, and the watch goes off for the first event only.
+     */
+    CompletableFuture<Void> leave(String path) {
+        CompletableFuture<Void> future = new CompletableFuture<>();
+        handle.multi(
+                List.of(Op.setData(path, RELEASED, -1), Op.delete(path, -1)),
+                (rc, asked, context, results) -> complete(future, rc, path, () -> null),
+                null);
+        return future;
+    }
+
+    /**
      * Whether each of these nodes is there, by an exchange that reaches the leader and a quorum, as a read does not.
      */
     CompletableFuture<List<Boolean>> confirm(List<String> paths) {
@@ -342,8 +359,7 @@ final class Session {
         }
     }
 
-    private static <T> void complete(
-            CompletableFuture<T> future, int rc, String path, java.util.function.Supplier<T> value) {
+    private static <T> void complete(CompletableFuture<T> future, int rc, String path, Supplier<T> value) {
         KeeperException.Code code = KeeperException.Code.get(rc);
         if (code == KeeperException.Code.OK) {
             future.complete(value.get());
