@@ -160,9 +160,9 @@ final class ZooKeeperStore implements LockStore {
                         () -> new AcquireReply.Failed(
                                 FailureKind.UNKNOWN, failures.late(what, request.timeoutNanos()), 0))
                 .whenComplete((reply, error) -> {
-                    // What is not remembered needs no place; a busy one has left the queue already.
+                    // A busy one has left the queue already, and the engine does not end what is not remembered.
                     if (reply instanceof AcquireReply.Busy) {
-                        byOwner.remove(request.owner(), place);
+                        place.end();
                     }
                 });
     }
