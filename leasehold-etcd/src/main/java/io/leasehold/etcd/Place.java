@@ -79,6 +79,9 @@ final class Place {
     private boolean queued;
     private Watch.@Nullable Watcher guarding;
     private @Nullable Holder holder;
+    /** When we last said that we wait. */
+    private long queuedAtNanos;
+
     private long keptUntilAtNanos;
     private LockRuntime.@Nullable Timer timer;
     private long timerAtNanos;
@@ -109,12 +112,18 @@ final class Place {
         synchronized (this) {
             long untilAtNanos = shared.runtime.nanoTime() + patienceNanos(request);
             keep(timer != null && keptUntilAtNanos - untilAtNanos > 0 ? keptUntilAtNanos : untilAtNanos);
-            if (!ended && request.isWaiting() && queued && isLeaseSure()) {
+            if (!ended && isRecheck(request) && queued && isLeaseSure()) {
                 // The watch tells; asking the cluster again would tell nothing new.
+                queuedAtNanos = shared.runtime.nanoTime();
                 return done(new AcquireReply.Queued(holder, 0, List.of()));
             }
         }
         return inTurn(() -> look(request, 0));
+    }
+
+    /** Called under the guard. Who asks again sooner than for a recheck was told something, and is not put off. */
+    private boolean isRecheck(AcquireRequest request) {
+        return request.isWaiting() && shared.runtime.nanoTime() - queuedAtNanos >= request.recheckNanos() / 2;
     }
 
     /** A waiter asks again within its recheck; one that has been silent for clearly longer is forgotten. */
@@ -293,6 +302,7 @@ final class Place {
                 old = awaiting;
                 awaiting = watcher;
                 queued = true;
+                queuedAtNanos = shared.runtime.nanoTime();
                 holder = shared.heads.holder(first);
                 beat();
             }

@@ -75,6 +75,9 @@ final class Place {
     private @Nullable String awaited;
 
     private @Nullable Holder holder;
+    /** When we last said that we wait. */
+    private long queuedAtNanos;
+
     /** After this the store removes the node by itself: nobody renewed or asked for it. */
     private long keptUntilAtNanos;
 
@@ -132,12 +135,18 @@ final class Place {
                 awaited = null;
             }
             keepAtLeast(shared.runtime.nanoTime() + patienceNanos(request));
-            if (!ended && request.isWaiting() && node != null && awaited != null && in.isConnected()) {
+            if (!ended && isRecheck(request) && node != null && awaited != null && in.isConnected()) {
                 // The watch tells; asking the ensemble again would tell nothing new.
+                queuedAtNanos = shared.runtime.nanoTime();
                 return done(new AcquireReply.Queued(holder, 0, List.of()));
             }
         }
         return inTurn(() -> look(request, in, 0));
+    }
+
+    /** Called under the guard. Who asks again sooner than for a recheck was told something, and is not put off. */
+    private boolean isRecheck(AcquireRequest request) {
+        return request.isWaiting() && shared.runtime.nanoTime() - queuedAtNanos >= request.recheckNanos() / 2;
     }
 
     /** A waiter asks again within its recheck; one that has been silent for clearly longer is forgotten. */
@@ -334,6 +343,7 @@ final class Place {
 
     private synchronized AcquireReply queued(@Nullable Holder head) {
         holder = head;
+        queuedAtNanos = shared.runtime.nanoTime();
         return new AcquireReply.Queued(head, 0, List.of());
     }
 
