@@ -27,7 +27,7 @@ import picocli.CommandLine.Spec;
         description = "Locks across processes and machines, as leases.%n",
         footer = {
             "%nA store is memory:, sqlite:PATH (default sqlite:~/.leasehold/locks.db),",
-            "redis://HOST:PORT and others."
+            "redis://HOST:PORT, zk://HOST,HOST/CHROOT, etcd://HOST,HOST/PREFIX and others."
         },
         versionProvider = Main.Version.class,
         mixinStandardHelpOptions = true,
