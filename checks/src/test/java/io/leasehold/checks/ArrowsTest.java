@@ -99,7 +99,8 @@ class ArrowsTest {
         outsideWorld(new String[] {REDIS}, "io.lettuce..", "io.netty..", "reactor..", "org.reactivestreams..");
         outsideWorld(new String[] {JDBC}, "org.sqlite..");
         outsideWorld(new String[] {ZOOKEEPER}, "org.apache.zookeeper..");
-        outsideWorld(new String[] {ETCD}, "io.etcd.jetcd..", "io.grpc..", "io.netty.handler.ssl..", "com.google.protobuf..");
+        outsideWorld(
+                new String[] {ETCD}, "io.etcd.jetcd..", "io.grpc..", "io.netty.handler.ssl..", "com.google.protobuf..");
     }
 
     @Test

@@ -62,6 +62,9 @@ public final class Main implements Runnable {
     static int run(String[] arguments, Invocation invocation) {
         String level = invocation.environment().getOrDefault(LOG_VARIABLE, "error");
         System.setProperty(LOG_LEVEL, level);
+        if (level.equals("error") && System.getProperty(QuietLogging.PROPERTY) == null) {
+            System.setProperty(QuietLogging.PROPERTY, "io.leasehold.cli.QuietLogging");
+        }
         try {
             return commandLine(invocation).execute(arguments);
         } catch (RuntimeException e) {

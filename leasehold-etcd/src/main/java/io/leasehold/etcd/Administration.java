@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -75,13 +76,13 @@ final class Administration {
             Thread.currentThread().interrupt();
             throw new StoreUnavailableException("interrupted while connecting to " + uri, e);
         }
-        verified.exceptionally(error -> {
-                    if (Failures.unwrapped(error) instanceof LockStoreException known) {
-                        throw known;
-                    }
-                    throw new StoreUnavailableException("connecting to " + uri + " failed: " + error, error);
-                })
-                .join();
+        try {
+            verified.join();
+        } catch (CompletionException e) {
+            throw Failures.unwrapped(e) instanceof LockStoreException known
+                    ? known
+                    : new StoreUnavailableException("connecting to " + uri + " failed: " + e.getCause(), e);
+        }
     }
 
     private CompletableFuture<Boolean> checkBase() {

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.apache.zookeeper.CreateMode;
@@ -84,13 +85,13 @@ final class Administration {
             Thread.currentThread().interrupt();
             throw new StoreUnavailableException("interrupted while connecting to " + uri, e);
         }
-        verified.exceptionally(error -> {
-                    if (Failures.unwrapped(error) instanceof LockStoreException known) {
-                        throw known;
-                    }
-                    throw new StoreUnavailableException("connecting to " + uri + " failed: " + error, error);
-                })
-                .join();
+        try {
+            verified.join();
+        } catch (CompletionException e) {
+            throw Failures.unwrapped(e) instanceof LockStoreException known
+                    ? known
+                    : new StoreUnavailableException("connecting to " + uri + " failed: " + e.getCause(), e);
+        }
     }
 
     private CompletableFuture<Boolean> checkBase(Session session) {

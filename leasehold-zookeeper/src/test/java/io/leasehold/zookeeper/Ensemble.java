@@ -1,6 +1,5 @@
 package io.leasehold.zookeeper;
 
-import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.curator.test.InstanceSpec;
@@ -33,15 +32,5 @@ final class Ensemble {
 
     static String uri(String servers, String options) {
         return "zk://" + servers + "/tests?tickTime=" + TICK_MILLIS + "ms" + options;
-    }
-
-    static void close(AutoCloseable server) throws IOException {
-        try {
-            server.close();
-        } catch (IOException e) {
-            throw e;
-        } catch (Exception e) {
-            throw new IOException(e);
-        }
     }
 }
