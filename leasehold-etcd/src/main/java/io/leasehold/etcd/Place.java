@@ -79,6 +79,9 @@ final class Place {
     private boolean queued;
     private Watch.@Nullable Watcher guarding;
     private @Nullable Holder holder;
+    /** What we awaited was lost, and its holder is given time to hear of it. */
+    private boolean pausing;
+
     /** When we last said that we wait. */
     private long queuedAtNanos;
 
@@ -112,7 +115,7 @@ final class Place {
         synchronized (this) {
             long untilAtNanos = shared.runtime.nanoTime() + patienceNanos(request);
             keep(timer != null && keptUntilAtNanos - untilAtNanos > 0 ? keptUntilAtNanos : untilAtNanos);
-            if (!ended && isRecheck(request) && queued && isLeaseSure()) {
+            if (!ended && request.isWaiting() && (pausing || isRecheck(request)) && queued && isLeaseSure()) {
                 // The watch tells; asking the cluster again would tell nothing new.
                 queuedAtNanos = shared.runtime.nanoTime();
                 return done(new AcquireReply.Queued(holder, 0, List.of()));
@@ -239,6 +242,7 @@ final class Place {
         revision = 0;
         held = false;
         queued = false;
+        pausing = false;
     }
 
     /** The key was made before: whether it is still there, and its lease as well. */
@@ -275,6 +279,7 @@ final class Place {
         revision = 0;
         held = false;
         queued = false;
+        pausing = false;
     }
 
     private CompletableFuture<AcquireReply> decide(AcquireRequest request, KeyValue first, int looks) {
@@ -374,6 +379,9 @@ final class Place {
             if (error == null && givenBack) {
                 awaitedIsOver();
             } else {
+                synchronized (this) {
+                    pausing = true;
+                }
                 shared.runtime.schedule(LOSS_NOTICE_NANOS, this::awaitedIsOver);
             }
         });
@@ -385,6 +393,7 @@ final class Place {
                 return;
             }
             queued = false;
+            pausing = false;
         }
         shared.events.woken(this);
     }

@@ -156,8 +156,7 @@ class EtcdOptionsTest {
         }
 
         private void enableUsers(String address) throws Exception {
-            try (Client root =
-                    Client.builder().endpoints("http://" + address).build()) {
+            try (Client root = Client.builder().endpoints("http://" + address).build()) {
                 var auth = root.getAuthClient();
                 auth.userAdd(Keys.bytes("root"), Keys.bytes("root")).get();
                 auth.roleAdd(Keys.bytes("root")).get();

@@ -75,6 +75,9 @@ final class Place {
     private @Nullable String awaited;
 
     private @Nullable Holder holder;
+    /** What we awaited was lost, and its holder is given time to hear of it. */
+    private boolean pausing;
+
     /** When we last said that we wait. */
     private long queuedAtNanos;
 
@@ -133,9 +136,15 @@ final class Place {
                 node = null;
                 held = false;
                 awaited = null;
+                pausing = false;
             }
             keepAtLeast(shared.runtime.nanoTime() + patienceNanos(request));
-            if (!ended && isRecheck(request) && node != null && awaited != null && in.isConnected()) {
+            if (!ended
+                    && request.isWaiting()
+                    && (pausing || isRecheck(request))
+                    && node != null
+                    && awaited != null
+                    && in.isConnected()) {
                 // The watch tells; asking the ensemble again would tell nothing new.
                 queuedAtNanos = shared.runtime.nanoTime();
                 return done(new AcquireReply.Queued(holder, 0, List.of()));
@@ -328,17 +337,31 @@ final class Place {
         in.onEvent(before, onAwaited);
         CompletableFuture<Session.Node> watching = in.read(before, true);
         return watching.handle((found, error) -> {
+                    if (Failures.isMissing(error)) {
+                        return in.read(lockPath, false)
+                                .thenCompose(above -> goneMeanwhile(request, in, before, above, looks));
+                    }
                     if (error != null) {
                         forgetAwaited(in);
-                        return Failures.isMissing(error)
-                                ? look(request, in, looks)
-                                : CompletableFuture.<AcquireReply>failedFuture(error);
+                        return CompletableFuture.<AcquireReply>failedFuture(error);
                     }
                     return shared.heads
                             .holderOf(in, lockPath + "/" + queue.get(0))
                             .thenApply(head -> queued(head.orElse(null)));
                 })
                 .thenCompose(next -> next);
+    }
+
+    /** The node before ours went before it could be watched: given back, or lost as in {@link #awaitedHasGone}. */
+    private CompletableFuture<AcquireReply> goneMeanwhile(
+            AcquireRequest request, Session in, String before, Session.Node above, int looks) {
+        if (before.endsWith("/" + new String(above.data(), StandardCharsets.UTF_8))) {
+            forgetAwaited(in);
+            return look(request, in, looks);
+        }
+        in.forget(before, onAwaited);
+        awaitedHasGone(Watcher.Event.EventType.NodeDeleted);
+        return done(queued(null));
     }
 
     private synchronized AcquireReply queued(@Nullable Holder head) {
@@ -456,6 +479,9 @@ final class Place {
      */
     private void awaitedHasGone(Watcher.Event.EventType event) {
         if (event == Watcher.Event.EventType.NodeDeleted) {
+            synchronized (this) {
+                pausing = true;
+            }
             shared.runtime.schedule(LOSS_NOTICE_NANOS, this::awaitedIsOver);
         } else {
             awaitedIsOver();
@@ -465,6 +491,7 @@ final class Place {
     private void awaitedIsOver() {
         synchronized (this) {
             awaited = null;
+            pausing = false;
             if (ended) {
                 return;
             }

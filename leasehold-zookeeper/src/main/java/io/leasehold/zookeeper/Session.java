@@ -304,13 +304,16 @@ final class Session {
     }
 
     /**
-     * Deletes a node of ours so that who awaits it can tell this from a node that was lost: its data change first, in the
-     * same step, and the watch goes off for the first event only.
+     * Deletes a node of ours so that who awaits it can tell this from a node that was lost: in the same step its data change,
+     * and a watch goes off for the first event only; and its name is left above it, for who comes too late to watch.
      */
     CompletableFuture<Void> leave(String path) {
         CompletableFuture<Void> future = new CompletableFuture<>();
+        int slash = path.lastIndexOf('/');
+        byte[] name = path.substring(slash + 1).getBytes(StandardCharsets.UTF_8);
+        Op mark = Op.setData(path.substring(0, slash), name, -1);
         handle.multi(
-                List.of(Op.setData(path, RELEASED, -1), Op.delete(path, -1)),
+                List.of(Op.setData(path, RELEASED, -1), Op.delete(path, -1), mark),
                 (rc, asked, context, results) -> complete(future, rc, path, () -> null),
                 null);
         return future;

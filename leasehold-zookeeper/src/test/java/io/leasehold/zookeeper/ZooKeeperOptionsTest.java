@@ -188,7 +188,8 @@ class ZooKeeperOptionsTest {
 
     @Test
     void namesSurviveTheirEscaping() {
-        for (String name : "a|A|.|..|a/b|a%2Fb|%|\u00e4|\ud83d\ude00|@tokens|_c_x-lock-0000000001| a |*".split("\\|", -1)) {
+        for (String name :
+                "a|A|.|..|a/b|a%2Fb|%|\u00e4|\ud83d\ude00|@tokens|_c_x-lock-0000000001| a |*".split("\\|", -1)) {
             LockName lock = LockName.exactly(name);
             assertThat(Znodes.unescaped(Znodes.escaped(lock))).contains(lock);
             assertThat(Znodes.escaped(lock))

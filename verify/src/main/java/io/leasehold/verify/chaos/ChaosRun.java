@@ -60,13 +60,12 @@ final class ChaosRun {
                 .start();
         started.push(resource);
         int port = Integer.parseInt(resource.awaitLine("PORT ", START_PATIENCE).substring("PORT ".length()));
-        ServerUnderTest server =
-                switch (plan.store()) {
-                    case REDIS -> ServerUnderTest.redis();
-                    case ETCD -> ServerUnderTest.etcd();
-                    case ZK -> ServerUnderTest.zooKeeper(directory);
-                    case SQLITE -> null;
-                };
+        ServerUnderTest server = switch (plan.store()) {
+            case REDIS -> ServerUnderTest.redis();
+            case ETCD -> ServerUnderTest.etcd();
+            case ZK -> ServerUnderTest.zooKeeper(directory);
+            case SQLITE -> null;
+        };
         if (server != null) {
             started.push(server);
         }
@@ -85,7 +84,8 @@ final class ChaosRun {
         return Verdict.of(plan, store, faults, History.read(histories));
     }
 
-    private List<ClientSlot> startClients(@Nullable ServerUnderTest server, int resourcePort) throws InterruptedException {
+    private List<ClientSlot> startClients(@Nullable ServerUnderTest server, int resourcePort)
+            throws InterruptedException {
         List<ClientSlot> clients = new ArrayList<>();
         for (int i = 1; i <= plan.clients(); i++) {
             TcpProxy proxy = server == null ? null : TcpProxy.to(server.port());

@@ -203,7 +203,10 @@ interface ServerUnderTest extends AutoCloseable {
                     .property("zookeeper.clientPortAddress", "127.0.0.1")
                     .property("org.slf4j.simpleLogger.log.org.apache.zookeeper", "info")
                     .property("org.slf4j.simpleLogger.logFile", "System.out")
-                    .arguments(Integer.toString(port), directory.resolve("zookeeper").toString(), "" + TICK_MILLIS)
+                    .arguments(
+                            Integer.toString(port),
+                            directory.resolve("zookeeper").toString(),
+                            "" + TICK_MILLIS)
                     .start();
         }
 
