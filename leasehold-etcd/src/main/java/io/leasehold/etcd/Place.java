@@ -1,3 +1,4 @@
+// Long because it is one state machine under one guard: what is asked, kept and removed for an owner token.
 package io.leasehold.etcd;
 
 import io.etcd.jetcd.ByteSequence;
