@@ -27,6 +27,8 @@ class ArrowsTest {
     private static final String FENCING = "io.leasehold.fencing..";
     private static final String REDIS = "io.leasehold.redis..";
     private static final String JDBC = "io.leasehold.jdbc..";
+    private static final String ZOOKEEPER = "io.leasehold.zookeeper..";
+    private static final String ETCD = "io.leasehold.etcd..";
     private static final String SERVERS = "io.leasehold.servers..";
     private static final String TESTKIT = "io.leasehold.testkit..";
     private static final String CLI = "io.leasehold.cli..";
@@ -92,8 +94,13 @@ class ArrowsTest {
     void storesKnowOnlyCoreAndTheirOwnDriver() {
         room(REDIS, API, SPI, BALLOT, QUORUM, FENCING, REDIS);
         room(JDBC, API, SPI, FENCING, JDBC);
+        room(ZOOKEEPER, API, SPI, ZOOKEEPER);
+        room(ETCD, API, SPI, ETCD);
         outsideWorld(new String[] {REDIS}, "io.lettuce..", "io.netty..", "reactor..", "org.reactivestreams..");
         outsideWorld(new String[] {JDBC}, "org.sqlite..");
+        outsideWorld(new String[] {ZOOKEEPER}, "org.apache.zookeeper..");
+        outsideWorld(
+                new String[] {ETCD}, "io.etcd.jetcd..", "io.grpc..", "io.netty.handler.ssl..", "com.google.protobuf..");
     }
 
     @Test

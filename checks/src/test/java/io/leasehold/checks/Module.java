@@ -13,6 +13,8 @@ enum Module {
     CORE("leasehold-core", "io.leasehold.core"),
     REDIS("leasehold-redis", "io.leasehold.redis"),
     JDBC("leasehold-jdbc", "io.leasehold.jdbc"),
+    ZOOKEEPER("leasehold-zookeeper", "io.leasehold.zookeeper"),
+    ETCD("leasehold-etcd", "io.leasehold.etcd"),
     SERVERS("leasehold-servers", "io.leasehold.servers"),
     TESTKIT("leasehold-testkit", "io.leasehold.testkit"),
     CLI("leasehold-cli", "io.leasehold.cli"),

@@ -59,7 +59,8 @@ class PurityTest {
 
     private final Set<String> pureNames = PureSources.names();
     private final JavaClasses all = ProductionClasses.ofAll();
-    private final JavaClasses storesAndCore = ProductionClasses.of(Module.CORE, Module.REDIS, Module.JDBC);
+    private final JavaClasses storesAndCore =
+            ProductionClasses.of(Module.CORE, Module.REDIS, Module.JDBC, Module.ZOOKEEPER, Module.ETCD);
 
     @Test
     void theClassesThatHaveToBePureAreThere() {

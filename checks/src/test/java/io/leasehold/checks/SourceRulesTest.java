@@ -110,7 +110,14 @@ class SourceRulesTest {
     @Test
     void publicTypesSayWhatTheyAre() throws IOException {
         List<String> found = new ArrayList<>();
-        for (Module module : List.of(Module.CORE, Module.REDIS, Module.JDBC, Module.SERVERS, Module.TESTKIT)) {
+        for (Module module : List.of(
+                Module.CORE,
+                Module.REDIS,
+                Module.JDBC,
+                Module.ZOOKEEPER,
+                Module.ETCD,
+                Module.SERVERS,
+                Module.TESTKIT)) {
             List<Path> files = Module.filesBelow(module.sources(), ".java");
             if (!files.isEmpty()) {
                 found.addAll(withoutJavadoc(files));

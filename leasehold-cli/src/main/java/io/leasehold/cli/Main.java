@@ -27,7 +27,7 @@ import picocli.CommandLine.Spec;
         description = "Locks across processes and machines, as leases.%n",
         footer = {
             "%nA store is memory:, sqlite:PATH (default sqlite:~/.leasehold/locks.db),",
-            "redis://HOST:PORT and others."
+            "redis://HOST:PORT, zk://HOST,HOST/CHROOT, etcd://HOST,HOST/PREFIX and others."
         },
         versionProvider = Main.Version.class,
         mixinStandardHelpOptions = true,
@@ -62,6 +62,9 @@ public final class Main implements Runnable {
     static int run(String[] arguments, Invocation invocation) {
         String level = invocation.environment().getOrDefault(LOG_VARIABLE, "error");
         System.setProperty(LOG_LEVEL, level);
+        if (level.equals("error") && System.getProperty(QuietLogging.PROPERTY) == null) {
+            System.setProperty(QuietLogging.PROPERTY, "io.leasehold.cli.QuietLogging");
+        }
         try {
             return commandLine(invocation).execute(arguments);
         } catch (RuntimeException e) {

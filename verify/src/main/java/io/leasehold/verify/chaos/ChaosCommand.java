@@ -33,7 +33,7 @@ public final class ChaosCommand implements Callable<Integer> {
     @Option(names = "--minutes", paramLabel = "M", description = "How long; fractions are allowed. Default: 1")
     private double minutes = 1;
 
-    @Option(names = "--store", paramLabel = "STORE", description = "redis or sqlite. Default: redis")
+    @Option(names = "--store", paramLabel = "STORE", description = "redis, sqlite, zk or etcd. Default: redis")
     private StoreKind store = StoreKind.REDIS;
 
     @Option(names = "--seed", paramLabel = "N", description = "Decides which faults come when. Default: the clock")

@@ -1,6 +1,5 @@
 package io.leasehold.verify.chaos;
 
-import io.leasehold.servers.RedisServer;
 import io.leasehold.testkit.history.History;
 import io.leasehold.testkit.process.ChildJvm;
 import io.leasehold.testkit.proxy.TcpProxy;
@@ -61,9 +60,12 @@ final class ChaosRun {
                 .start();
         started.push(resource);
         int port = Integer.parseInt(resource.awaitLine("PORT ", START_PATIENCE).substring("PORT ".length()));
-        RedisServer server = plan.store() == StoreKind.REDIS
-                ? RedisServer.builder().durable().start()
-                : null;
+        ServerUnderTest server = switch (plan.store()) {
+            case REDIS -> ServerUnderTest.redis();
+            case ETCD -> ServerUnderTest.etcd();
+            case ZK -> ServerUnderTest.zooKeeper(directory);
+            case SQLITE -> null;
+        };
         if (server != null) {
             started.push(server);
         }
@@ -78,16 +80,18 @@ final class ChaosRun {
             client.awaitEnd();
             client.histories().stream().filter(Files::exists).forEach(histories::add);
         }
-        String store = server == null ? "sqlite" : "redis " + server.version();
+        String store = server == null ? "sqlite" : server.name();
         return Verdict.of(plan, store, faults, History.read(histories));
     }
 
-    private List<ClientSlot> startClients(@Nullable RedisServer server, int resourcePort) throws InterruptedException {
+    private List<ClientSlot> startClients(@Nullable ServerUnderTest server, int resourcePort)
+            throws InterruptedException {
         List<ClientSlot> clients = new ArrayList<>();
         for (int i = 1; i <= plan.clients(); i++) {
             TcpProxy proxy = server == null ? null : TcpProxy.to(server.port());
-            String uri =
-                    proxy == null ? "sqlite:" + directory.resolve("locks.db") : "redis://127.0.0.1:" + proxy.port();
+            String uri = server == null || proxy == null
+                    ? "sqlite:" + directory.resolve("locks.db")
+                    : server.uri(proxy.port());
             ClientSlot client = new ClientSlot(i, uri, proxy, plan, resourcePort, directory);
             started.push(client);
             clients.add(client);

@@ -1,6 +1,5 @@
 package io.leasehold.verify.chaos;
 
-import io.leasehold.servers.RedisServer;
 import io.leasehold.testkit.proxy.Connections;
 import io.leasehold.testkit.proxy.TcpProxy;
 import io.leasehold.testkit.proxy.Traffic;
@@ -20,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class FaultDriver {
 
     private final List<ClientSlot> clients;
-    private final @Nullable RedisServer server;
+    private final @Nullable ServerUnderTest server;
     private final Duration ttl;
     private final SplittableRandom random;
     private final FaultCounts counts;
@@ -30,7 +29,7 @@ final class FaultDriver {
 
     FaultDriver(
             List<ClientSlot> clients,
-            @Nullable RedisServer server,
+            @Nullable ServerUnderTest server,
             Duration ttl,
             SplittableRandom random,
             FaultCounts counts) {
@@ -88,7 +87,8 @@ final class FaultDriver {
         } else if (draw < 35) {
             harmProcess(client, draw);
         } else if (draw < 94) {
-            harmConnection(proxy, (draw - 35) / 6);
+            int kinds = server != null && server.speaksResp() ? 10 : 7; // the last three lose single messages
+            harmConnection(proxy, (draw - 35) / 6 % kinds);
         } else {
             harmServer(draw % 2 == 0);
         }
@@ -163,8 +163,8 @@ final class FaultDriver {
         });
     }
 
-    private void harmServer(boolean kill) {
-        RedisServer target = Objects.requireNonNull(server, "a server behind the proxies");
+    private void harmServer(boolean kill) throws InterruptedException {
+        ServerUnderTest target = Objects.requireNonNull(server, "a server behind the proxies");
         if (serverSuffers) {
             return;
         }

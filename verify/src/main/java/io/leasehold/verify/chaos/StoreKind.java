@@ -5,7 +5,11 @@ public enum StoreKind {
     /** A real Redis server that writes everything down, behind one proxy per client. */
     REDIS,
     /** A file that all client processes open. */
-    SQLITE;
+    SQLITE,
+    /** A ZooKeeper server of one member, behind one proxy per client. */
+    ZK,
+    /** A real etcd of one member, behind one proxy per client. */
+    ETCD;
 
     @Override
     public String toString() {

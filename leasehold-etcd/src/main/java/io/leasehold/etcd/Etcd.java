@@ -1,0 +1,243 @@
+package io.leasehold.etcd;
+
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.ClientBuilder;
+import io.etcd.jetcd.KV;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.Watch;
+import io.etcd.jetcd.kv.GetResponse;
+import io.etcd.jetcd.kv.TxnResponse;
+import io.etcd.jetcd.op.Cmp;
+import io.etcd.jetcd.op.CmpTarget;
+import io.etcd.jetcd.op.Op;
+import io.etcd.jetcd.options.DeleteOption;
+import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.PutOption;
+import io.etcd.jetcd.options.WatchOption;
+import io.etcd.jetcd.watch.WatchEvent;
+import io.leasehold.StoreUnavailableException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.LongConsumer;
+import javax.net.ssl.SSLException;
+
+/**
+ * The requests that the store makes, over one connection of the driver to each member. Every request returns at once.
+ *
+ * <p>Safe for use by any thread.
+ */
+final class Etcd implements AutoCloseable {
+
+    private static final Duration KEEP_ALIVE = Duration.ofSeconds(10);
+    private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(3);
+    private static final long NANOS_PER_SECOND = 1_000_000_000L;
+
+    /**
+     * A lease of etcd, as it was granted or extended.
+     *
+     * @param id its number
+     * @param ttlNanos for how long
+     */
+    record Leased(long id, long ttlNanos) {}
+
+    private final Client client;
+
+    Etcd(EtcdUri uri) {
+        this.client = builder(uri).build();
+    }
+
+    private static ClientBuilder builder(EtcdUri uri) {
+        ClientBuilder builder = Client.builder()
+                .endpoints(uri.endpoints())
+                .connectTimeout(CONNECT_TIMEOUT)
+                .keepaliveTime(KEEP_ALIVE)
+                .keepaliveTimeout(CONNECT_TIMEOUT)
+                .retryMaxAttempts(1)
+                .waitForReady(false);
+        EtcdUri.Credentials credentials = uri.credentials();
+        if (credentials != null) {
+            builder = builder.user(Keys.bytes(credentials.user())).password(Keys.bytes(credentials.password()));
+        }
+        if (!uri.tls()) {
+            return builder;
+        }
+        try {
+            return builder.sslContext(ssl -> {
+                Path ca = uri.file("ca");
+                if (ca != null) {
+                    ssl.trustManager(ca.toFile());
+                }
+                Path certificate = uri.file("cert");
+                Path key = uri.file("key");
+                if (certificate != null && key != null) {
+                    ssl.keyManager(certificate.toFile(), key.toFile());
+                }
+            });
+        } catch (SSLException | IllegalArgumentException e) {
+            throw new StoreUnavailableException("the TLS files for " + uri + " cannot be used: " + e.getMessage(), e);
+        }
+    }
+
+    // ---- leases
+
+    CompletableFuture<Leased> lease(long ttlSeconds) {
+        return client.getLeaseClient()
+                .grant(ttlSeconds)
+                .thenApply(granted -> new Leased(granted.getID(), granted.getTTL() * NANOS_PER_SECOND));
+    }
+
+    /** Extends a lease; empty if it has ended. */
+    CompletableFuture<Optional<Leased>> keepAlive(long lease) {
+        return client.getLeaseClient()
+                .keepAliveOnce(lease)
+                .handle((kept, error) -> {
+                    if (error == null) {
+                        return CompletableFuture.completedFuture(
+                                kept.getTTL() > 0
+                                        ? Optional.of(new Leased(lease, kept.getTTL() * NANOS_PER_SECOND))
+                                        : Optional.<Leased>empty());
+                    }
+                    return Failures.isLeaseGone(error)
+                            ? CompletableFuture.completedFuture(Optional.<Leased>empty())
+                            : CompletableFuture.<Optional<Leased>>failedFuture(error);
+                })
+                .thenCompose(next -> next);
+    }
+
+    /** Ends a lease and deletes what it keeps; one that has ended is fine. */
+    CompletableFuture<Boolean> revoke(long lease) {
+        return client.getLeaseClient()
+                .revoke(lease)
+                .handle((revoked, error) -> {
+                    if (error == null) {
+                        return CompletableFuture.completedFuture(true);
+                    }
+                    return Failures.isLeaseGone(error)
+                            ? CompletableFuture.completedFuture(false)
+                            : CompletableFuture.<Boolean>failedFuture(error);
+                })
+                .thenCompose(next -> next);
+    }
+
+    // ---- keys
+
+    private KV kv() {
+        return client.getKVClient();
+    }
+
+    CompletableFuture<GetResponse> get(ByteSequence key, GetOption option) {
+        return kv().get(key, option);
+    }
+
+    CompletableFuture<Optional<KeyValue>> get(ByteSequence key) {
+        return kv().get(key).thenApply(Etcd::only);
+    }
+
+    static Optional<KeyValue> only(GetResponse found) {
+        return found.getKvs().stream().findFirst();
+    }
+
+    /** Who came first of those whose keys begin so. */
+    static GetOption first() {
+        return GetOption.builder()
+                .isPrefix(true)
+                .withSortField(GetOption.SortTarget.CREATE)
+                .withSortOrder(GetOption.SortOrder.ASCEND)
+                .withLimit(1)
+                .build();
+    }
+
+    /** Who came last of those that came before this revision. */
+    static GetOption lastBefore(long revision) {
+        return GetOption.builder()
+                .isPrefix(true)
+                .withSortField(GetOption.SortTarget.CREATE)
+                .withSortOrder(GetOption.SortOrder.DESCEND)
+                .withMaxCreateRevision(revision - 1)
+                .withLimit(1)
+                .build();
+    }
+
+    /** Makes the key if it is not there, and reads it and the first of the queue; succeeded if it was made. */
+    CompletableFuture<TxnResponse> make(ByteSequence key, ByteSequence value, long lease, ByteSequence queue) {
+        PutOption leased = PutOption.builder().withLeaseId(lease).build();
+        return kv().txn()
+                .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.version(0)))
+                .Then(Op.put(key, value, leased), Op.get(key, GetOption.DEFAULT), Op.get(queue, first()))
+                .Else(Op.get(key, GetOption.DEFAULT), Op.get(queue, first()))
+                .commit();
+    }
+
+    /** Reads the first of the queue if the key is still the one of this revision. */
+    CompletableFuture<TxnResponse> look(ByteSequence key, long revision, ByteSequence queue) {
+        return kv().txn().If(is(key, revision)).Then(Op.get(queue, first())).commit();
+    }
+
+    /** Puts the key, if it is still the one of this revision, under another lease. */
+    CompletableFuture<TxnResponse> move(ByteSequence key, long revision, ByteSequence value, long lease) {
+        PutOption leased = PutOption.builder().withLeaseId(lease).build();
+        return kv().txn().If(is(key, revision)).Then(Op.put(key, value, leased)).commit();
+    }
+
+    /** Deletes the key if it is still the one of this revision, and says that it was given back. */
+    CompletableFuture<Boolean> leave(ByteSequence key, long revision, ByteSequence released) {
+        return kv().txn()
+                .If(is(key, revision))
+                .Then(Op.delete(key, DeleteOption.DEFAULT), Op.put(released, key, PutOption.DEFAULT))
+                .commit()
+                .thenApply(TxnResponse::isSucceeded);
+    }
+
+    /** Deletes the key if it is still the one of this revision. */
+    CompletableFuture<Boolean> delete(ByteSequence key, long revision) {
+        return kv().txn()
+                .If(is(key, revision))
+                .Then(Op.delete(key, DeleteOption.DEFAULT))
+                .commit()
+                .thenApply(TxnResponse::isSucceeded);
+    }
+
+    /** Writes the key if it is not there. */
+    CompletableFuture<Boolean> putIfAbsent(ByteSequence key, ByteSequence value) {
+        return kv().txn()
+                .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.version(0)))
+                .Then(Op.put(key, value, PutOption.DEFAULT))
+                .commit()
+                .thenApply(TxnResponse::isSucceeded);
+    }
+
+    private static Cmp is(ByteSequence key, long revision) {
+        return new Cmp(key, Cmp.Op.EQUAL, CmpTarget.createRevision(revision));
+    }
+
+    // ---- watching
+
+    /**
+     * Calls back when the key is deleted at or after this revision, with the revision of the deletion; with 0 if the watch
+     * ended for another reason.
+     */
+    Watch.Watcher onDeletion(ByteSequence key, long fromRevision, LongConsumer callback) {
+        WatchOption option =
+                WatchOption.builder().withRevision(fromRevision).withNoPut(true).build();
+        return client.getWatchClient()
+                .watch(
+                        key,
+                        option,
+                        Watch.listener(
+                                response -> response.getEvents().stream()
+                                        .filter(event -> event.getEventType() == WatchEvent.EventType.DELETE)
+                                        .findFirst()
+                                        .ifPresent(event -> callback.accept(
+                                                event.getKeyValue().getModRevision())),
+                                error -> callback.accept(0),
+                                () -> callback.accept(0)));
+    }
+
+    @Override
+    public void close() {
+        client.close();
+    }
+}

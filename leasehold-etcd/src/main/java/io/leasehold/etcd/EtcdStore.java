@@ -1,0 +1,198 @@
+package io.leasehold.etcd;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Locks in etcd: the verbs of the SPI over {@linkplain Place places} in queues.
+ *
+ * <p>Safe for use by any thread. Replies complete on the driver's threads.
+ */
+final class EtcdStore implements LockStore {
+
+    private final EtcdUri uri;
+    private final LockRuntime runtime;
+    private final Etcd etcd;
+    private final Failures failures;
+    private final Administration administration;
+    private final Place.Shared shared;
+    private final Map<OwnerToken, Place> byOwner = new ConcurrentHashMap<>();
+    private volatile @Nullable StoreSignals signals;
+
+    EtcdStore(EtcdUri uri, LockRuntime runtime) {
+        this.uri = uri;
+        this.runtime = runtime;
+        this.etcd = new Etcd(uri);
+        this.failures = new Failures(uri);
+        Keys keys = new Keys(uri.prefix());
+        Heads heads = new Heads(etcd, keys, uri.tokenBase());
+        this.administration = new Administration(uri, runtime, etcd, keys, heads, failures);
+        this.shared = new Place.Shared(uri, etcd, keys, heads, runtime, new Told());
+    }
+
+    /** What places tell. */
+    private final class Told implements Place.Events {
+        @Override
+        public void woken(Place place) {
+            StoreSignals ear = signals;
+            if (ear != null) {
+                ear.wake(place.name());
+            }
+        }
+
+        @Override
+        public void taken(Place place) {
+            StoreSignals ear = signals;
+            if (ear == null) {
+                return;
+            }
+            // Deleted by force, or with its lease: both are the end, and the watch does not tell which.
+            ear.lost(place.owner(), LossCause.SESSION_LOST);
+        }
+
+        @Override
+        public void over(Place place) {
+            byOwner.remove(place.owner(), place);
+        }
+    }
+
+    /**
+     * Makes sure that the cluster answers and that the tokens of all clients have the same base.
+     *
+     * @throws io.leasehold.LockStoreException if not
+     */
+    void verify() {
+        administration.verify();
+    }
+
+    @Override
+    public String description() {
+        return uri.toString();
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return new Guarantees(
+                Guarantee.Exclusion.BY_STORE,
+                Guarantee.Fencing.INCREASING,
+                Guarantee.Queueing.FIFO,
+                Guarantee.Scope.NETWORK);
+    }
+
+    @Override
+    public void listen(StoreSignals listener) {
+        signals = listener;
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        Place place = byOwner.computeIfAbsent(request.owner(), owner -> new Place(shared, request));
+        String what = "acquire of \"" + request.name() + "\"";
+        return TimeLimit.<AcquireReply>within(
+                        runtime,
+                        request.timeoutNanos(),
+                        () -> place.ask(request),
+                        error -> {
+                            Failures.Failure failure = failures.of(what, error);
+                            return new AcquireReply.Failed(failure.kind(), failure.error(), 0);
+                        },
+                        () -> new AcquireReply.Failed(
+                                FailureKind.UNKNOWN, failures.late(what, request.timeoutNanos()), 0))
+                .whenComplete((reply, error) -> {
+                    // A busy one has left the queue already, and the engine does not end what is not remembered.
+                    if (reply instanceof AcquireReply.Busy) {
+                        place.end();
+                    }
+                });
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        List<CompletableFuture<RenewReply.Item>> asked = batch.items().stream()
+                .map(item -> renew(item, batch.timeoutNanos()))
+                .toList();
+        return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new))
+                .thenApply(nothing -> new RenewReply(
+                        asked.stream().map(CompletableFuture::join).toList()));
+    }
+
+    private CompletableFuture<RenewReply.Item> renew(RenewBatch.Item item, long limitNanos) {
+        String what = "renewal of \"" + item.name() + "\"";
+        Place place = byOwner.get(item.owner());
+        return TimeLimit.within(
+                runtime,
+                limitNanos,
+                () -> place != null ? place.renew(item.ttlNanos()) : renewElsewhere(item),
+                error -> new RenewReply.Failed(failures.of(what, error).error()),
+                () -> new RenewReply.Failed(failures.late(what, limitNanos)));
+    }
+
+    private CompletableFuture<RenewReply.Item> renewElsewhere(RenewBatch.Item item) {
+        long sentAtNanos = runtime.nanoTime();
+        long unsureNanos = uri.electionTimeout().toNanos();
+        return administration
+                .keepAlive(item.name(), item.owner())
+                .thenApply(kept -> kept.<RenewReply.Item>map(leased -> new RenewReply.Renewed(
+                                sentAtNanos - Math.max(0, item.ttlNanos() + unsureNanos - leased.ttlNanos())))
+                        .orElseGet(RenewReply.NotOurs::new));
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        String what = "release of " + request.names();
+        return TimeLimit.within(
+                runtime,
+                request.timeoutNanos(),
+                () -> end(request).thenApply(held -> held ? new ReleaseReply.Released() : new ReleaseReply.NotOurs()),
+                error -> {
+                    Failures.Failure failure = failures.of(what, error);
+                    return new ReleaseReply.Failed(failure.kind(), failure.error());
+                },
+                () -> new ReleaseReply.Failed(FailureKind.UNKNOWN, failures.late(what, request.timeoutNanos())));
+    }
+
+    private CompletableFuture<Boolean> end(ReleaseRequest request) {
+        Place place = byOwner.get(request.owner());
+        return place != null ? place.end() : administration.removeOwner(request.names(), request.owner());
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return administration.describe(name);
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return administration.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        return administration.forceRelease(name, holderId);
+    }
+
+    @Override
+    public void close() {
+        etcd.close();
+    }
+}

@@ -1,0 +1,37 @@
+package io.leasehold.etcd;
+
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StoreProvider;
+import io.leasehold.spi.StoreUri;
+import java.util.Set;
+
+/**
+ * Opens {@code etcd://[user:password@]host[:port],host…[/prefix][?option=value&…]}: locks in a cluster of etcd.
+ *
+ * <p>Without a prefix all keys begin with {@code leasehold}. Options: {@code tokenBase} (added to each create revision to make
+ * a fencing token; default 0), {@code electionTimeout} (that of the cluster; default 1s), {@code tls}, {@code ca}, {@code cert},
+ * {@code key}.
+ */
+public final class EtcdStoreProvider implements StoreProvider {
+
+    /** For {@link java.util.ServiceLoader}. */
+    public EtcdStoreProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of("etcd");
+    }
+
+    @Override
+    public LockStore open(StoreUri uri, LockRuntime runtime) {
+        EtcdStore store = new EtcdStore(EtcdUri.parse(uri), runtime);
+        try {
+            store.verify();
+            return store;
+        } catch (RuntimeException e) {
+            store.close();
+            throw e;
+        }
+    }
+}

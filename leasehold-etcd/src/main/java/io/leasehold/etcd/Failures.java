@@ -1,0 +1,112 @@
+package io.leasehold.etcd;
+
+import io.etcd.jetcd.common.exception.ErrorCode;
+import io.etcd.jetcd.common.exception.EtcdException;
+import io.etcd.jetcd.common.exception.EtcdExceptionFactory;
+import io.etcd.jetcd.lease.NoSuchLeaseException;
+import io.grpc.StatusException;
+import io.grpc.StatusRuntimeException;
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.FailureKind;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/** What the driver's errors mean for the caller. */
+final class Failures {
+
+    private final String cluster;
+    private final String prefix;
+    private final @Nullable String user;
+
+    Failures(EtcdUri uri) {
+        this.cluster = uri.toString();
+        this.prefix = uri.prefix();
+        EtcdUri.Credentials credentials = uri.credentials();
+        this.user = credentials == null ? null : credentials.user();
+    }
+
+    /** A failure with what it means. */
+    record Failure(FailureKind kind, LockStoreException error) {}
+
+    static @Nullable Throwable unwrapped(@Nullable Throwable error) {
+        Throwable cause = error;
+        while ((cause instanceof CompletionException || cause instanceof ExecutionException)
+                && cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        return cause;
+    }
+
+    /** The driver's code, or null for what is not the driver's. */
+    static @Nullable ErrorCode codeOf(@Nullable Throwable error) {
+        Throwable cause = unwrapped(error);
+        if (cause instanceof StatusRuntimeException || cause instanceof StatusException) {
+            cause = EtcdExceptionFactory.toEtcdException(cause);
+        }
+        return cause instanceof EtcdException failed ? failed.getErrorCode() : null;
+    }
+
+    /** Whether a lease of etcd has ended. */
+    static boolean isLeaseGone(@Nullable Throwable error) {
+        Throwable cause = unwrapped(error);
+        return cause instanceof NoSuchLeaseException || codeOf(cause) == ErrorCode.NOT_FOUND;
+    }
+
+    /**
+     * Explains an error.
+     *
+     * @param what was tried, with its lock: {@code acquire of "order:1"}
+     */
+    Failure of(String what, @Nullable Throwable error) {
+        Throwable cause = unwrapped(error);
+        if (cause instanceof LockStoreException known) {
+            boolean passing = known instanceof StoreUnavailableException;
+            return new Failure(passing ? FailureKind.UNKNOWN : FailureKind.PERMANENT, known);
+        }
+        ErrorCode code = codeOf(cause);
+        String said = cause == null ? "" : String.valueOf(cause.getMessage());
+        String at = what + " at " + cluster + " failed: ";
+        if (code == null) {
+            return unavailable(FailureKind.UNKNOWN, at + cause, cause);
+        }
+        return switch (code) {
+            case PERMISSION_DENIED ->
+                access(
+                        at + who() + " lacks a right; it needs readwrite on the prefix \"" + prefix
+                                + "\" (etcdctl role grant-permission ROLE readwrite --prefix=true " + prefix + ")",
+                        cause);
+            case UNAUTHENTICATED, INVALID_ARGUMENT -> access(at + "the cluster refused " + who() + ": " + said, cause);
+            case FAILED_PRECONDITION ->
+                access(
+                        at + "the cluster does not accept this request: " + said
+                                + "; if authentication is not enabled there, leave user and password out of the store URI",
+                        cause);
+            case RESOURCE_EXHAUSTED ->
+                unavailable(FailureKind.NO_EFFECT, at + "the cluster has no room or is overloaded: " + said, cause);
+            default -> unavailable(FailureKind.UNKNOWN, at + code + ": " + said, cause);
+        };
+    }
+
+    /** The time limit of a request passed. */
+    LockStoreException late(String what, long limitNanos) {
+        return new StoreUnavailableException(
+                what + " at " + cluster + " was not answered within " + limitNanos / 1_000_000
+                        + " ms; is a majority of its members up?",
+                null);
+    }
+
+    private String who() {
+        return user == null ? "the anonymous user" : "user \"" + user + "\"";
+    }
+
+    private static Failure unavailable(FailureKind kind, String message, @Nullable Throwable cause) {
+        return new Failure(kind, new StoreUnavailableException(message, cause));
+    }
+
+    private static Failure access(String message, @Nullable Throwable cause) {
+        return new Failure(FailureKind.PERMANENT, new StoreAccessException(message, cause));
+    }
+}

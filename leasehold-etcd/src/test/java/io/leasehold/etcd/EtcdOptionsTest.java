@@ -1,0 +1,177 @@
+package io.leasehold.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.etcd.jetcd.Client;
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.servers.EtcdServer;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.StoreUri;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The URI, credentials and the base of the tokens: what is accepted, and one clear error for the rest. */
+class EtcdOptionsTest {
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "etcd:h | must be followed by //",
+                "etcd://h:0 | from 1 to 65535",
+                "etcd://h,,i | is no host",
+                "etcd://h/a//b | is no prefix",
+                "etcd://user@h | user:password@",
+                "etcd://h?bogus=1 | unknown option \"bogus\"",
+                "etcd://h?tls=yes | must be true or false",
+                "etcd://h?ca=/x | is for TLS",
+                "etcd://h?tls=true&ca=/does/not/exist | no file",
+                "etcd://h?tokenBase=x | whole number",
+                "etcd://h?electionTimeout=2 | is no duration",
+                "etcd://h?tls=true&tls=true | is given twice",
+                "etcd://h#x | fragment"
+            })
+    void refusesWithTheRule(String uri, String rule) {
+        assertThatThrownBy(() -> EtcdUri.parse(StoreUri.parse(uri)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(rule);
+    }
+
+    @Test
+    void neverShowsThePassword() {
+        EtcdUri uri = EtcdUri.parse(StoreUri.parse("etcd://me:s%40cret@h1,[::1]:2380/a/b?tokenBase=7"));
+        assertThat(uri).hasToString("etcd://h1:2379,[::1]:2380/a/b");
+        EtcdUri.Credentials credentials = uri.credentials();
+        assertThat(credentials).isNotNull();
+        assertThat(credentials.password()).isEqualTo("s@cret");
+        assertThat(uri.endpoints()).extracting(Object::toString).containsExactly("http://h1:2379", "http://[::1]:2380");
+    }
+
+    @Test
+    void keysKeepLocksApartAndAreReadBack() {
+        Keys keys = new Keys("p/q");
+        OwnerToken owner = OwnerToken.fromHex("ab".repeat(20));
+        for (String name : List.of("a", "a/b", "a%2Fb", "%", "\u00e4", " a ", "*", "@tokens")) {
+            LockName lock = LockName.exactly(name);
+            assertThat(keys.lockOf(keys.of(lock, owner))).contains(lock);
+            assertThat(keys.of(lock, owner).toString(StandardCharsets.UTF_8)).doesNotContain("abab");
+        }
+        assertThat(keys.lockOf(keys.tokens())).isEmpty();
+    }
+
+    @Test
+    void nobodyThereIsSaidSo() {
+        assertThatThrownBy(() -> Leasehold.connect("etcd://127.0.0.1:1"))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("etcd://127.0.0.1:1/leasehold");
+    }
+
+    /** With a server. */
+    @Nested
+    class OnAServerTest {
+
+        private static EtcdServer server;
+
+        @BeforeAll
+        static void start() {
+            server = EtcdTckTest.startOrSkip();
+        }
+
+        @AfterAll
+        static void stop() {
+            if (server != null) {
+                server.close();
+            }
+        }
+
+        private String with(String userInfo, String prefix, String options) {
+            return "etcd://" + userInfo + "127.0.0.1:" + server.port() + prefix + options;
+        }
+
+        @Test
+        void aLockThatMovesFromRedisGoesOnAboveItsTokens() throws Exception {
+            long fromRedis = 1_800_000_000_000_000L;
+            long base = 1_900_000_000_000_000L;
+            try (LockClient client = Leasehold.connect(with("", "/moved", "?tokenBase=" + base))) {
+                long highest = fromRedis;
+                for (int i = 0; i < 3; i++) {
+                    try (Lease lease = client.named("moved").acquire()) {
+                        assertThat(lease.fencingToken()).isGreaterThan(highest);
+                        highest = lease.fencingToken();
+                    }
+                }
+            }
+            assertThatThrownBy(() -> Leasehold.connect(with("", "/moved", "")))
+                    .isInstanceOf(UnsafeStoreException.class)
+                    .hasMessageContaining("tokenBase is 0")
+                    .hasMessageContaining("tokenBase=" + base);
+        }
+
+        @Test
+        void tokensThatWouldNotFitAreRefused() throws Exception {
+            try (LockClient client = Leasehold.connect(with("", "/large", "?tokenBase=9007199254740991"))) {
+                assertThatThrownBy(() -> client.named("large").acquire())
+                        .isInstanceOf(UnsafeStoreException.class)
+                        .hasMessageContaining("2^53");
+                assertThat(client.admin().inspect(LockName.exactly("large"))).isEmpty();
+            }
+        }
+
+        @Test
+        void credentialsAreCheckedAndRefusalsNameTheUser() throws Exception {
+            assertThatThrownBy(() -> Leasehold.connect(with("u:geheim@", "/x", "")))
+                    .isInstanceOf(StoreAccessException.class)
+                    .hasMessageNotContaining("geheim");
+            try (EtcdServer guarded = EtcdServer.start()) {
+                String address = "127.0.0.1:" + guarded.port();
+                enableUsers(address);
+                try (LockClient client = Leasehold.connect("etcd://app:geheim@" + address + "/locks");
+                        Lease lease = client.named("a").acquire()) {
+                    assertThat(lease.isValid()).isTrue();
+                }
+                assertThatThrownBy(() -> Leasehold.connect("etcd://app:falsch@" + address + "/locks"))
+                        .isInstanceOf(StoreAccessException.class)
+                        .hasMessageContaining("user \"app\"")
+                        .hasMessageNotContaining("falsch");
+                assertThatThrownBy(() -> Leasehold.connect("etcd://app:geheim@" + address + "/other"))
+                        .isInstanceOf(StoreAccessException.class)
+                        .hasMessageContaining("readwrite --prefix=true other");
+                assertThatThrownBy(() -> Leasehold.connect("etcd://" + address + "/locks"))
+                        .isInstanceOf(StoreAccessException.class)
+                        .hasMessageContaining("the anonymous user");
+            }
+        }
+
+        private void enableUsers(String address) throws Exception {
+            try (Client root = Client.builder().endpoints("http://" + address).build()) {
+                var auth = root.getAuthClient();
+                auth.userAdd(Keys.bytes("root"), Keys.bytes("root")).get();
+                auth.roleAdd(Keys.bytes("root")).get();
+                auth.userGrantRole(Keys.bytes("root"), Keys.bytes("root")).get();
+                auth.userAdd(Keys.bytes("app"), Keys.bytes("geheim")).get();
+                auth.roleAdd(Keys.bytes("locks")).get();
+                auth.roleGrantPermission(
+                                Keys.bytes("locks"),
+                                Keys.bytes("locks"),
+                                Keys.bytes("lockt"),
+                                io.etcd.jetcd.auth.Permission.Type.READWRITE)
+                        .get();
+                auth.userGrantRole(Keys.bytes("app"), Keys.bytes("locks")).get();
+                auth.authEnable().get();
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+package io.leasehold.zookeeper;
+
+import io.leasehold.Holder;
+import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException;
+import org.jspecify.annotations.Nullable;
+
+/** What operators ask of the ensemble, and what a store checks before it is used. */
+final class Administration {
+
+    private static final long LIMIT_NANOS = Duration.ofSeconds(10).toNanos();
+    /** The ttl whose session these requests use: the default one of locks. */
+    private static final long SESSION_TTL_NANOS = Duration.ofSeconds(30).toNanos();
+
+    private static final String BASE = "tokenBase=";
+
+    private final ZooKeeperUri uri;
+    private final LockRuntime runtime;
+    private final Sessions sessions;
+    private final Failures failures;
+    private final Heads heads;
+
+    Administration(ZooKeeperUri uri, LockRuntime runtime, Sessions sessions, Failures failures) {
+        this.uri = uri;
+        this.runtime = runtime;
+        this.sessions = sessions;
+        this.failures = failures;
+        this.heads = new Heads(uri.tokenBase());
+    }
+
+    /** A value or an error, since a time limit knows replies only. */
+    private record Answer<T>(@Nullable T value, @Nullable LockStoreException error) {}
+
+    private <T> CompletableFuture<T> inTime(String what, Supplier<CompletableFuture<T>> work) {
+        return TimeLimit.<Answer<T>>within(
+                        runtime,
+                        LIMIT_NANOS,
+                        () -> work.get().thenApply(value -> new Answer<>(value, null)),
+                        error -> new Answer<>(null, failures.of(what, error).error()),
+                        () -> new Answer<>(null, failures.late(what, LIMIT_NANOS)))
+                .thenCompose(answer -> {
+                    T value = answer.value();
+                    LockStoreException error = answer.error();
+                    if (value != null) {
+                        return CompletableFuture.completedFuture(value);
+                    }
+                    return CompletableFuture.failedFuture(
+                            error != null ? error : new StoreUnavailableException(what + " gave no answer", null));
+                });
+    }
+
+    private CompletableFuture<Session> session() {
+        return sessions.forTtl(SESSION_TTL_NANOS);
+    }
+
+    private String lockPath(LockName name) {
+        return uri.chroot() + "/" + Znodes.escaped(name);
+    }
+
+    // ---- before use
+
+    /** Connects, and makes sure that the tokens of all clients of this chroot have the same base. */
+    void verify() {
+        CompletableFuture<Boolean> verified =
+                inTime("connecting", () -> session().thenCompose(this::checkBase));
+        try {
+            runtime.await(verified);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new StoreUnavailableException("interrupted while connecting to " + uri, e);
+        }
+        try {
+            verified.join();
+        } catch (CompletionException e) {
+            throw Failures.unwrapped(e) instanceof LockStoreException known
+                    ? known
+                    : new StoreUnavailableException("connecting to " + uri + " failed: " + e.getCause(), e);
+        }
+    }
+
+    private CompletableFuture<Boolean> checkBase(Session session) {
+        String path = uri.chroot() + "/" + Znodes.TOKENS;
+        return session.read(path, false)
+                .handle((node, error) -> {
+                    if (error == null) {
+                        compareBase(path, new String(node.data(), StandardCharsets.UTF_8));
+                        return CompletableFuture.completedFuture(true);
+                    }
+                    return Failures.isMissing(error)
+                            ? writeBase(session, path)
+                            : CompletableFuture.<Boolean>failedFuture(error);
+                })
+                .thenCompose(next -> next);
+    }
+
+    private CompletableFuture<Boolean> writeBase(Session session, String path) {
+        byte[] data = (BASE + uri.tokenBase()).getBytes(StandardCharsets.UTF_8);
+        return session.ensurePersistent(uri.chroot())
+                .thenCompose(nothing -> session.create(path, data, CreateMode.PERSISTENT))
+                .handle((made, error) -> {
+                    if (error == null) {
+                        return CompletableFuture.completedFuture(true);
+                    }
+                    return Failures.codeOf(error) == KeeperException.Code.NODEEXISTS
+                            ? checkBase(session)
+                            : CompletableFuture.<Boolean>failedFuture(error);
+                })
+                .thenCompose(next -> next);
+    }
+
+    private void compareBase(String path, String found) {
+        if (!found.equals(BASE + uri.tokenBase())) {
+            throw new UnsafeStoreException(
+                    "tokenBase is " + uri.tokenBase() + " in the store URI, but node " + path + " at " + uri
+                            + " says \""
+                            + found + "\": with two bases, tokens of one lock would not increase. Use the same base in"
+                            + " all clients; to raise it, stop them all, change the node, and start them with the new one",
+                    null);
+        }
+    }
+
+    // ---- owners that are not known here
+
+    /** Removes what this owner token has; whether it held one of the locks. */
+    CompletableFuture<Boolean> removeOwner(List<LockName> names, OwnerToken owner) {
+        return session().thenCompose(session -> {
+            CompletableFuture<Boolean> all = CompletableFuture.completedFuture(false);
+            for (LockName name : names) {
+                all = all.thenCompose(before -> heads.removeAll(session, lockPath(name), Znodes.idOf(owner))
+                        .thenApply(held -> before || held));
+            }
+            return all;
+        });
+    }
+
+    /** Whether this owner token stands at the head of the queue. */
+    CompletableFuture<Boolean> holds(LockName name, OwnerToken owner) {
+        return session()
+                .thenCompose(session -> queue(session, name, true))
+                .thenApply(queue -> !queue.isEmpty() && Znodes.belongsTo(queue.get(0), Znodes.idOf(owner)));
+    }
+
+    // ---- looking
+
+    CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return inTime("inspection of \"" + name + "\"", () -> session().thenCompose(session -> head(session, name)));
+    }
+
+    private CompletableFuture<Optional<LockRecord>> head(Session session, LockName name) {
+        return queue(session, name, true).thenCompose(queue -> {
+            if (queue.isEmpty()) {
+                return CompletableFuture.completedFuture(Optional.empty());
+            }
+            return heads.holderOf(session, lockPath(name) + "/" + queue.get(0))
+                    .thenCompose(holder -> holder.isPresent()
+                            ? CompletableFuture.completedFuture(Optional.of(new LockRecord(name, holder.get())))
+                            : head(session, name));
+        });
+    }
+
+    private CompletableFuture<List<String>> queue(Session session, LockName name, boolean latest) {
+        CompletableFuture<List<String>> children =
+                latest ? session.latestChildren(lockPath(name)) : session.children(lockPath(name));
+        return children.handle((found, error) -> {
+                    if (error == null) {
+                        return CompletableFuture.completedFuture(Znodes.inOrder(found));
+                    }
+                    return Failures.isMissing(error)
+                            ? CompletableFuture.completedFuture(List.<String>of())
+                            : CompletableFuture.<List<String>>failedFuture(error);
+                })
+                .thenCompose(next -> next);
+    }
+
+    CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        Pattern pattern = pattern(glob);
+        return inTime(
+                "list of locks",
+                () -> session()
+                        .thenCompose(session -> session.latestChildren(uri.chroot())
+                                .thenCompose(nodes -> {
+                                    List<LockName> names = nodes.stream()
+                                            .map(Znodes::unescaped)
+                                            .flatMap(Optional::stream)
+                                            .filter(name ->
+                                                    pattern.matcher(name.text()).matches())
+                                            .sorted()
+                                            .toList();
+                                    return collect(session, names, 0, limit, new ArrayList<>());
+                                })));
+    }
+
+    /** Asks for as many queues at once as records are still wanted, so that few requests are made in vain. */
+    private CompletableFuture<List<LockRecord>> collect(
+            Session session, List<LockName> names, int from, int limit, List<LockRecord> found) {
+        if (from >= names.size() || found.size() >= limit) {
+            return CompletableFuture.completedFuture(found);
+        }
+        int to = Math.min(names.size(), from + Math.min(100, limit - found.size()));
+        List<CompletableFuture<Optional<LockRecord>>> asked = names.subList(from, to).stream()
+                .map(name -> head(session, name))
+                .toList();
+        return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new)).thenCompose(nothing -> {
+            asked.forEach(record -> record.join().ifPresent(found::add));
+            return collect(session, names, to, limit, found);
+        });
+    }
+
+    private static Pattern pattern(String glob) {
+        StringBuilder regex = new StringBuilder();
+        StringBuilder literal = new StringBuilder();
+        for (int i = 0; i < glob.length(); i++) {
+            char c = glob.charAt(i);
+            if (c == '*' || c == '?') {
+                regex.append(Pattern.quote(literal.toString())).append(c == '*' ? ".*" : ".");
+                literal.setLength(0);
+            } else {
+                literal.append(c);
+            }
+        }
+        return Pattern.compile(regex.append(Pattern.quote(literal.toString())).toString(), Pattern.DOTALL);
+    }
+
+    // ---- repairing
+
+    /** Deletes the node at the head; the next in the queue holds then, with a larger token. */
+    CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        return inTime(
+                "forced release of \"" + name + "\"",
+                () -> session()
+                        .thenCompose(session -> queue(session, name, true).thenCompose(queue -> {
+                            if (queue.isEmpty()) {
+                                return CompletableFuture.completedFuture(false);
+                            }
+                            String path = lockPath(name) + "/" + queue.get(0);
+                            return heads.holderOf(session, path).thenCompose(holder -> {
+                                boolean wanted = holder.map(Holder::id)
+                                        .filter(id -> holderId == null || id.equals(holderId))
+                                        .isPresent();
+                                return wanted ? heads.delete(session, path) : CompletableFuture.completedFuture(false);
+                            });
+                        })));
+    }
+}

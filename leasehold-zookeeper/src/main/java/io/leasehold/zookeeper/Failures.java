@@ -1,0 +1,99 @@
+package io.leasehold.zookeeper;
+
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.FailureKind;
+import java.util.concurrent.CompletionException;
+import org.apache.zookeeper.KeeperException;
+import org.jspecify.annotations.Nullable;
+
+/** What the driver's errors mean for the caller. */
+final class Failures {
+
+    private final String ensemble;
+    private final @Nullable String user;
+
+    Failures(ZooKeeperUri uri) {
+        this.ensemble = uri.toString();
+        this.user = uri.user();
+    }
+
+    /** A failure with what it means. */
+    record Failure(FailureKind kind, LockStoreException error) {}
+
+    static @Nullable Throwable unwrapped(@Nullable Throwable error) {
+        Throwable cause = error;
+        while (cause instanceof CompletionException && cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        return cause;
+    }
+
+    /** The driver's code, or null for what is not the driver's. */
+    static KeeperException.@Nullable Code codeOf(@Nullable Throwable error) {
+        return unwrapped(error) instanceof KeeperException failed ? failed.code() : null;
+    }
+
+    static boolean isMissing(@Nullable Throwable error) {
+        return codeOf(error) == KeeperException.Code.NONODE;
+    }
+
+    /**
+     * Explains an error.
+     *
+     * @param what was tried, with its lock: {@code acquire of "order:1"}
+     */
+    Failure of(String what, @Nullable Throwable error) {
+        Throwable cause = unwrapped(error);
+        if (cause instanceof LockStoreException known) {
+            return new Failure(
+                    known instanceof StoreUnavailableException ? FailureKind.NO_EFFECT : FailureKind.PERMANENT, known);
+        }
+        KeeperException.Code code = codeOf(cause);
+        String at = what + " at " + ensemble;
+        if (code == null) {
+            return unavailable(FailureKind.UNKNOWN, at + " failed: " + cause, cause);
+        }
+        String path = cause instanceof KeeperException failed ? String.valueOf(failed.getPath()) : "";
+        return switch (code) {
+            case CONNECTIONLOSS, OPERATIONTIMEOUT, REQUESTTIMEOUT, SESSIONMOVED ->
+                unavailable(FailureKind.UNKNOWN, at + " was not answered: the connection was lost", cause);
+            case SESSIONEXPIRED -> unavailable(FailureKind.NO_EFFECT, at + " failed: the session is over", cause);
+            case THROTTLEDOP -> unavailable(FailureKind.NO_EFFECT, at + " failed: the ensemble is overloaded", cause);
+            case NOAUTH ->
+                access(
+                        at + " failed: " + who() + " lacks a right at " + path
+                                + "; it needs create, delete and read there (cdr in setAcl)",
+                        cause);
+            case AUTHFAILED -> access(at + " failed: the credentials of " + who() + " were refused", cause);
+            case INVALIDACL ->
+                access(
+                        at + " failed: the ensemble does not accept the digest credentials of " + who() + " for "
+                                + path,
+                        cause);
+            case QUOTAEXCEEDED -> access(at + " failed: the quota of " + path + " is used up; raise it", cause);
+            default -> unavailable(FailureKind.UNKNOWN, at + " failed: " + code + " for " + path, cause);
+        };
+    }
+
+    /** The time limit of a request passed. */
+    LockStoreException late(String what, long limitNanos) {
+        return new StoreUnavailableException(
+                what + " at " + ensemble + " was not answered within " + limitNanos / 1_000_000
+                        + " ms; is a majority of its members up?",
+                null);
+    }
+
+    private String who() {
+        return user == null ? "the anonymous user" : "user \"" + user + "\"";
+    }
+
+    private static Failure unavailable(FailureKind kind, String message, @Nullable Throwable cause) {
+        return new Failure(kind, new StoreUnavailableException(message, cause));
+    }
+
+    private static Failure access(String message, @Nullable Throwable cause) {
+        return new Failure(FailureKind.PERMANENT, new StoreAccessException(message, cause));
+    }
+}

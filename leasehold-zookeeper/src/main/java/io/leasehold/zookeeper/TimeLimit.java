@@ -1,0 +1,45 @@
+package io.leasehold.zookeeper;
+
+import io.leasehold.spi.LockRuntime;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/** Completes replies in time, whatever the ensemble does. */
+final class TimeLimit {
+
+    private TimeLimit() {}
+
+    /**
+     * What the work completes with, as long as it is in time; never exceptional.
+     *
+     * @param failed makes a reply of an error
+     * @param late makes the reply for when the time is up
+     */
+    static <T> CompletableFuture<T> within(
+            LockRuntime runtime,
+            long limitNanos,
+            Supplier<CompletableFuture<T>> work,
+            Function<Throwable, T> failed,
+            Supplier<T> late) {
+        CompletableFuture<T> reply = new CompletableFuture<>();
+        LockRuntime.Timer timer = runtime.schedule(limitNanos, () -> {
+            if (!reply.isDone()) {
+                reply.complete(late.get());
+            }
+        });
+        start(work).whenComplete((value, error) -> {
+            timer.cancel();
+            reply.complete(error == null ? value : failed.apply(error));
+        });
+        return reply;
+    }
+
+    private static <T> CompletableFuture<T> start(Supplier<CompletableFuture<T>> work) {
+        try {
+            return work.get();
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+}

@@ -1,0 +1,314 @@
+package io.leasehold.zookeeper;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.LossCause;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Locks in ZooKeeper: the verbs of the SPI over {@linkplain Place places} in queues and the {@linkplain Sessions sessions}
+ * that keep them.
+ *
+ * <p>Safe for use by any thread. Replies complete on the driver's event threads.
+ */
+final class ZooKeeperStore implements LockStore {
+
+    /** So many bytes of paths go into one request; the members take 1 MB by default. */
+    private static final int MOST_BATCH_BYTES = 256 * 1024;
+
+    private final ZooKeeperUri uri;
+    private final LockRuntime runtime;
+    private final Failures failures;
+    private final Sessions sessions;
+    private final Places places;
+    private final Administration administration;
+    private final Map<OwnerToken, Place> byOwner = new ConcurrentHashMap<>();
+    private volatile @Nullable StoreSignals signals;
+
+    ZooKeeperStore(ZooKeeperUri uri, LockRuntime runtime) {
+        this.uri = uri;
+        this.runtime = runtime;
+        this.failures = new Failures(uri);
+        this.places = new Places();
+        this.sessions = new Sessions(uri, places, this::isInUse);
+        this.administration = new Administration(uri, runtime, sessions, failures);
+    }
+
+    /** What places and sessions tell. */
+    private final class Places implements Place.Events, Session.Listener {
+        private final Heads heads = new Heads(uri.tokenBase());
+        private final Place.Shared shared = new Place.Shared(uri, runtime, heads, this);
+
+        Place make(AcquireRequest request) {
+            return new Place(shared, request);
+        }
+
+        @Override
+        public void woken(Place place) {
+            StoreSignals ear = signals;
+            if (ear != null) {
+                ear.wake(place.name());
+            }
+        }
+
+        @Override
+        public void taken(Place place) {
+            byOwner.remove(place.owner(), place);
+            lost(place, LossCause.FORCE_RELEASED);
+        }
+
+        @Override
+        public void over(Place place) {
+            byOwner.remove(place.owner(), place);
+        }
+
+        private void lost(Place place, LossCause cause) {
+            StoreSignals ear = signals;
+            if (ear != null) {
+                ear.lost(place.owner(), cause);
+            }
+        }
+
+        @Override
+        public void resumed(Session session) {
+            StoreSignals ear = signals;
+            if (ear != null) {
+                ear.reconnected();
+            }
+        }
+
+        @Override
+        public void ended(Session session) {
+            sessions.forget(session);
+            for (Place place : List.copyOf(byOwner.values())) {
+                if (place.isIn(session)) {
+                    boolean held = place.isHeld();
+                    byOwner.remove(place.owner(), place);
+                    if (held) {
+                        lost(place, LossCause.SESSION_LOST);
+                    } else {
+                        woken(place);
+                    }
+                }
+            }
+        }
+    }
+
+    private boolean isInUse(Session session) {
+        return byOwner.values().stream().anyMatch(place -> place.isIn(session));
+    }
+
+    /**
+     * Makes sure that the ensemble answers and that the tokens of all clients have the same base.
+     *
+     * @throws LockStoreException if not
+     */
+    void verify() {
+        administration.verify();
+    }
+
+    @Override
+    public String description() {
+        return uri.toString();
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return new Guarantees(
+                Guarantee.Exclusion.BY_STORE,
+                Guarantee.Fencing.INCREASING,
+                Guarantee.Queueing.FIFO,
+                Guarantee.Scope.NETWORK);
+    }
+
+    @Override
+    public void listen(StoreSignals listener) {
+        signals = listener;
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        Place place = byOwner.computeIfAbsent(request.owner(), owner -> places.make(request));
+        String what = "acquire of \"" + request.name() + "\"";
+        return TimeLimit.within(
+                        runtime,
+                        request.timeoutNanos(),
+                        () -> sessions.forTtl(request.ttlNanos()).thenCompose(session -> place.ask(request, session)),
+                        error -> failed(failures.of(what, error)),
+                        () -> new AcquireReply.Failed(
+                                FailureKind.UNKNOWN, failures.late(what, request.timeoutNanos()), 0))
+                .whenComplete((reply, error) -> {
+                    // A busy one has left the queue already, and the engine does not end what is not remembered.
+                    if (reply instanceof AcquireReply.Busy) {
+                        place.end();
+                    }
+                });
+    }
+
+    private static AcquireReply failed(Failures.Failure failure) {
+        return new AcquireReply.Failed(failure.kind(), failure.error(), 0);
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        RenewReply.Item[] answers = new RenewReply.Item[batch.items().size()];
+        Map<Session, List<Renewal>> bySession = new LinkedHashMap<>();
+        List<CompletableFuture<Void>> asked = new ArrayList<>();
+        for (int i = 0; i < answers.length; i++) {
+            RenewBatch.Item item = batch.items().get(i);
+            Place place = byOwner.get(item.owner());
+            Session session = place == null ? null : place.session();
+            String node = place == null ? null : place.heldNode();
+            if (place == null) {
+                int index = i;
+                asked.add(elsewhere(item, batch.timeoutNanos()).thenAccept(answer -> answers[index] = answer));
+            } else if (session == null || node == null) {
+                answers[i] = new RenewReply.NotOurs();
+            } else {
+                bySession.computeIfAbsent(session, s -> new ArrayList<>()).add(new Renewal(i, item, place, node));
+            }
+        }
+        bySession.forEach((session, renewals) -> {
+            for (List<Renewal> part : inParts(renewals)) {
+                asked.add(renew(session, part, answers, batch.timeoutNanos()));
+            }
+        });
+        return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new))
+                .thenApply(nothing -> new RenewReply(Arrays.asList(answers)));
+    }
+
+    /** What another client holds with this owner token stays held, but no session of ours can promise for how long. */
+    private CompletableFuture<RenewReply.Item> elsewhere(RenewBatch.Item item, long limitNanos) {
+        String what = "renewal of \"" + item.name() + "\"";
+        long sentAtNanos = runtime.nanoTime();
+        return TimeLimit.within(
+                runtime,
+                limitNanos,
+                () -> administration
+                        .holds(item.name(), item.owner())
+                        .thenApply(held -> held
+                                ? new RenewReply.Renewed(sentAtNanos - item.ttlNanos())
+                                : new RenewReply.NotOurs()),
+                error -> new RenewReply.Failed(failures.of(what, error).error()),
+                () -> new RenewReply.Failed(failures.late(what, limitNanos)));
+    }
+
+    /** One renewal of a batch, with what it needs. */
+    private record Renewal(int index, RenewBatch.Item item, Place place, String node) {}
+
+    private static List<List<Renewal>> inParts(List<Renewal> renewals) {
+        List<List<Renewal>> parts = new ArrayList<>();
+        int bytes = MOST_BATCH_BYTES;
+        for (Renewal renewal : renewals) {
+            bytes += renewal.node().length() + 32;
+            if (bytes > MOST_BATCH_BYTES) {
+                bytes = 0;
+                parts.add(new ArrayList<>());
+            }
+            parts.get(parts.size() - 1).add(renewal);
+        }
+        return parts;
+    }
+
+    /** Fills in the answers to these renewals; each place of the array is written by one of them. */
+    private CompletableFuture<Void> renew(
+            Session session, List<Renewal> renewals, RenewReply.Item[] answers, long limitNanos) {
+        String what = "renewal of \"" + renewals.get(0).item().name() + "\""
+                + (renewals.size() == 1 ? "" : " and " + (renewals.size() - 1) + " more");
+        long sentAtNanos = runtime.nanoTime();
+        List<String> nodes = renewals.stream().map(Renewal::node).toList();
+        return TimeLimit.<List<RenewReply.Item>>within(
+                        runtime,
+                        limitNanos,
+                        () -> session.confirm(nodes).thenApply(there -> renewed(session, renewals, there, sentAtNanos)),
+                        error -> same(renewals, failures.of(what, error).error()),
+                        () -> same(renewals, failures.late(what, limitNanos)))
+                .thenAccept(items -> {
+                    for (int i = 0; i < items.size(); i++) {
+                        answers[renewals.get(i).index()] = items.get(i);
+                    }
+                });
+    }
+
+    private static List<RenewReply.Item> renewed(
+            Session session, List<Renewal> renewals, List<Boolean> there, long sentAtNanos) {
+        List<RenewReply.Item> items = new ArrayList<>();
+        for (int i = 0; i < renewals.size(); i++) {
+            long ttlNanos = renewals.get(i).item().ttlNanos();
+            if (there.get(i)) {
+                renewals.get(i).place().renewed(sentAtNanos, ttlNanos);
+                items.add(new RenewReply.Renewed(session.countedFromNanos(sentAtNanos, ttlNanos)));
+            } else {
+                items.add(new RenewReply.NotOurs());
+            }
+        }
+        return items;
+    }
+
+    private static List<RenewReply.Item> same(List<Renewal> renewals, LockStoreException error) {
+        return renewals.stream()
+                .<RenewReply.Item>map(renewal -> new RenewReply.Failed(error))
+                .toList();
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        String what = "release of " + request.names();
+        return TimeLimit.within(
+                runtime,
+                request.timeoutNanos(),
+                () -> end(request).thenApply(held -> held ? new ReleaseReply.Released() : new ReleaseReply.NotOurs()),
+                error -> {
+                    Failures.Failure failure = failures.of(what, error);
+                    return new ReleaseReply.Failed(failure.kind(), failure.error());
+                },
+                () -> new ReleaseReply.Failed(FailureKind.UNKNOWN, failures.late(what, request.timeoutNanos())));
+    }
+
+    private CompletableFuture<Boolean> end(ReleaseRequest request) {
+        Place place = byOwner.get(request.owner());
+        return place != null ? place.end() : administration.removeOwner(request.names(), request.owner());
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return administration.describe(name);
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return administration.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        return administration.forceRelease(name, holderId);
+    }
+
+    @Override
+    public void close() {
+        sessions.close();
+    }
+}

@@ -1,0 +1,37 @@
+package io.leasehold.zookeeper;
+
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StoreProvider;
+import io.leasehold.spi.StoreUri;
+import java.util.Set;
+
+/**
+ * Opens {@code zk://[user:password@]host[:port],host…[/chroot][?option=value&…]}: locks in an ensemble of Apache ZooKeeper.
+ *
+ * <p>Without a chroot the locks are below {@code /leasehold}. Options: {@code tokenBase} (added to each zxid to make a
+ * fencing token; default 0), {@code sessionTimeout} (default: what the ttl of the lock needs), {@code tickTime} (that of the
+ * ensemble; default 2s), {@code tls}, {@code ca}, {@code caPassword}, {@code identity}, {@code identityPassword}.
+ */
+public final class ZooKeeperStoreProvider implements StoreProvider {
+
+    /** For {@link java.util.ServiceLoader}. */
+    public ZooKeeperStoreProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of("zk");
+    }
+
+    @Override
+    public LockStore open(StoreUri uri, LockRuntime runtime) {
+        ZooKeeperStore store = new ZooKeeperStore(ZooKeeperUri.parse(uri), runtime);
+        try {
+            store.verify();
+            return store;
+        } catch (RuntimeException e) {
+            store.close();
+            throw e;
+        }
+    }
+}

@@ -1,0 +1,36 @@
+package io.leasehold.zookeeper;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.curator.test.InstanceSpec;
+import org.apache.curator.test.TestingServer;
+
+/** Real members in this process, with a short tick and any session timeout. */
+final class Ensemble {
+
+    /** Short, so that sessions end soon after their timeout. */
+    static final int TICK_MILLIS = 100;
+
+    private Ensemble() {}
+
+    static InstanceSpec member() {
+        Map<String, Object> properties = new HashMap<>();
+        properties.put("maxSessionTimeout", "3600000");
+        properties.put("minSessionTimeout", "200");
+        properties.put("initLimit", "50");
+        properties.put("syncLimit", "20");
+        return new InstanceSpec(null, -1, -1, -1, true, -1, TICK_MILLIS, 1_000, properties);
+    }
+
+    static TestingServer single() {
+        try {
+            return new TestingServer(member(), true);
+        } catch (Exception e) {
+            throw new IllegalStateException("no ZooKeeper server could be started", e);
+        }
+    }
+
+    static String uri(String servers, String options) {
+        return "zk://" + servers + "/tests?tickTime=" + TICK_MILLIS + "ms" + options;
+    }
+}

@@ -1,0 +1,68 @@
+package io.leasehold.zookeeper;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.util.List;
+import org.apache.zookeeper.server.NIOServerCnxnFactory;
+import org.apache.zookeeper.server.ServerCnxnFactory;
+import org.apache.zookeeper.server.ZooKeeperServer;
+
+/** A server of one member in this process that can be looked into: its sessions ended, its packets counted. */
+final class Member implements AutoCloseable {
+
+    private final ZooKeeperServer server;
+    private final ServerCnxnFactory connections;
+
+    Member(Path directory) {
+        try {
+            server = new ZooKeeperServer(directory.toFile(), directory.toFile(), Ensemble.TICK_MILLIS);
+            server.setMaxSessionTimeout(3_600_000);
+            connections = new NIOServerCnxnFactory();
+            connections.configure(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 100);
+            connections.startup(server);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    String uri(String options) {
+        return Ensemble.uri("127.0.0.1:" + connections.getLocalPort(), options);
+    }
+
+    /** All packets that came from clients. */
+    long packets() {
+        return server.serverStats().getPacketsReceived();
+    }
+
+    long sessions() {
+        return server.getZKDatabase().getSessionCount();
+    }
+
+    List<String> children(String path) {
+        try {
+            return List.copyOf(server.getZKDatabase().getChildren(path, null, null));
+        } catch (org.apache.zookeeper.KeeperException.NoNodeException e) {
+            return List.of();
+        }
+    }
+
+    /** Ends the session that made this node, as its expiry would. */
+    void killSessionOf(String path) {
+        try {
+            server.closeSession(server.getZKDatabase().statNode(path, null).getEphemeralOwner());
+        } catch (org.apache.zookeeper.KeeperException.NoNodeException e) {
+            throw new AssertionError("no node " + path, e);
+        }
+    }
+
+    @Override
+    public void close() {
+        connections.shutdown();
+        server.shutdown();
+    }
+}

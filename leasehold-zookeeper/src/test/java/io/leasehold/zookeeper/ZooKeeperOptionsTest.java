@@ -1,0 +1,209 @@
+package io.leasehold.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.spi.StoreUri;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.ZooKeeper;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The URI, credentials, the base of the tokens, session timeouts: what is accepted, and one clear error for the rest. */
+class ZooKeeperOptionsTest {
+
+    @TempDir
+    private Path directory;
+
+    private Member member;
+
+    @BeforeEach
+    void start() {
+        member = new Member(directory);
+    }
+
+    @AfterEach
+    void stop() {
+        member.close();
+    }
+
+    private String with(String userInfo, String chroot, String options) {
+        String address = member.uri("").replaceAll("zk://([^/]*)/.*", "$1");
+        return "zk://" + userInfo + address + chroot + "?tickTime=100ms" + options;
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "zk:h | must be followed by //",
+                "zk://h:0 | from 1 to 65535",
+                "zk://h,,i | is no host",
+                "zk://h/a//b | is no chroot",
+                "zk://h/.. | is no chroot",
+                "zk://h/zookeeper | belongs to ZooKeeper",
+                "zk://user@h | user:password@",
+                "zk://h?bogus=1 | unknown option \"bogus\"",
+                "zk://h?tls=yes | must be true or false",
+                "zk://h?ca=/x | is for TLS",
+                "zk://h?tls=true&ca=/does/not/exist | no file",
+                "zk://h?tokenBase=-1 | whole number",
+                "zk://h?tokenBase=9007199254740992 | whole number",
+                "zk://h?tickTime=2 | is no duration",
+                "zk://h?sessionTimeout=1s&sessionTimeout=2s | is given twice",
+                "zk://h#x | fragment"
+            })
+    void refusesWithTheRule(String uri, String rule) {
+        assertThatThrownBy(() -> ZooKeeperUri.parse(StoreUri.parse(uri)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(rule);
+    }
+
+    @Test
+    void neverShowsThePassword() {
+        ZooKeeperUri uri = ZooKeeperUri.parse(StoreUri.parse("zk://me:s%40cret@h1,[::1]:2182/a/b?tokenBase=7"));
+        assertThat(uri).hasToString("zk://h1:2181,[::1]:2182/a/b");
+        assertThat(uri.credentials()).isEqualTo("me:s@cret");
+        assertThat(uri.tokenBase()).isEqualTo(7);
+    }
+
+    @Test
+    void aLockThatMovesFromRedisGoesOnAboveItsTokens() throws Exception {
+        long fromRedis = 1_800_000_000_000_000L;
+        long base = 1_900_000_000_000_000L;
+        try (LockClient client = Leasehold.connect(with("", "/moved", "&tokenBase=" + base))) {
+            Register register = new Register();
+            assertThat(register.write(fromRedis)).isTrue();
+            for (int i = 0; i < 3; i++) {
+                try (Lease lease = client.named("moved").acquire()) {
+                    assertThat(register.write(lease.fencingToken())).isTrue();
+                    assertThat(register.write(fromRedis + i)).isFalse();
+                }
+            }
+        }
+        assertThatThrownBy(() -> Leasehold.connect(with("", "/moved", "")))
+                .isInstanceOf(UnsafeStoreException.class)
+                .hasMessageContaining("tokenBase is 0")
+                .hasMessageContaining("tokenBase=" + base);
+    }
+
+    /** A resource that checks tokens. */
+    private static final class Register {
+        private long highest;
+
+        boolean write(long token) {
+            if (token < highest) {
+                return false;
+            }
+            highest = token;
+            return true;
+        }
+    }
+
+    @Test
+    void tokensThatWouldNotFitAreRefused() throws Exception {
+        try (LockClient client = Leasehold.connect(with("", "/large", "&tokenBase=9007199254740991"))) {
+            assertThatThrownBy(() -> client.named("large").acquire())
+                    .isInstanceOf(UnsafeStoreException.class)
+                    .hasMessageContaining("2^53");
+            assertThat(client.admin().inspect(LockName.exactly("large"))).isEmpty();
+        }
+    }
+
+    @Test
+    void aTtlBeyondTheSessionTimeoutIsRefused() {
+        try (LockClient client = Leasehold.builder()
+                .store(with("", "/short", "&sessionTimeout=2s"))
+                .connect()) {
+            assertThatThrownBy(() -> client.named("short").acquire())
+                    .isInstanceOf(UnsafeStoreException.class)
+                    .hasMessageContaining("longer than the session timeout of PT2S");
+        }
+    }
+
+    @Test
+    void anotherUserIsRefusedWithTheRightItLacks() throws Exception {
+        try (LockClient owner = Leasehold.connect(with("owner:geheim@", "/private", ""));
+                Lease lease = owner.named("mine").acquire()) {
+            assertThat(lease.isValid()).isTrue();
+        }
+        assertThatThrownBy(() -> Leasehold.connect(with("thief:falsch@", "/private", "")))
+                .isInstanceOf(StoreAccessException.class)
+                .hasMessageContaining("user \"thief\" lacks a right")
+                .hasMessageNotContaining("falsch");
+        assertThatThrownBy(() -> Leasehold.connect(with("", "/private", "")))
+                .isInstanceOf(StoreAccessException.class)
+                .hasMessageContaining("the anonymous user lacks a right");
+    }
+
+    @Test
+    void nobodyThereIsSaidSo() {
+        String uri = with("", "", "");
+        member.close();
+        assertThatThrownBy(() -> Leasehold.connect(uri))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("zk://127.0.0.1:");
+    }
+
+    @Test
+    void aMutexOfCuratorStandsInTheSameQueue() throws Exception {
+        String address = member.uri("").replaceAll("zk://([^/]*)/.*", "$1");
+        try (LockClient client = Leasehold.connect(with("", "/curator", ""))) {
+            client.named("shared").acquire().close();
+            ZooKeeper foreign = new ZooKeeper(address, 10_000, event -> {});
+            try {
+                foreign.create(
+                        "/curator/shared/_c_0af3c1b2-1d2e-4f50-8a6b-7c8d9e0f1a2b-lock-",
+                        new byte[] {10, 0, 0, 1},
+                        ZooDefs.Ids.OPEN_ACL_UNSAFE,
+                        CreateMode.EPHEMERAL_SEQUENTIAL);
+                assertThat(client.named("shared").tryAcquire(Duration.ZERO)).isNull();
+                assertThat(client.admin()
+                                .inspect(LockName.exactly("shared"))
+                                .orElseThrow()
+                                .id())
+                        .isEqualTo("foreign");
+            } finally {
+                foreign.close();
+            }
+            try (Lease lease = client.named("shared").tryAcquire(Duration.ofSeconds(60))) {
+                assertThat(lease).isNotNull();
+            }
+        }
+    }
+
+    @Test
+    void namesSurviveTheirEscaping() {
+        for (String name :
+                "a|A|.|..|a/b|a%2Fb|%|\u00e4|\ud83d\ude00|@tokens|_c_x-lock-0000000001| a |*".split("\\|", -1)) {
+            LockName lock = LockName.exactly(name);
+            assertThat(Znodes.unescaped(Znodes.escaped(lock))).contains(lock);
+            assertThat(Znodes.escaped(lock))
+                    .matches("[A-Za-z0-9._:%-]+")
+                    .isNotEqualTo(".")
+                    .isNotEqualTo("..");
+        }
+        assertThat(Znodes.unescaped(Znodes.TOKENS)).isEmpty();
+    }
+
+    @Test
+    void queuesAreInOrderAlsoWhenTheirCounterOverflows() {
+        assertThat(Znodes.inOrder(java.util.List.of(
+                        "_c_b-lock--2147483648", "_c_a-lock-2147483647", "other", "_c_d-lock--2147483647")))
+                .containsExactly("_c_a-lock-2147483647", "_c_b-lock--2147483648", "_c_d-lock--2147483647");
+    }
+}

@@ -1,0 +1,263 @@
+package io.leasehold.verify.chaos;
+
+import io.leasehold.servers.EtcdServer;
+import io.leasehold.servers.RedisServer;
+import io.leasehold.testkit.process.ChildFailedException;
+import io.leasehold.testkit.process.ChildJvm;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.apache.zookeeper.server.ZooKeeperServerMain;
+
+/** The server behind the proxies, as the faults need it: to be killed, restarted with its data, frozen and thawed. */
+interface ServerUnderTest extends AutoCloseable {
+
+    /** Its name and version. */
+    String name();
+
+    int port();
+
+    /** The store URI of a client whose way to the server is this port. */
+    String uri(int port);
+
+    /** Whether its protocol lets a proxy lose a single request or reply. */
+    boolean speaksResp();
+
+    void kill() throws InterruptedException;
+
+    void restart() throws InterruptedException;
+
+    void freeze() throws InterruptedException;
+
+    void thaw() throws InterruptedException;
+
+    @Override
+    void close();
+
+    /** A Redis server that writes everything down. */
+    static ServerUnderTest redis() {
+        return new Redis(RedisServer.builder().durable().start());
+    }
+
+    /** An etcd of one member. */
+    static ServerUnderTest etcd() {
+        return new Etcd(EtcdServer.start("--log-level=error"));
+    }
+
+    /** A ZooKeeper server in a JVM of its own. */
+    static ServerUnderTest zooKeeper(Path directory) throws InterruptedException {
+        return ZooKeeper.start(directory);
+    }
+
+    /**
+     * Redis.
+     *
+     * @param server the server
+     */
+    record Redis(RedisServer server) implements ServerUnderTest {
+        @Override
+        public String name() {
+            return "redis " + server.version();
+        }
+
+        @Override
+        public int port() {
+            return server.port();
+        }
+
+        @Override
+        public String uri(int port) {
+            return "redis://127.0.0.1:" + port;
+        }
+
+        @Override
+        public boolean speaksResp() {
+            return true;
+        }
+
+        @Override
+        public void kill() {
+            server.kill();
+        }
+
+        @Override
+        public void restart() {
+            server.restart();
+        }
+
+        @Override
+        public void freeze() {
+            server.freeze();
+        }
+
+        @Override
+        public void thaw() {
+            server.thaw();
+        }
+
+        @Override
+        public void close() {
+            server.close();
+        }
+    }
+
+    /**
+     * etcd.
+     *
+     * @param server the server
+     */
+    record Etcd(EtcdServer server) implements ServerUnderTest {
+        @Override
+        public String name() {
+            return "etcd";
+        }
+
+        @Override
+        public int port() {
+            return server.port();
+        }
+
+        @Override
+        public String uri(int port) {
+            return "etcd://127.0.0.1:" + port + "/chaos";
+        }
+
+        @Override
+        public boolean speaksResp() {
+            return false;
+        }
+
+        @Override
+        public void kill() {
+            server.kill();
+        }
+
+        @Override
+        public void restart() {
+            server.restart();
+        }
+
+        @Override
+        public void freeze() {
+            server.freeze();
+        }
+
+        @Override
+        public void thaw() {
+            server.thaw();
+        }
+
+        @Override
+        public void close() {
+            server.close();
+        }
+    }
+
+    /** ZooKeeper. */
+    final class ZooKeeper implements ServerUnderTest {
+        private static final int TICK_MILLIS = 500;
+        private static final Duration START_PATIENCE = Duration.ofSeconds(60);
+        private static final int START_TRIES = 10;
+
+        private final Path directory;
+        private final int port;
+        private ChildJvm child;
+
+        private ZooKeeper(Path directory, int port, ChildJvm child) {
+            this.directory = directory;
+            this.port = port;
+            this.child = child;
+        }
+
+        private static ZooKeeper start(Path directory) throws InterruptedException {
+            for (int attempt = 1; ; attempt++) {
+                int port = freePort();
+                ChildJvm child = launch(directory, port);
+                try {
+                    awaitReady(child);
+                    return new ZooKeeper(directory, port, child);
+                } catch (ChildFailedException e) {
+                    child.close();
+                    if (attempt == START_TRIES) {
+                        throw e;
+                    }
+                }
+            }
+        }
+
+        private static int freePort() {
+            try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+                return socket.getLocalPort();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        private static ChildJvm launch(Path directory, int port) {
+            return ChildJvm.of(ZooKeeperServerMain.class)
+                    .jvmArgument("-Xmx128m")
+                    .property("zookeeper.admin.enableServer", "false")
+                    .property("zookeeper.clientPortAddress", "127.0.0.1")
+                    .property("org.slf4j.simpleLogger.log.org.apache.zookeeper", "info")
+                    .property("org.slf4j.simpleLogger.logFile", "System.out")
+                    .arguments(
+                            Integer.toString(port),
+                            directory.resolve("zookeeper").toString(),
+                            "" + TICK_MILLIS)
+                    .start();
+        }
+
+        private static void awaitReady(ChildJvm child) throws InterruptedException {
+            child.awaitLine(line -> line.contains("PrepRequestProcessor (sid:0) started"), START_PATIENCE);
+        }
+
+        @Override
+        public String name() {
+            return "zookeeper";
+        }
+
+        @Override
+        public int port() {
+            return port;
+        }
+
+        @Override
+        public String uri(int port) {
+            return "zk://127.0.0.1:" + port + "/chaos?tickTime=" + TICK_MILLIS + "ms";
+        }
+
+        @Override
+        public boolean speaksResp() {
+            return false;
+        }
+
+        @Override
+        public void kill() throws InterruptedException {
+            child.kill();
+        }
+
+        @Override
+        public void restart() throws InterruptedException {
+            child = launch(directory, port);
+            awaitReady(child);
+        }
+
+        @Override
+        public void freeze() throws InterruptedException {
+            child.freeze();
+        }
+
+        @Override
+        public void thaw() throws InterruptedException {
+            child.thaw();
+        }
+
+        @Override
+        public void close() {
+            child.close();
+        }
+    }
+}
