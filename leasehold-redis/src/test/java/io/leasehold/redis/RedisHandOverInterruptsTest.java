@@ -22,7 +22,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Threads that are interrupted anywhere in acquire and release, on locks that pass from client to client. */
 @Timeout(300)
-class RedisInterruptTest {
+class RedisHandOverInterruptsTest {
 
     private static final int CLIENTS = 3;
     private static final int THREADS = 6;
