@@ -7,6 +7,7 @@ module io.leasehold.core {
     exports io.leasehold.spi;
     exports io.leasehold.ballot;
     exports io.leasehold.memory;
+    exports io.leasehold.quorum;
 
     uses io.leasehold.spi.StoreProvider;
 

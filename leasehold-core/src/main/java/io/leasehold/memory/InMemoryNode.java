@@ -7,10 +7,12 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
+import io.leasehold.spi.Birth;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.Membership;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
@@ -53,6 +55,7 @@ public final class InMemoryNode implements LockNode {
     private final long birthAtNanos;
     private final List<StoreSignals> listeners = new CopyOnWriteArrayList<>();
     private final Map<LockName, Entry> entries = new TreeMap<>();
+    private final MemberMarker marker = new MemberMarker();
     private int requestsSinceSweep;
 
     /** A fresh, empty node. */
@@ -87,11 +90,28 @@ public final class InMemoryNode implements LockNode {
     @Override
     public synchronized CompletableFuture<NodeReply> acquire(Ballot ballot) {
         sweepSometimes();
-        return CompletableFuture.completedFuture(decide(ballot, runtime.nanoTime(), serverMicros()));
+        return CompletableFuture.completedFuture(decide(ballot, runtime.nanoTime(), serverMicros(), true));
     }
 
-    /** The grant rule over all names of the request: floor, then own or free, all or none. */
-    private NodeReply decide(Ballot ballot, long nowNanos, long serverMicros) {
+    @Override
+    public synchronized CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
+        sweepSometimes();
+        NodeReply refusal = marker.refusal(membership, incarnation, serverMicros());
+        return CompletableFuture.completedFuture(
+                refusal != null ? refusal : decide(ballot, runtime.nanoTime(), serverMicros(), false));
+    }
+
+    @Override
+    public synchronized CompletableFuture<NodeReply> birth(Birth birth) {
+        return CompletableFuture.completedFuture(marker.birth(birth, incarnation, serverMicros()));
+    }
+
+    /**
+     * The grant rule over all names of the request: floor, then own or free, all or none.
+     *
+     * @param inOrder whether a free lock goes to its first waiter alone
+     */
+    private NodeReply decide(Ballot ballot, long nowNanos, long serverMicros, boolean inOrder) {
         AcquireRequest request = ballot.request();
         long fence = 0;
         for (LockName name : request.names()) {
@@ -114,7 +134,7 @@ public final class InMemoryNode implements LockNode {
             Entry entry = entry(name);
             Held held = current(entry, nowNanos);
             boolean own = held != null && held.owner().equals(request.owner());
-            if (!own && (held != null || !isFirst(entry, request.owner()))) {
+            if (!own && (held != null || (inOrder && !isFirst(entry, request.owner())))) {
                 return busy(request, entry, held, nowNanos, serverMicros);
             }
         }
@@ -201,7 +221,8 @@ public final class InMemoryNode implements LockNode {
             long nowNanos = runtime.nanoTime();
             for (LockName name : request.names()) {
                 Entry entry = entries.computeIfAbsent(name, n -> new Entry());
-                boolean gone = entry.waiters.remove(request.owner()) != null;
+                boolean leaves = request.kind() != ReleaseRequest.Kind.SUPERSEDED;
+                boolean gone = leaves && entry.waiters.remove(request.owner()) != null;
                 Held held = current(entry, nowNanos);
                 if (held != null && held.owner().equals(request.owner())) {
                     entry.held = null;
