@@ -23,11 +23,8 @@ final class NodeTrust {
 
     private static final long JUMP_TOLERANCE_MICROS = 20_000;
 
-    /** What clocks may gain or lose without having jumped: 0.1 % of the time between two answers. */
-    private static final long RATE_PARTS = 1_000;
-
-    /** ρ: 1 %. */
-    private static final long DRIFT_PARTS = 100;
+    /** What clocks may gain or lose without having jumped: ρ, 1 % of the time between two answers. */
+    private static final long RATE_PARTS = 100;
 
     private final String[] nodes;
     private final int quorum;
@@ -112,24 +109,42 @@ final class NodeTrust {
     }
 
     private void lookForSkew(long nowNanos) {
-        List<Long> offsets = new ArrayList<>();
-        for (Watch watch : watches) {
-            if (isFresh(watch, nowNanos)) {
-                offsets.add(watch.offsetMicros());
-            }
-        }
-        if (offsets.size() < quorum) {
+        List<Watch> comparable = comparable(nowNanos);
+        if (comparable.size() < quorum) {
             return;
         }
-        long median = lowerMedian(offsets);
-        for (Watch watch : watches) {
-            long skew = isFresh(watch, nowNanos) ? watch.offsetMicros() - median : 0;
+        long median =
+                lowerMedian(comparable.stream().map(Watch::offsetMicros).toList());
+        for (Watch watch : comparable) {
+            long skew = watch.offsetMicros() - median;
             if (Math.abs(skew) > mostSkewMicros) {
                 watch.skewed = true;
                 watch.skewedAtNanos = nowNanos;
                 watch.skewMicros = skew;
             }
         }
+    }
+
+    /** Nodes whose offsets were measured with our clock in one run: not before it stood still, and without a jump of theirs. */
+    private List<Watch> comparable(long nowNanos) {
+        List<Watch> found = new ArrayList<>();
+        boolean stoodStill = false;
+        long sinceAtNanos = 0;
+        for (Watch watch : watches) {
+            if (isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos) && weStoodStill(watch, nowNanos)) {
+                sinceAtNanos = stoodStill && watch.jumpedAtNanos - sinceAtNanos > 0 ? sinceAtNanos : watch.jumpedAtNanos;
+                stoodStill = true;
+            }
+        }
+        for (Watch watch : watches) {
+            boolean ownJump =
+                    isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos) && !weStoodStill(watch, nowNanos);
+            boolean before = stoodStill && watch.sampledAtNanos - sinceAtNanos < 0;
+            if (isFresh(watch, nowNanos) && !ownJump && !before) {
+                found.add(watch);
+            }
+        }
+        return found;
     }
 
     private boolean isFresh(Watch watch, long nowNanos) {
@@ -175,7 +190,7 @@ final class NodeTrust {
             return estimate;
         }
         long sinceMicros = Math.max(0, nowNanos - watches[node].sampledAtNanos) / 1_000;
-        return OptionalLong.of(estimate.getAsLong() - sinceMicros / DRIFT_PARTS);
+        return OptionalLong.of(estimate.getAsLong() - sinceMicros / RATE_PARTS);
     }
 
     /** Why this node's vote does not count now, or null if it does. */
