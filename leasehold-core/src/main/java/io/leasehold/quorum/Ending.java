@@ -37,6 +37,7 @@ final class Ending {
     private final CompletableFuture<Void> decided = new CompletableFuture<>();
     private final CompletableFuture<Void> over = new CompletableFuture<>();
     private boolean closed;
+    private boolean told;
 
     Ending(NodeSet nodes, ReleaseRequest request, long forNanos) {
         this.nodes = nodes;
@@ -142,17 +143,28 @@ final class Ending {
     /** What is known once it is decided, or at the end of this time. */
     CompletableFuture<ReleaseReply> reply(long timeoutNanos) {
         CompletableFuture<ReleaseReply> reply = new CompletableFuture<>();
-        LockRuntime.Timer patience = nodes.runtime().schedule(timeoutNanos, () -> reply.complete(known()));
+        LockRuntime.Timer patience = nodes.runtime().schedule(timeoutNanos, () -> tell(reply));
         decided.whenComplete((done, error) -> {
             patience.cancel();
-            reply.complete(known());
+            tell(reply);
         });
         return reply;
     }
 
+    private void tell(CompletableFuture<ReleaseReply> reply) {
+        if (!reply.isDone()) {
+            reply.complete(known());
+        }
+    }
+
     private synchronized ReleaseReply known() {
         ReleaseReply verdict = verdict();
-        if (verdict != null) {
+        if (verdict instanceof ReleaseReply.Released) {
+            // Whoever asks again is told that nothing was left.
+            boolean first = !told;
+            told = true;
+            return first ? verdict : new ReleaseReply.NotOurs();
+        } else if (verdict != null) {
             return verdict;
         }
         List<NodeVote> votes = new ArrayList<>();

@@ -113,8 +113,7 @@ final class NodeTrust {
         if (comparable.size() < quorum) {
             return;
         }
-        long median =
-                lowerMedian(comparable.stream().map(Watch::offsetMicros).toList());
+        long median = lowerMedian(comparable.stream().map(Watch::offsetMicros).toList());
         for (Watch watch : comparable) {
             long skew = watch.offsetMicros() - median;
             if (Math.abs(skew) > mostSkewMicros) {
@@ -132,13 +131,13 @@ final class NodeTrust {
         long sinceAtNanos = 0;
         for (Watch watch : watches) {
             if (isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos) && weStoodStill(watch, nowNanos)) {
-                sinceAtNanos = stoodStill && watch.jumpedAtNanos - sinceAtNanos > 0 ? sinceAtNanos : watch.jumpedAtNanos;
+                sinceAtNanos =
+                        stoodStill && watch.jumpedAtNanos - sinceAtNanos > 0 ? sinceAtNanos : watch.jumpedAtNanos;
                 stoodStill = true;
             }
         }
         for (Watch watch : watches) {
-            boolean ownJump =
-                    isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos) && !weStoodStill(watch, nowNanos);
+            boolean ownJump = isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos) && !weStoodStill(watch, nowNanos);
             boolean before = stoodStill && watch.sampledAtNanos - sinceAtNanos < 0;
             if (isFresh(watch, nowNanos) && !ownJump && !before) {
                 found.add(watch);

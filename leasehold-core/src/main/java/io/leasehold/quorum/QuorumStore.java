@@ -74,6 +74,20 @@ public final class QuorumStore implements LockStore {
     private final AtomicLong renewalRounds = new AtomicLong();
     private final AtomicLong acquires = new AtomicLong();
 
+    private final Tenure.Holders holders = new Tenure.Holders() {
+        @Override
+        public void granted(Tenure tenure, OwnerToken owner) {
+            tenures.put(owner, tenure);
+        }
+
+        @Override
+        public void forgotten(Tenure tenure, OwnerToken asked, OwnerToken granted) {
+            tenures.remove(asked, tenure);
+            tenures.remove(granted, tenure);
+            losses.remove(granted);
+        }
+    };
+
     /**
      * Makes a store of nodes, which are closed with it. Nothing is sent yet.
      *
@@ -219,16 +233,14 @@ public final class QuorumStore implements LockStore {
 
     /** One node can only tell of itself: the lock is lost where no quorum is left. */
     private void lostAt(int node, OwnerToken nodeOwner, LossCause cause) {
-        for (Tenure tenure : tenures.values()) {
-            if (tenure.nodeOwner().equals(nodeOwner)) {
-                Set<Integer> at = losses.computeIfAbsent(nodeOwner, owner -> ConcurrentHashMap.newKeySet());
-                at.add(node);
-                if (nodes.size() - at.size() < nodes.quorum()) {
-                    losses.remove(nodeOwner);
-                    signals.get().lost(tenure.engineOwner(), cause);
-                }
-                return;
-            }
+        if (!tenures.containsKey(nodeOwner)) {
+            return;
+        }
+        Set<Integer> at = losses.computeIfAbsent(nodeOwner, owner -> ConcurrentHashMap.newKeySet());
+        at.add(node);
+        if (nodes.size() - at.size() < nodes.quorum()) {
+            losses.remove(nodeOwner);
+            signals.get().lost(nodeOwner, cause);
         }
     }
 
@@ -243,10 +255,7 @@ public final class QuorumStore implements LockStore {
     }
 
     private Tenure tenure(List<LockName> names, OwnerToken owner) {
-        return new Tenure(nodes, endings, retries, names, owner, () -> {
-            tenures.remove(owner);
-            losses.remove(owner);
-        });
+        return new Tenure(nodes, endings, retries, names, owner, holders);
     }
 
     @Override

@@ -31,6 +31,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class Tenure {
 
+    /** Pauses before the nodes are asked again for a place among those they wake: 5, 10, 20 … ms. */
+    private static final long FIRST_PLACE_NANOS = 5_000_000L;
+
+    private static final int MOST_PLACE_TRIES = 6;
+
     private static final Incarnation SET = new Incarnation("quorum");
 
     private final NodeSet nodes;
@@ -39,7 +44,7 @@ final class Tenure {
     private final OwnerToken engineOwner;
     private final List<LockName> names;
     private final Serial serial = new Serial();
-    private final Runnable onForgotten;
+    private final Holders holders;
 
     private volatile OwnerToken nodeOwner;
     private volatile long toldTtlNanos;
@@ -48,6 +53,7 @@ final class Tenure {
     private long highest;
     private long[] floors;
     private boolean ended;
+    private int placeTries;
 
     private @Nullable AcquireRequest request;
     private @Nullable CompletableFuture<AcquireReply> asked;
@@ -59,7 +65,7 @@ final class Tenure {
     /**
      * Nothing was sent yet.
      *
-     * @param onForgotten told when nothing of it is left anywhere
+     * @param holders told of the owner token it is granted under, and when nothing of it is left anywhere
      */
     Tenure(
             NodeSet nodes,
@@ -67,21 +73,29 @@ final class Tenure {
             Retries retries,
             List<LockName> names,
             OwnerToken engineOwner,
-            Runnable onForgotten) {
+            Holders holders) {
         this.nodes = nodes;
         this.endings = endings;
         this.retries = retries;
         this.names = names;
         this.engineOwner = engineOwner;
         this.nodeOwner = engineOwner;
-        this.onForgotten = onForgotten;
+        this.holders = holders;
         this.round = new QuorumRound(nodes.names(), nodes.settings().boundMicros());
         this.renewal = new QuorumRenewal(nodes.names());
         this.floors = new long[nodes.size()];
     }
 
-    OwnerToken engineOwner() {
-        return engineOwner;
+    /** Who finds tenures by their owner tokens. */
+    interface Holders {
+        /** The grant's owner token may be another than the request's: it is what proves the hold to the nodes. */
+        void granted(Tenure tenure, OwnerToken owner);
+
+        void forgotten(Tenure tenure, OwnerToken asked, OwnerToken granted);
+    }
+
+    private void forget() {
+        holders.forgotten(this, engineOwner, nodeOwner);
     }
 
     /** The owner token at the nodes. */
@@ -128,11 +142,7 @@ final class Tenure {
         asked = reply;
         startedAtNanos = nodes.runtime().nanoTime();
         toldTtlNanos = wanted.ttlNanos();
-        if (round.isEnded()) {
-            nodeOwner = OwnerToken.draw(nodes.runtime());
-            round = new QuorumRound(nodes.names(), nodes.settings().boundMicros());
-            renewal = new QuorumRenewal(nodes.names());
-        }
+        placeTries = 0;
         OptionalLong estimate = nodes.estimateMicros();
         if (estimate.isPresent()) {
             start(wanted, estimate.getAsLong());
@@ -144,7 +154,7 @@ final class Tenure {
 
     private void startSampled(AcquireRequest wanted, List<NodeReply> sampled) {
         OptionalLong estimate = nodes.estimateMicros();
-        if (ended) {
+        if (ended || asked == null) {
             answer(new AcquireReply.Failed(
                     FailureKind.NO_EFFECT, new StoreUnavailableException(names + " was given up", null), 0));
         } else if (estimate.isPresent()) {
@@ -160,6 +170,11 @@ final class Tenure {
     }
 
     private void start(AcquireRequest wanted, long estimateMicros) {
+        if (round.isEnded()) {
+            nodeOwner = OwnerToken.draw(nodes.runtime());
+            round = new QuorumRound(nodes.names(), nodes.settings().boundMicros());
+            renewal = new QuorumRenewal(nodes.names());
+        }
         long candidate = Math.max(Math.max(1, round.highest() + 1), Math.max(wanted.seenToken() + 1, estimateMicros));
         if (candidate >= TokenRange.LIMIT - wanted.reserve()) {
             answer(new AcquireReply.Failed(
@@ -251,7 +266,8 @@ final class Tenure {
         highest = Math.max(highest, ballot);
         if (verdict instanceof QuorumRound.Won won) {
             retries.done(this);
-            answer(new AcquireReply.Granted(new Grant(engineOwner, won.tokens(), won.sentAtNanos(), SET), votes));
+            holders.granted(this, nodeOwner);
+            answer(new AcquireReply.Granted(new Grant(nodeOwner, won.tokens(), won.sentAtNanos(), SET), votes));
         } else if (verdict instanceof QuorumRound.Contended contended) {
             contended(wanted, contended, ballot, votes);
         } else if (verdict instanceof QuorumRound.Refused refused) {
@@ -270,6 +286,11 @@ final class Tenure {
         boolean told = contended.queued() > nodes.size() - nodes.quorum();
         if (!wanted.isWaiting()) {
             answer(new AcquireReply.Busy(contended.holder(), ballot, votes));
+        } else if (contended.holds() && !told && mayAskForAPlace(wanted)) {
+            // The nodes cannot wake us yet: their subscriptions have only begun.
+            long pauseNanos = FIRST_PLACE_NANOS << placeTries++;
+            cancelPatience();
+            patience = nodes.runtime().schedule(pauseNanos, () -> serial.run(() -> startSampled(wanted, List.of())));
         } else if (contended.holds()) {
             retries.done(this);
             answer(
@@ -281,6 +302,13 @@ final class Tenure {
             answer(new AcquireReply.Queued(contended.holder(), ballot, votes));
             retries.later(this, names.get(0), nodes.runtime().nanoTime() - startedAtNanos);
         }
+    }
+
+    private boolean mayAskForAPlace(AcquireRequest wanted) {
+        long spentNanos = nodes.runtime().nanoTime() - startedAtNanos;
+        return placeTries < MOST_PLACE_TRIES
+                && !round.isEnded()
+                && spentNanos + (FIRST_PLACE_NANOS << placeTries) < wanted.timeoutNanos() / 2;
     }
 
     private AcquireReply noQuorum(boolean permanent, List<NodeVote> votes, List<NodeReply> sampled) {
@@ -328,7 +356,7 @@ final class Tenure {
         boolean waits = request != null && request.isWaiting() && !ended;
         boolean nothingLeft = round.isForgotten() || round.isEnded();
         if (asked == null && !waits && nothingLeft && !endings.isUnderWay(nodeOwner)) {
-            onForgotten.run();
+            forget();
         }
     }
 
@@ -433,7 +461,7 @@ final class Tenure {
             }
             Ending ending = end(wanted.kind(), Math.max(Math.max(wanted.ballot(), highest), round.highest()));
             ending.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
-            ending.onOver(onForgotten);
+            ending.onOver(this::forget);
         });
         return reply;
     }

@@ -112,8 +112,7 @@ final class QuorumRenewalTest {
         renewal.on(new QuorumRenewal.Answered(0, 1, NOT_OURS));
         renewal.on(new QuorumRenewal.Answered(1, 1, new RenewReply.Renewed(100)));
         assertThat(renewal.on(new QuorumRenewal.Answered(2, 1, new RenewReply.Renewed(100))))
-                .containsExactly(
-                        new QuorumRenewal.Finish(QuorumRenewal.Verdict.KEPT), new QuorumRenewal.Repair(0));
+                .containsExactly(new QuorumRenewal.Finish(QuorumRenewal.Verdict.KEPT), new QuorumRenewal.Repair(0));
         assertThat(renewal.on(new QuorumRenewal.Repaired(0, 120, YES))).isEmpty();
         renewal.on(new QuorumRenewal.Began(2));
         renewal.on(new QuorumRenewal.Answered(1, 2, new RenewReply.Renewed(200)));
@@ -150,7 +149,8 @@ final class QuorumRenewalTest {
                     }
                 }
                 long from = renewal.keptFromNanos();
-                long confirming = java.util.Arrays.stream(latest).filter(at -> at >= from).count();
+                long confirming =
+                        java.util.Arrays.stream(latest).filter(at -> at >= from).count();
                 assertThat(confirming).isGreaterThanOrEqualTo(n / 2 + 1);
             }
         }

@@ -122,8 +122,12 @@ final class QuorumRoundExhaustiveTest {
         void take(List<QuorumRound.Action> actions, String history) {
             for (QuorumRound.Action action : actions) {
                 if (action instanceof QuorumRound.Propose propose) {
-                    assertThat(undone).as("a ballot after the undo: %s", history).isFalse();
-                    assertThat(verdict).as("a ballot after the end: %s", history).isNull();
+                    assertThat(undone)
+                            .as("a ballot after the undo: %s", history)
+                            .isFalse();
+                    assertThat(verdict)
+                            .as("a ballot after the end: %s", history)
+                            .isNull();
                     assertThat(candidates.isEmpty() || propose.candidate() > candidates.get(candidates.size() - 1))
                             .as("ballots rise: %s", history)
                             .isTrue();
@@ -196,7 +200,9 @@ final class QuorumRoundExhaustiveTest {
             if (before) {
                 judge(observed, yes, pending, answersLast, ballotsBefore, history);
             } else if (observed.verdict instanceof QuorumRound.Won && step.node() >= 0 && step.kind() == Kind.YES) {
-                assertThat(observed.confirmed).as("a late yes joins: %s", history).contains(step.node());
+                assertThat(observed.confirmed)
+                        .as("a late yes joins: %s", history)
+                        .contains(step.node());
             } else if (!(observed.verdict instanceof QuorumRound.Won)) {
                 boolean leaves = step.node() >= 0 && (step.kind() == Kind.YES || step.kind() == Kind.UNKNOWN);
                 assertThat(!leaves || observed.undone)
@@ -219,7 +225,9 @@ final class QuorumRoundExhaustiveTest {
             assertThat(observed.verdict != null || another)
                     .as("goes on though it is impossible: %s", history)
                     .isTrue();
-            assertThat(observed.verdict instanceof QuorumRound.Won).as("lost: %s", history).isFalse();
+            assertThat(observed.verdict instanceof QuorumRound.Won)
+                    .as("lost: %s", history)
+                    .isFalse();
             if (observed.verdict != null) {
                 assertThat(observed.undone)
                         .as("what is left is undone: %s", history)
@@ -243,8 +251,7 @@ final class QuorumRoundExhaustiveTest {
         assertThat(round.on(vote(2, FIRST, 1, Kind.YES))).isEmpty();
         assertThat(round.on(vote(0, next, 2, Kind.YES))).isEmpty();
         assertThat(round.on(vote(1, next, 3, Kind.YES)).get(0))
-                .isEqualTo(new QuorumRound.Finish(
-                        new QuorumRound.Won(io.leasehold.spi.TokenRange.of(next, 1), 2)));
+                .isEqualTo(new QuorumRound.Finish(new QuorumRound.Won(io.leasehold.spi.TokenRange.of(next, 1), 2)));
         assertThat(round.on(vote(2, next, 2, Kind.YES))).containsExactly(new QuorumRound.Confirm(2, 2));
     }
 
@@ -255,8 +262,8 @@ final class QuorumRoundExhaustiveTest {
         round.on(new QuorumRound.Started(FIRST, 1));
         round.on(vote(0, FIRST, Long.MAX_VALUE - 1, Kind.YES));
         round.on(vote(1, FIRST, Long.MIN_VALUE + 5, Kind.YES));
-        QuorumRound.Finish end =
-                (QuorumRound.Finish) round.on(vote(2, FIRST, Long.MAX_VALUE, Kind.YES)).get(0);
+        QuorumRound.Finish end = (QuorumRound.Finish)
+                round.on(vote(2, FIRST, Long.MAX_VALUE, Kind.YES)).get(0);
         assertThat(((QuorumRound.Won) end.verdict()).sentAtNanos()).isEqualTo(Long.MAX_VALUE - 1);
     }
 

@@ -15,9 +15,11 @@ import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
+import io.leasehold.spi.Birth;
 import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.Membership;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -53,6 +55,7 @@ public final class RedisNode implements LockNode {
     private final RedisErrors errors;
     private final ReplyDecoder decoder;
     private final RedisAdmin admin;
+    private final MemberVerbs member;
     private volatile @Nullable StoreSignals signals;
 
     /**
@@ -71,6 +74,7 @@ public final class RedisNode implements LockNode {
         this.requests = new Requests(connections, errors, runtime);
         this.admin = new RedisAdmin(requests, decoder, settings);
         this.subscriptions = new Subscriptions(driver, newChannel(runtime), errors, runtime, this::pushed);
+        this.member = new MemberVerbs(requests, decoder, settings, subscriptions, runtime);
         connections.onReconnected(this::tellReconnected);
         subscriptions.onResubscribed(this::tellReconnected);
     }
@@ -123,7 +127,7 @@ public final class RedisNode implements LockNode {
                 RedisNode::failed);
     }
 
-    private static NodeReply failed(Failure failure) {
+    static NodeReply failed(Failure failure) {
         return new NodeReply.Failed(failure.kind(), failure.error());
     }
 
@@ -162,6 +166,16 @@ public final class RedisNode implements LockNode {
         return timeoutNanos - (runtime.nanoTime() - startAtNanos);
     }
 
+    @Override
+    public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
+        return member.acquire(ballot, membership);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> birth(Birth birth) {
+        return member.birth(birth);
+    }
+
     private CompletableFuture<NodeReply> propose(Ballot ballot, boolean queue, long timeoutNanos) {
         AcquireRequest request = ballot.request();
         LockName name = request.name();
@@ -197,6 +211,9 @@ public final class RedisNode implements LockNode {
         if (request.names().size() != 1) {
             throw new UnsupportedOperationException("this store takes one lock at a time, not "
                     + request.names().size());
+        }
+        if (settings.member()) {
+            return member.release(request);
         }
         LockName name = request.names().get(0);
         String[] arguments = {

@@ -19,7 +19,14 @@ class SharedBlocksTest {
         Map<String, String> first = new HashMap<>();
         Map<String, Integer> seen = new HashMap<>();
         for (LuaScript script : List.of(
-                LuaScript.ACQUIRE, LuaScript.RELEASE, LuaScript.RENEW, LuaScript.INSPECT, LuaScript.FORCE_RELEASE)) {
+                LuaScript.ACQUIRE,
+                LuaScript.RELEASE,
+                LuaScript.RENEW,
+                LuaScript.INSPECT,
+                LuaScript.FORCE_RELEASE,
+                LuaScript.MEMBER_ACQUIRE,
+                LuaScript.MEMBER_RELEASE,
+                LuaScript.MEMBER_BIRTH)) {
             Matcher blocks = BLOCK.matcher(script.text());
             while (blocks.find()) {
                 String known = first.putIfAbsent(blocks.group(1), blocks.group(2));
@@ -29,7 +36,7 @@ class SharedBlocksTest {
                 seen.merge(blocks.group(1), 1, Integer::sum);
             }
         }
-        assertThat(seen).containsOnlyKeys("numbers", "holder", "queue");
+        assertThat(seen).containsOnlyKeys("numbers", "holder", "queue", "life", "watchers");
         assertThat(seen.values()).allMatch(count -> count >= 2);
     }
 }

@@ -149,8 +149,8 @@ final class QuorumSimulation {
                 process.schedule(1 + stepNanos, () -> use(lease, steps - 1, stepNanos));
                 return;
             }
-            history.add(new HistoryEvent.Ended(
-                    at, name, lock, lease.fencingToken(), believed > 0 ? "released" : "lost"));
+            history.add(
+                    new HistoryEvent.Ended(at, name, lock, lease.fencingToken(), believed > 0 ? "released" : "lost"));
             pending++;
             lease.releaseAsync().whenComplete((outcome, error) -> {
                 pending--;
@@ -302,7 +302,8 @@ final class QuorumSimulation {
                 link.replies().heal();
                 link.replies().resume();
                 link.faults(LinkFaults.none().delay(Duration.ofNanos(100_000), Duration.ofMillis(1)));
-                counts.merge("lost messages", link.requests().lost() + link.replies().lost(), Long::sum);
+                counts.merge(
+                        "lost messages", link.requests().lost() + link.replies().lost(), Long::sum);
                 counts.merge("doubled messages", link.requests().duplicated(), Long::sum);
             }
             client.stopped = true;
@@ -336,7 +337,9 @@ final class QuorumSimulation {
         Client client = clients.get(0);
         CompletableFuture<Attempt<Lease>> taken = client.locks.named(lock(0)).attemptAsync(Duration.ofSeconds(5));
         world.runUntil(taken::isDone, Duration.ofSeconds(6));
-        Lease lease = taken.isDone() && !taken.isCompletedExceptionally() ? taken.join().orElseNull() : null;
+        Lease lease = taken.isDone() && !taken.isCompletedExceptionally()
+                ? taken.join().orElseNull()
+                : null;
         if (lease == null) {
             problems.add("a free lock is not granted when all is calm: " + taken);
         } else {

@@ -51,7 +51,8 @@ final class SimulatedServer implements LockNode {
     @Override
     public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
         return node.acquire(ballot, membership).thenApply(reply -> {
-            if (reply instanceof NodeReply.Yes && ended.contains(ballot.request().owner())) {
+            if (reply instanceof NodeReply.Yes
+                    && ended.contains(ballot.request().owner())) {
                 zombies.add("zombie: an ended owner token was granted "
                         + ballot.request().names() + " by " + host.name() + " at "
                         + host.world().elapsed());
