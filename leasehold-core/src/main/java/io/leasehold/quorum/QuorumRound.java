@@ -93,6 +93,7 @@ final class QuorumRound {
     private final String[] nodes;
     private final int quorum;
     private final long boundMicros;
+    private final long quarantineMillis;
 
     private final @Nullable NodeReply[] votes;
     private final boolean[] late;
@@ -116,11 +117,13 @@ final class QuorumRound {
      *
      * @param nodes their names, for people
      * @param boundMicros B: a floor further ahead of the clock is refused and never remembered
+     * @param quarantineMillis how long a node that may have forgotten grants nothing, for messages
      */
-    QuorumRound(List<String> nodes, long boundMicros) {
+    QuorumRound(List<String> nodes, long boundMicros, long quarantineMillis) {
         this.nodes = nodes.toArray(String[]::new);
         this.quorum = nodes.size() / 2 + 1;
         this.boundMicros = boundMicros;
+        this.quarantineMillis = quarantineMillis;
         int n = nodes.size();
         this.votes = new NodeReply[n];
         this.late = new boolean[n];
@@ -382,7 +385,7 @@ final class QuorumRound {
         return text.toString();
     }
 
-    private static @Nullable String refusal(@Nullable NodeReply vote) {
+    private @Nullable String refusal(@Nullable NodeReply vote) {
         if (vote instanceof NodeReply.Refused refused) {
             return refused.reason();
         }
@@ -390,7 +393,7 @@ final class QuorumRound {
             return "its fence " + told.floor() + " is too far ahead of the clock to be believed";
         }
         return vote instanceof NodeReply.Unborn
-                ? "it does not know since when it remembers, and may have forgotten what it granted"
+                ? "it may have forgotten what it granted, and grants nothing for " + quarantineMillis + " ms more"
                 : null;
     }
 

@@ -105,6 +105,15 @@ public final class QuorumStore implements LockStore {
     }
 
     /**
+     * Refuses what makes no set, before anything is connected to.
+     *
+     * @throws IllegalArgumentException with the offending value and the rule
+     */
+    public static void refuseUnfit(List<String> names, QuorumSettings settings) {
+        NodeSetCheck.check(names, settings);
+    }
+
+    /**
      * Asks all nodes who and how they are.
      *
      * @return completes exceptionally with {@link UnsafeStoreException} if two of them are the same server, and with

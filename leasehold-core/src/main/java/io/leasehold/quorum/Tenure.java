@@ -81,7 +81,7 @@ final class Tenure {
         this.engineOwner = engineOwner;
         this.nodeOwner = engineOwner;
         this.holders = holders;
-        this.round = new QuorumRound(nodes.names(), nodes.settings().boundMicros());
+        this.round = newRound(nodes);
         this.renewal = new QuorumRenewal(nodes.names());
         this.floors = new long[nodes.size()];
     }
@@ -96,6 +96,11 @@ final class Tenure {
 
     private void forget() {
         holders.forgotten(this, engineOwner, nodeOwner);
+    }
+
+    private static QuorumRound newRound(NodeSet nodes) {
+        QuorumSettings settings = nodes.settings();
+        return new QuorumRound(nodes.names(), settings.boundMicros(), settings.quarantineNanos() / 1_000_000);
     }
 
     /** The owner token at the nodes. */
@@ -172,7 +177,7 @@ final class Tenure {
     private void start(AcquireRequest wanted, long estimateMicros) {
         if (round.isEnded()) {
             nodeOwner = OwnerToken.draw(nodes.runtime());
-            round = new QuorumRound(nodes.names(), nodes.settings().boundMicros());
+            round = newRound(nodes);
             renewal = new QuorumRenewal(nodes.names());
         }
         long candidate = Math.max(Math.max(1, round.highest() + 1), Math.max(wanted.seenToken() + 1, estimateMicros));

@@ -180,7 +180,7 @@ final class QuorumRoundExhaustiveTest {
         for (int node = 0; node < n; node++) {
             names.add("n" + node);
         }
-        QuorumRound round = new QuorumRound(names, 1_000_000);
+        QuorumRound round = new QuorumRound(names, 1_000_000, 1_000);
         Observed observed = new Observed(n);
         observed.take(round.on(new QuorumRound.Started(FIRST, 1)), "start");
         for (Step step : steps) {
@@ -242,7 +242,7 @@ final class QuorumRoundExhaustiveTest {
     /** A vote counts only for the ballot it answers. */
     @Test
     void votesForDifferentBallotsMakeNoQuorum() {
-        QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 1_000_000);
+        QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 1_000_000, 1_000);
         round.on(new QuorumRound.Started(FIRST, 1));
         round.on(vote(0, FIRST, 1, Kind.STALE));
         List<QuorumRound.Action> second = round.on(vote(1, FIRST, 1, Kind.STALE));
@@ -258,7 +258,7 @@ final class QuorumRoundExhaustiveTest {
     /** The validity counts from the quorum-th latest vote, also where nanoTime overflows in between. */
     @Test
     void validityCountsFromTheQuorumThLatestVote() {
-        QuorumRound round = new QuorumRound(List.of("a", "b", "c", "d", "e"), 1_000_000);
+        QuorumRound round = new QuorumRound(List.of("a", "b", "c", "d", "e"), 1_000_000, 1_000);
         round.on(new QuorumRound.Started(FIRST, 1));
         round.on(vote(0, FIRST, Long.MAX_VALUE - 1, Kind.YES));
         round.on(vote(1, FIRST, Long.MIN_VALUE + 5, Kind.YES));
@@ -270,7 +270,7 @@ final class QuorumRoundExhaustiveTest {
     /** A floor that no clock explains is a refusal, and never leads to a higher ballot. */
     @Test
     void absurdFloorsAreNotBelieved() {
-        QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 1_000);
+        QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 1_000, 1_000);
         round.on(new QuorumRound.Started(FIRST, 1));
         NodeReply absurd = new NodeReply.Stale(1L << 50, LIFE, 0);
         round.on(new QuorumRound.Voted(0, FIRST, 1, absurd, FIRST));

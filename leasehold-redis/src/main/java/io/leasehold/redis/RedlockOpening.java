@@ -49,6 +49,7 @@ final class RedlockOpening {
             @Nullable DurabilityCheck found, @Nullable Throwable failure) {}
 
     static LockStore open(List<RedlockUri.Node> nodes, QuorumSettings settings, LockRuntime runtime) {
+        QuorumStore.refuseUnfit(nodes.stream().map(RedlockUri.Node::name).toList(), settings);
         RedlockOpening opening = new RedlockOpening(runtime);
         LockStore store = null;
         try {
