@@ -292,7 +292,7 @@ final class QuorumRound {
                 tally.refused++;
             } else {
                 boolean permanent = vote instanceof NodeReply.OtherSet
-                        || vote instanceof NodeReply.Failed failed && failed.kind() == FailureKind.PERMANENT;
+                        || (vote instanceof NodeReply.Failed failed && failed.kind() == FailureKind.PERMANENT);
                 tally.permanent += permanent ? 1 : 0;
                 tally.failed++;
             }

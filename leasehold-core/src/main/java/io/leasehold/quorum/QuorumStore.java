@@ -13,6 +13,7 @@ import io.leasehold.spi.Birth;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.MemberSet;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
@@ -45,7 +46,7 @@ import org.slf4j.LoggerFactory;
  * <p>Each request goes to all nodes at once and is answered at the quorum-th yes, or as soon as that has become impossible.
  * There is no hand-over and no queue: nodes wake the first waiter, and whoever asks may get the lock. Safe for all threads.
  */
-public final class QuorumStore implements LockStore {
+public final class QuorumStore implements LockStore, MemberSet {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final int SWEEP_EVERY = 4_096;
@@ -157,13 +158,7 @@ public final class QuorumStore implements LockStore {
         }
     }
 
-    /**
-     * Declares all nodes born: for a new set, whose nodes have granted nothing yet, or one that no client uses. Every node
-     * that can be reached takes this set's configuration, and grants at once.
-     *
-     * @return what each node said; completes exceptionally with {@link StoreUnavailableException}, before anything is
-     *     written, if no quorum answers
-     */
+    @Override
     public CompletableFuture<List<NodeVote>> declareNew(long timeoutNanos) {
         return checkNodes(timeoutNanos).thenCompose(done -> {
             Birth birth = Birth.declared(nodes.configuration(), timeoutNanos);
@@ -186,7 +181,7 @@ public final class QuorumStore implements LockStore {
         return "redlock:" + nodes.names();
     }
 
-    /** The set as all its clients must describe it: nodes by name, and the largest ttl. */
+    @Override
     public String configuration() {
         return nodes.configuration();
     }

@@ -295,8 +295,8 @@ final class RedlockFaultTest {
     void twoAddressesOfOneServerAreRefused() {
         RedlockServers servers = five();
         try (TcpProxy alias = TcpProxy.to(servers.server(0).port())) {
-            List<Integer> ports = List.of(
-                    servers.server(0).port(), servers.server(1).port(), alias.port());
+            List<Integer> ports =
+                    List.of(servers.server(0).port(), servers.server(1).port(), alias.port());
             assertThatThrownBy(() -> Leasehold.connect(servers.uri(ports, "8s")))
                     .isInstanceOf(UnsafeStoreException.class)
                     .hasMessageContaining("node-3")

@@ -50,7 +50,8 @@ final class RedlockUriTest {
     @Test
     void nobodyThereIsSaidWithTheArithmetic() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> Leasehold.connect("redlock:?node=redis%3A%2F%2F127.0.0.1%3A1&node=redis%3A%2F%2F127.0.0.1%3A1"))
+                .isThrownBy(() ->
+                        Leasehold.connect("redlock:?node=redis%3A%2F%2F127.0.0.1%3A1&node=redis%3A%2F%2F127.0.0.1%3A1"))
                 .withMessageContaining("named twice");
     }
 }
