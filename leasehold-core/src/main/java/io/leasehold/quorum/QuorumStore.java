@@ -31,7 +31,6 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -71,7 +70,7 @@ public final class QuorumStore implements LockStore, MemberSet {
     private final Retries retries;
     private final Map<OwnerToken, Tenure> tenures = new ConcurrentHashMap<>();
     private final Map<OwnerToken, Set<Integer>> losses = new ConcurrentHashMap<>();
-    private final AtomicReference<StoreSignals> signals = new AtomicReference<>(NOBODY);
+    private volatile StoreSignals signals = NOBODY;
     private final AtomicLong renewalRounds = new AtomicLong();
     private final AtomicLong acquires = new AtomicLong();
 
@@ -102,7 +101,7 @@ public final class QuorumStore implements LockStore, MemberSet {
         NodeSetCheck.check(names, settings).forEach(LOG::warn);
         this.nodes = new NodeSet(this.members, settings, runtime);
         this.endings = new Endings(nodes);
-        this.retries = new Retries(runtime, signals::get);
+        this.retries = new Retries(runtime, () -> signals);
     }
 
     /**
@@ -212,7 +211,7 @@ public final class QuorumStore implements LockStore, MemberSet {
 
     @Override
     public void listen(StoreSignals listener) {
-        signals.set(listener);
+        signals = listener;
         for (int node = 0; node < nodes.size(); node++) {
             int from = node;
             nodes.link(node).node().listen(new StoreSignals() {
@@ -244,7 +243,7 @@ public final class QuorumStore implements LockStore, MemberSet {
         at.add(node);
         if (nodes.size() - at.size() < nodes.quorum()) {
             losses.remove(nodeOwner);
-            signals.get().lost(nodeOwner, cause);
+            signals.lost(nodeOwner, cause);
         }
     }
 

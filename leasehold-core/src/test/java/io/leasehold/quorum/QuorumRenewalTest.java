@@ -15,8 +15,6 @@ import org.junit.jupiter.api.Test;
 final class QuorumRenewalTest {
 
     private static final RenewReply.Item NOT_OURS = new RenewReply.NotOurs();
-    private static final RenewReply.Item FAILED =
-            new RenewReply.Failed(new StoreUnavailableException("no answer", null));
     private static final NodeReply YES = new NodeReply.Yes(new Incarnation("life"), 0);
 
     private static QuorumRenewal held(int n, long sentAtNanos) {
@@ -59,7 +57,7 @@ final class QuorumRenewalTest {
         return switch (code / (int) Math.pow(3, node) % 3) {
             case 0 -> new RenewReply.Renewed(100);
             case 1 -> NOT_OURS;
-            default -> FAILED;
+            default -> new RenewReply.Failed(new StoreUnavailableException("no answer", null));
         };
     }
 

@@ -20,22 +20,26 @@ import org.junit.jupiter.api.Test;
 final class QuorumRoundExhaustiveTest {
 
     private static final Incarnation LIFE = new Incarnation("life");
-    private static final LockStoreException ERROR = new StoreUnavailableException("no answer", null);
     private static final long FIRST = 1_000;
 
+    @SuppressWarnings("ImmutableEnumChecker") // replies are records of values
     private enum Kind {
         YES(new NodeReply.Yes(LIFE, 0)),
         STALE(new NodeReply.Stale(FIRST + 50, LIFE, 0)),
         HELD(new NodeReply.Held(null, false, LIFE, 0)),
         REFUSED(new NodeReply.Refused("quarantine", 1, LIFE, 0)),
-        UNKNOWN(new NodeReply.Failed(FailureKind.UNKNOWN, ERROR)),
-        NO_EFFECT(new NodeReply.Failed(FailureKind.NO_EFFECT, ERROR));
+        UNKNOWN(new NodeReply.Failed(FailureKind.UNKNOWN, error())),
+        NO_EFFECT(new NodeReply.Failed(FailureKind.NO_EFFECT, error()));
 
         private final NodeReply reply;
 
         Kind(NodeReply reply) {
             this.reply = reply;
         }
+    }
+
+    private static LockStoreException error() {
+        return new StoreUnavailableException("no answer", null);
     }
 
     /** What has happened: a vote, or that the time of a ballot is over (node −1). */
