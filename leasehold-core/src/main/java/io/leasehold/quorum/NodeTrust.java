@@ -76,7 +76,8 @@ final class NodeTrust {
         long most = serverMicros - sentAtNanos / 1_000;
         long least = serverMicros - receivedAtNanos / 1_000;
         long sinceNanos = receivedAtNanos - watch.sampledAtNanos;
-        if (!from.equals(watch.incarnation) || sinceNanos > 2 * exclusionNanos) {
+        // Also over a restart: a clock that was set meanwhile has ended keys early, if the node kept them.
+        if (watch.incarnation == null || sinceNanos > 2 * exclusionNanos) {
             watch.leastMicros = least;
             watch.mostMicros = most;
         } else {

@@ -5,7 +5,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What all clients of a set of nodes agree on, and how patient this one is. Immutable; {@link #standard()} is the start,
+ * What all clients of a set of nodes agree on, and how patient this one is. Pure; immutable; {@link #standard()} is the start,
  * withers change it.
  */
 public final class QuorumSettings {

@@ -61,6 +61,7 @@ final class Tenure {
     private long startedAtNanos;
     private volatile long touchedAtNanos;
     private volatile boolean idle = true;
+    private volatile boolean held;
 
     /**
      * Nothing was sent yet.
@@ -112,7 +113,7 @@ final class Tenure {
     boolean isDeserted(long nowNanos) {
         AcquireRequest last = request;
         long silenceNanos = Math.max(60_000_000_000L, last == null ? 0 : 3 * last.recheckNanos());
-        return idle && nowNanos - touchedAtNanos > silenceNanos;
+        return idle && !held && nowNanos - touchedAtNanos > silenceNanos;
     }
 
     // ---- acquiring
@@ -204,7 +205,7 @@ final class Tenure {
                 ReleaseRequest.Kind kind = request != null && request.isWaiting()
                         ? ReleaseRequest.Kind.SUPERSEDED
                         : ReleaseRequest.Kind.UNDO;
-                end(kind, round.highest()).onOver(() -> serial.run(this::lookWhetherForgotten));
+                end(kind, round.highest()).onOver(() -> serial.run(this::undone));
             } else if (action instanceof QuorumRound.Confirm confirm) {
                 renewal.on(new QuorumRenewal.Confirmed(confirm.node(), confirm.sentAtNanos()));
             } else if (action instanceof QuorumRound.Finish finish) {
@@ -270,6 +271,7 @@ final class Tenure {
         long ballot = round.highest();
         highest = Math.max(highest, ballot);
         if (verdict instanceof QuorumRound.Won won) {
+            held = true;
             retries.done(this);
             holders.granted(this, nodeOwner);
             answer(new AcquireReply.Granted(new Grant(nodeOwner, won.tokens(), won.sentAtNanos(), SET), votes));
@@ -356,11 +358,18 @@ final class Tenure {
         }
     }
 
+    private void undone() {
+        boolean waits = request != null && request.isWaiting() && !ended;
+        if (asked == null && !waits && round.isEnded()) {
+            forget();
+        }
+    }
+
     /** Who does not wait and has nothing left at any node is not heard of again. */
     private void lookWhetherForgotten() {
         boolean waits = request != null && request.isWaiting() && !ended;
-        boolean nothingLeft = round.isForgotten() || round.isEnded();
-        if (asked == null && !waits && nothingLeft && !endings.isUnderWay(nodeOwner)) {
+        boolean nothingLeft = round.isForgotten() || (round.isEnded() && !endings.isUnderWay(nodeOwner));
+        if (asked == null && !waits && nothingLeft) {
             forget();
         }
     }
@@ -370,6 +379,11 @@ final class Tenure {
     /** Which renewals of a batch this is. */
     void renewing(long renewalRound, CompletableFuture<RenewReply.Item> reply) {
         serial.run(() -> {
+            if (renewals != null) {
+                renewals.reply()
+                        .complete(new RenewReply.Failed(new StoreUnavailableException(
+                                "another renewal of " + names + " began before this one was answered", null)));
+            }
             renewals = new Renewals(renewalRound, reply);
             keep(renewal.on(new QuorumRenewal.Began(renewalRound)));
         });
@@ -453,6 +467,7 @@ final class Tenure {
         serial.run(() -> {
             boolean first = !ended;
             ended = true;
+            held = false;
             retries.done(this);
             if (first) {
                 performOf(round, new QuorumRound.Ended());
