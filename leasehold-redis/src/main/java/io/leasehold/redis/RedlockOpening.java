@@ -105,12 +105,12 @@ final class RedlockOpening {
                             + " noeviction",
                     null);
         }
-        boolean evicts = found != null && found.evicting() != null;
-        if (evicts) {
+        String evicting = found == null ? null : found.evicting();
+        if (evicting != null) {
             LOG.warn(
                     "{} has maxmemory-policy {}: it may drop held locks when its memory is full; set noeviction",
                     node.name(),
-                    found.evicting());
+                    evicting);
         }
         if (node.durable() && (found == null || !found.readable())) {
             LOG.warn("{} is declared durable=true, which could not be verified by CONFIG GET", node.name());
@@ -120,7 +120,7 @@ final class RedlockOpening {
                 new RedisNode(node.server(), settings, one.driver(), one.connections(), runtime),
                 node.name(),
                 node.durable() ? Membership.Persistence.DURABLE : Membership.Persistence.VOLATILE,
-                evicts ? Guarantee.Exclusion.BEST_EFFORT : Guarantee.Exclusion.WITHIN_DRIFT);
+                evicting != null ? Guarantee.Exclusion.BEST_EFFORT : Guarantee.Exclusion.WITHIN_DRIFT);
     }
 
     private void await(CompletableFuture<Void> future) {
