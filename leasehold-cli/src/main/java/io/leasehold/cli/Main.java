@@ -110,8 +110,14 @@ public final class Main implements Runnable {
 
         @Override
         public int handleParseException(ParameterException problem, String[] arguments) {
-            String command = problem.getCommandLine().getCommandSpec().qualifiedName();
-            return told(new Failure(ExitCode.USAGE, problem.getMessage() + " (see " + command + " --help)"));
+            CommandSpec command = problem.getCommandLine().getCommandSpec();
+            Failure failure =
+                    new Failure(ExitCode.USAGE, problem.getMessage() + " (see " + command.qualifiedName() + " --help)");
+            if (command.userObject() instanceof RunCommand run && RunCommand.wantsJson(arguments)) {
+                run.report(failure);
+                return failure.code().code();
+            }
+            return told(failure);
         }
 
         @Override

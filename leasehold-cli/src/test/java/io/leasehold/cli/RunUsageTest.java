@@ -69,6 +69,24 @@ class RunUsageTest {
         assertThat(out.size()).isZero();
     }
 
+    /** A script that asked for JSON need not parse sentences, whatever is wrong with the rest. */
+    @Test
+    void refusesInJsonIfThatWasAskedFor() {
+        for (String line : new String[] {"run --json --ttl=soon job -- true", "run --wait=-1s --json job -- true"}) {
+            err.reset();
+            assertThat(run(line.split(" "))).isEqualTo(ExitCode.USAGE.code());
+            assertThat(complaint().lines())
+                    .singleElement()
+                    .asString()
+                    .startsWith("{\"command\":\"run\"")
+                    .contains("\"outcome\":\"usage\"", "\"exitCode\":64", "\"reason\":\"")
+                    .endsWith("}");
+        }
+        err.reset();
+        assertThat(run("run", "--ttl=soon", "job", "--", "grep", "--json")).isEqualTo(ExitCode.USAGE.code());
+        assertThat(complaint()).as("the command's own option").startsWith("leasehold: ");
+    }
+
     @Test
     void refusesNamesThatCannotBeLocked() {
         for (String name : new String[] {"", "  ", "a\u0007b", "x".repeat(1025)}) {

@@ -4,6 +4,7 @@ import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.cli.DurationConverter;
 import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.Failure;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
 import io.leasehold.cli.output.Json;
@@ -35,9 +36,9 @@ import picocli.CommandLine.Spec;
         usageHelpAutoWidth = false,
         footer = {
             "%nDUR is a duration: 30s, 1.5s, 500ms, 2m, 1h.",
-            "Exit code: the command's own, or 64 usage, 69 store unavailable, 75 busy,",
-            "76 lease lost, 77 access refused, 78 unsafe store, 126 not executable,",
-            "127 not found, 128+n ended by signal n."
+            "Exit code: the command's own, or 64 usage, 69 store unavailable, 70 internal",
+            "error, 75 busy, 76 lease lost, 77 access refused, 78 unsafe store,",
+            "126 not executable, 127 not found, 128+n ended by signal n."
         })
 public final class RunCommand implements Callable<Integer> {
 
@@ -46,6 +47,7 @@ public final class RunCommand implements Callable<Integer> {
 
     private static final Duration DEFAULT_GRACE = Duration.ofSeconds(10);
     private static final int MOST_EXIT_CODE = 255;
+    private static final String JSON = "--json";
     private static final char UNREADABLE = '\uFFFD';
 
     /** What to do when the lock stays busy. */
@@ -108,7 +110,7 @@ public final class RunCommand implements Callable<Integer> {
             description = "Hold the lock at least this long.")
     private Duration atLeast = Duration.ZERO;
 
-    @Option(names = "--json", description = "Report as JSON on standard error.")
+    @Option(names = JSON, description = "Report as JSON on standard error.")
     private boolean json;
 
     @Option(
@@ -139,6 +141,25 @@ public final class RunCommand implements Callable<Integer> {
         new LockedRun(request, invocation, report, this::note, signals).run();
         tell(report);
         return report.exitCode();
+    }
+
+    /** Whether a script is to read what is said; known even if the options cannot be understood. */
+    public static boolean wantsJson(String... arguments) {
+        for (String argument : arguments) {
+            if (argument.equals("--")) {
+                return false;
+            } else if (argument.equals(JSON)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Reports, as JSON, that nothing was done because the options are wrong. */
+    public void report(Failure usage) {
+        RunReport report = new RunReport(lock == null ? "" : lock)
+                .ended(RunReport.Outcome.USAGE, usage.code().code(), usage.reason());
+        invocation.terminal().report(Json.of(report.json()));
     }
 
     private void note(String line) {

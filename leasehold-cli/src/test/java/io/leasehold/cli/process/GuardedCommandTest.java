@@ -1,0 +1,104 @@
+package io.leasehold.cli.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** With a validity that the test moves. */
+@Timeout(60)
+class GuardedCommandTest {
+
+    private static final Duration GRACE = Duration.ofSeconds(2);
+    private static final Duration TTL = Duration.ofSeconds(6);
+
+    /** Ends, when told to, and leaves a child that ignores TERM. */
+    private static final String LEAVES_A_CHILD = """
+            (trap '' TERM; echo >child-runs; exec sleep 300) &
+            read -r word <go
+            exit 0
+            """;
+
+    @TempDir
+    private Path directory;
+
+    /**
+     * The command has ended while its lease was good, the lease comes to its grace while the child may still end by itself,
+     * so that the watch has already asked it to: it is waited for and killed all the same.
+     */
+    @Test
+    void killsWhatWasLeftBehindIfTheGraceBeginsMeanwhile() throws Exception {
+        AtomicLong endsAtNanos = new AtomicLong(System.nanoTime() + TimeUnit.HOURS.toNanos(1));
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                List.of("/bin/sh", "-c", "cd '" + directory + "'; mkfifo go; " + LEAVES_A_CHILD),
+                OnLost.TERM,
+                GRACE,
+                TTL);
+        try (GuardedCommand command = GuardedCommand.prepare(settings, new CommandLookup(System.getenv("PATH")))) {
+            command.start(Map.of(), () -> endsAtNanos.get() - System.nanoTime());
+            await("child-runs");
+            ProcessHandle child = onlySleeper();
+            ProcessHandle root = child.parent().orElseThrow();
+
+            Thread ending = new Thread(() -> {
+                tell("go");
+                awaitEnd(root);
+                endsAtNanos.set(System.nanoTime() + GRACE.toNanos());
+                command.look();
+            });
+            ending.start();
+            GuardedCommand.Ended ended = command.await();
+            ending.join();
+
+            assertThat(ProcessTable.ofThisSystem().rows())
+                    .as("what runs, zombies aside")
+                    .noneMatch(row -> row.pid() == child.pid());
+            assertThat(ended.exitCode()).isZero();
+            assertThat(ended.endedForLease()).isTrue();
+            assertThat(ended.survivors()).isFalse();
+        }
+    }
+
+    private void await(String file) throws InterruptedException {
+        while (!Files.exists(directory.resolve(file))) {
+            Thread.sleep(5);
+        }
+    }
+
+    /** Waits until the command has ended, and gives the code under test a moment to notice. */
+    private static void awaitEnd(ProcessHandle root) {
+        root.onExit().join();
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200));
+    }
+
+    private void tell(String fifo) {
+        try {
+            Files.writeString(directory.resolve(fifo), "go\n");
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static ProcessHandle onlySleeper() throws InterruptedException {
+        while (true) {
+            List<ProcessHandle> sleepers = ProcessHandle.current()
+                    .descendants()
+                    .filter(process -> process.info().command().orElse("").endsWith("sleep"))
+                    .toList();
+            if (sleepers.size() == 1) {
+                return sleepers.get(0);
+            }
+            Thread.sleep(5);
+        }
+    }
+}
