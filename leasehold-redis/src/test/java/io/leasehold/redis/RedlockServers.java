@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 
 /** A set of real servers, each behind a proxy, with generous time limits; a machine without servers skips the test. */
 final class RedlockServers implements AutoCloseable {
@@ -29,10 +30,15 @@ final class RedlockServers implements AutoCloseable {
     }
 
     static RedlockServers start(int count, String maxTtl, String nodeTimeout) {
+        return start(count, maxTtl, nodeTimeout, builder -> builder);
+    }
+
+    static RedlockServers start(
+            int count, String maxTtl, String nodeTimeout, UnaryOperator<RedisServer.Builder> configuration) {
         RedlockServers set = new RedlockServers(maxTtl, nodeTimeout);
         try {
             for (int i = 0; i < count; i++) {
-                RedisServer server = RedisUnderTest.start(builder -> builder);
+                RedisServer server = RedisUnderTest.start(configuration);
                 set.servers.add(server);
                 set.proxies.add(TcpProxy.to(server.port()));
             }
