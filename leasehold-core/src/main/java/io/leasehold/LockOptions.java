@@ -2,6 +2,7 @@ package io.leasehold;
 
 import java.time.Duration;
 import java.util.Objects;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,6 +57,41 @@ public final class LockOptions {
             Fairness fairness,
             Duration lockDelay) {}
 
+    /** The same values on their way from one set of options to the next. */
+    private static final class Draft {
+        private Duration ttl;
+        private Renewal renewal;
+        private Duration maxHold;
+        private @Nullable Duration minimumValidity;
+        private @Nullable Duration nodeTimeout;
+        private Duration recheck;
+        private Backoff retry;
+        private Fairness fairness;
+        private Duration lockDelay;
+
+        Draft(Values from) {
+            ttl = from.ttl;
+            renewal = from.renewal;
+            maxHold = from.maxHold;
+            minimumValidity = from.minimumValidity;
+            nodeTimeout = from.nodeTimeout;
+            recheck = from.recheck;
+            retry = from.retry;
+            fairness = from.fairness;
+            lockDelay = from.lockDelay;
+        }
+
+        Values values() {
+            return new Values(ttl, renewal, maxHold, minimumValidity, nodeTimeout, recheck, retry, fairness, lockDelay);
+        }
+    }
+
+    private LockOptions with(Consumer<Draft> change) {
+        Draft draft = new Draft(values);
+        change.accept(draft);
+        return new LockOptions(draft.values());
+    }
+
     /**
      * ttl 30 s, renewed every third of it, for at most 24 h; at least a tenth of the ttl valid on
      * arrival; a held lock is looked at again after 3 s at the latest; retries from 10 ms to 1 s.
@@ -66,32 +102,12 @@ public final class LockOptions {
 
     /** How long the store keeps the lock without a renewal: 100 ms to 24 h. Default 30 s. */
     public LockOptions ttl(Duration ttl) {
-        Values v = values;
-        return new LockOptions(new Values(
-                Objects.requireNonNull(ttl, "ttl"),
-                v.renewal,
-                v.maxHold,
-                v.minimumValidity,
-                v.nodeTimeout,
-                v.recheck,
-                v.retry,
-                v.fairness,
-                v.lockDelay));
+        return with(v -> v.ttl = Objects.requireNonNull(ttl, "ttl"));
     }
 
     /** Whether and how often leases are renewed. Default: every third of the ttl. */
     public LockOptions renewal(Renewal renewal) {
-        Values v = values;
-        return new LockOptions(new Values(
-                v.ttl,
-                Objects.requireNonNull(renewal, "renewal"),
-                v.maxHold,
-                v.minimumValidity,
-                v.nodeTimeout,
-                v.recheck,
-                v.retry,
-                v.fairness,
-                v.lockDelay));
+        return with(v -> v.renewal = Objects.requireNonNull(renewal, "renewal"));
     }
 
     /**
@@ -99,17 +115,7 @@ public final class LockOptions {
      * LossCause#MAX_HOLD} when its validity ends after that. Not below the ttl. Default 24 h.
      */
     public LockOptions maxHold(Duration maxHold) {
-        Values v = values;
-        return new LockOptions(new Values(
-                v.ttl,
-                v.renewal,
-                Objects.requireNonNull(maxHold, "maxHold"),
-                v.minimumValidity,
-                v.nodeTimeout,
-                v.recheck,
-                v.retry,
-                v.fairness,
-                v.lockDelay));
+        return with(v -> v.maxHold = Objects.requireNonNull(maxHold, "maxHold"));
     }
 
     /**
@@ -117,17 +123,7 @@ public final class LockOptions {
      * and tried again. Below ttl − drift. Default: a tenth of the ttl.
      */
     public LockOptions minimumValidity(Duration minimumValidity) {
-        Values v = values;
-        return new LockOptions(new Values(
-                v.ttl,
-                v.renewal,
-                v.maxHold,
-                Objects.requireNonNull(minimumValidity, "minimumValidity"),
-                v.nodeTimeout,
-                v.recheck,
-                v.retry,
-                v.fairness,
-                v.lockDelay));
+        return with(v -> v.minimumValidity = Objects.requireNonNull(minimumValidity, "minimumValidity"));
     }
 
     /**
@@ -135,17 +131,7 @@ public final class LockOptions {
      * missing. Default: ttl / 200, at least 5 ms, at most 50 ms.
      */
     public LockOptions nodeTimeout(Duration nodeTimeout) {
-        Values v = values;
-        return new LockOptions(new Values(
-                v.ttl,
-                v.renewal,
-                v.maxHold,
-                v.minimumValidity,
-                Objects.requireNonNull(nodeTimeout, "nodeTimeout"),
-                v.recheck,
-                v.retry,
-                v.fairness,
-                v.lockDelay));
+        return with(v -> v.nodeTimeout = Objects.requireNonNull(nodeTimeout, "nodeTimeout"));
     }
 
     /**
@@ -153,47 +139,17 @@ public final class LockOptions {
      * remaining ttl, if shorter. Up to 20 % is added at random. 10 ms to 24 h. Default 3 s.
      */
     public LockOptions recheck(Duration recheck) {
-        Values v = values;
-        return new LockOptions(new Values(
-                v.ttl,
-                v.renewal,
-                v.maxHold,
-                v.minimumValidity,
-                v.nodeTimeout,
-                Objects.requireNonNull(recheck, "recheck"),
-                v.retry,
-                v.fairness,
-                v.lockDelay));
+        return with(v -> v.recheck = Objects.requireNonNull(recheck, "recheck"));
     }
 
     /** The delays between tries after transient errors, and at stores that can only be polled. */
     public LockOptions retry(Backoff retry) {
-        Values v = values;
-        return new LockOptions(new Values(
-                v.ttl,
-                v.renewal,
-                v.maxHold,
-                v.minimumValidity,
-                v.nodeTimeout,
-                v.recheck,
-                Objects.requireNonNull(retry, "retry"),
-                v.fairness,
-                v.lockDelay));
+        return with(v -> v.retry = Objects.requireNonNull(retry, "retry"));
     }
 
     /** In which order waiters obtain the lock. Default: FIFO with bounded local hand-over. */
     public LockOptions fairness(Fairness fairness) {
-        Values v = values;
-        return new LockOptions(new Values(
-                v.ttl,
-                v.renewal,
-                v.maxHold,
-                v.minimumValidity,
-                v.nodeTimeout,
-                v.recheck,
-                v.retry,
-                Objects.requireNonNull(fairness, "fairness"),
-                v.lockDelay));
+        return with(v -> v.fairness = Objects.requireNonNull(fairness, "fairness"));
     }
 
     /**
@@ -202,17 +158,7 @@ public final class LockOptions {
      * to see the last effects of a lost holder. From zero to 24 h less the ttl. Default zero.
      */
     public LockOptions lockDelay(Duration lockDelay) {
-        Values v = values;
-        return new LockOptions(new Values(
-                v.ttl,
-                v.renewal,
-                v.maxHold,
-                v.minimumValidity,
-                v.nodeTimeout,
-                v.recheck,
-                v.retry,
-                v.fairness,
-                Objects.requireNonNull(lockDelay, "lockDelay")));
+        return with(v -> v.lockDelay = Objects.requireNonNull(lockDelay, "lockDelay"));
     }
 
     private void requireSafe() {
@@ -334,9 +280,6 @@ public final class LockOptions {
      */
     public Duration longestCheckable() {
         Duration interval = renewalInterval();
-        if (interval != null && interval.compareTo(LEAST_INTERVAL) < 0) {
-            throw refused("renewal every " + interval + " would keep the store busy; at least " + LEAST_INTERVAL);
-        }
         return interval == null
                 ? validity()
                 : validity().minus(interval).minus(nodeTimeout().multipliedBy(2));

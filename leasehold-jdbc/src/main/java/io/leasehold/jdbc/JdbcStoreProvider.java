@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import java.util.Set;
 
 /**
- * Opens {@code sqlite:} (the default file), {@code sqlite:PATH}, {@code jdbc:sqlite:PATH} and {@code jdbc:h2:…}.
+ * Opens {@code sqlite:} (the default file), {@code sqlite:PATH}, {@code jdbc:sqlite:PATH}, {@code jdbc:h2:…} and {@code jdbc:postgresql:…}.
  *
  * <p>A path may begin with {@code ~/}. The one option is {@code ?synchronous=normal} (the default) or {@code full}.
  */
@@ -37,8 +37,10 @@ public final class JdbcStoreProvider implements StoreProvider {
             return sqlite(uri, rest.substring(SQLITE.length()), runtime);
         } else if (rest.startsWith("h2:")) {
             return JdbcStores.connect(uri.text(), uri.redacted(), SqlDialect.H2, runtime);
+        } else if (rest.startsWith("postgresql:")) {
+            return JdbcStores.connect(uri.text(), uri.redacted(), SqlDialect.POSTGRESQL, runtime);
         }
-        throw refused(uri, "this version keeps locks in jdbc:h2:… and jdbc:sqlite:PATH");
+        throw refused(uri, "this version keeps locks in jdbc:postgresql:…, jdbc:h2:… and jdbc:sqlite:PATH");
     }
 
     private static LockStore sqlite(StoreUri uri, String rest, LockRuntime runtime) {

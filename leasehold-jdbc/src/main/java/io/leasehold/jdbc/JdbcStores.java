@@ -124,15 +124,20 @@ public final class JdbcStores {
     /** Who reaches the database, as far as its URL tells; the least of it where it does not. */
     private static Guarantee.Scope scope(String url) {
         String lower = url.toLowerCase(Locale.ROOT);
-        if (lower.startsWith("jdbc:h2:tcp:") || lower.startsWith("jdbc:h2:ssl:")) {
+        if (lower.startsWith("jdbc:h2:tcp:")
+                || lower.startsWith("jdbc:h2:ssl:")
+                || lower.startsWith("jdbc:postgresql:")) {
             return Guarantee.Scope.NETWORK;
         }
         return lower.contains("auto_server=true") ? Guarantee.Scope.MACHINE : Guarantee.Scope.PROCESS;
     }
 
     private static String withoutParameters(String url) {
-        int end = url.indexOf(';');
-        return end < 0 ? url : url.substring(0, end);
+        int end = 0;
+        while (end < url.length() && url.charAt(end) != ';' && url.charAt(end) != '?') {
+            end++;
+        }
+        return url.substring(0, end);
     }
 
     /** Two clients that make the tables at the same time get into each other's way, and may do so again. */
@@ -154,7 +159,7 @@ public final class JdbcStores {
             // So says DriverManager itself when no driver takes the URL.
             return new StoreUnavailableException(
                     where + " cannot be opened: no JDBC driver for " + dialect.database()
-                            + " is present; add its artefact, as in com.h2database:h2",
+                            + " is present; add its artefact, as in com.h2database:h2 or org.postgresql:postgresql",
                     null);
         }
         // A driver that quotes the URL may quote a password in it: such words are not repeated.

@@ -1,0 +1,44 @@
+package io.leasehold.benchmarks.child;
+
+import io.leasehold.benchmarks.measure.Load;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What came of an order; of the parts there is the one that was asked for.
+ *
+ * @param load what the threads did
+ * @param spans the holds one by one
+ * @param bytesPerLease what a held lock takes of the heap
+ * @param failure why nothing came of it, or null
+ */
+public record Answer(
+        @Nullable Load load,
+        List<Span> spans,
+        double bytesPerLease,
+        @Nullable String failure) {
+
+    static Answer of(Load load) {
+        return new Answer(load, List.of(), 0, null);
+    }
+
+    static Answer of(List<Span> spans) {
+        return new Answer(null, spans, 0, null);
+    }
+
+    static Answer of(double bytesPerLease) {
+        return new Answer(null, List.of(), bytesPerLease, null);
+    }
+
+    static Answer failed(Exception reason) {
+        return new Answer(null, List.of(), 0, reason.toString());
+    }
+
+    /** What the threads did, for orders that have threads. */
+    public Load requireLoad() {
+        if (load == null) {
+            throw new IllegalStateException("a child answered without a load: " + failure);
+        }
+        return load;
+    }
+}

@@ -1,0 +1,123 @@
+package io.leasehold.benchmarks.child;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.leasehold.benchmarks.measure.Drive;
+import io.leasehold.benchmarks.measure.Load;
+import io.leasehold.benchmarks.measure.Threads;
+import io.leasehold.benchmarks.peer.Peer;
+import io.leasehold.benchmarks.peer.PeerKind;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.lang.ref.Reference;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** A child JVM: carries out the orders that arrive on its standard input, and ends when that does. */
+public final class WorkerMain {
+
+    private static final long LEAST_HOLD_NANOS = TimeUnit.MILLISECONDS.toNanos(4);
+    private static final long MOST_HOLD_NANOS = TimeUnit.MILLISECONDS.toNanos(6);
+    private static final long STEP_BACK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+    private static final int LEAST_HOLDS = 10;
+    private static final int COLLECTIONS = 4;
+
+    /** A client of a peer for every ttl that was asked for. */
+    private record Opened(PeerKind kind, long ttlMillis) {}
+
+    private final String uri;
+    private final Map<Opened, Peer> peers = new HashMap<>();
+
+    private WorkerMain(String uri) {
+        this.uri = uri;
+    }
+
+    /** Argument: the URI of the server. */
+    public static void main(String[] args) throws IOException {
+        ObjectMapper json = new ObjectMapper();
+        WorkerMain worker = new WorkerMain(args[0]);
+        BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        System.out.println(Worker.READY);
+        for (String line = orders.readLine(); line != null; line = orders.readLine()) {
+            Order order = json.readValue(line, Order.class);
+            System.out.println(Worker.ANSWER + json.writeValueAsString(worker.carryOut(order)));
+        }
+        System.exit(0);
+    }
+
+    private Answer carryOut(Order order) {
+        try {
+            Peer peer = peers.computeIfAbsent(
+                    new Opened(order.peer(), order.ttlMillis()),
+                    key -> key.kind().open(uri, Duration.ofMillis(key.ttlMillis())));
+            return switch (order.verb()) {
+                case PAIRS -> Answer.of(drive(peer, order, order.lengthNanos()));
+                case ONCE -> Answer.of(drive(peer, order, 1));
+                case HAND_OVERS -> Answer.of(handOvers(peer, order));
+                case HEAP -> Answer.of(bytesPerLease(peer, order));
+            };
+        } catch (RuntimeException e) {
+            return Answer.failed(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return Answer.failed(e);
+        }
+    }
+
+    private static Load drive(Peer peer, Order order, long lengthNanos) throws InterruptedException {
+        return new Drive(peer, order.count(), Threads.platform())
+                .run(thread -> order::name, order.startAtNanos(), lengthNanos);
+    }
+
+    /** Steps back after each hold, so that the lock goes to the other process, which waits by then. */
+    private static List<Span> handOvers(Peer peer, Order order) throws InterruptedException {
+        SplittableRandom random = new SplittableRandom(order.startAtNanos());
+        List<Span> spans = new ArrayList<>();
+        LockSupport.parkNanos(order.startAtNanos() - System.nanoTime());
+        long end = order.startAtNanos() + order.lengthNanos();
+        while (System.nanoTime() - end < 0 || spans.size() < LEAST_HOLDS) {
+            long requested = System.nanoTime();
+            Peer.Held held = peer.acquire(order.name());
+            long acquired = System.nanoTime();
+            LockSupport.parkNanos(random.nextLong(LEAST_HOLD_NANOS, MOST_HOLD_NANOS));
+            long releasing = System.nanoTime();
+            held.release();
+            spans.add(new Span(requested, acquired, releasing));
+            LockSupport.parkNanos(STEP_BACK_NANOS);
+        }
+        return spans;
+    }
+
+    private static double bytesPerLease(Peer peer, Order order) throws InterruptedException {
+        for (int i = 0; i < order.count() / 10; i++) {
+            peer.acquire(order.name() + "-warm-" + i).release();
+        }
+        List<Peer.Held> held = new ArrayList<>(order.count());
+        try {
+            long before = usedBytes();
+            for (int i = 0; i < order.count(); i++) {
+                held.add(peer.acquire(order.name() + i));
+            }
+            return (double) (usedBytes() - before) / order.count();
+        } finally {
+            // Not given back: this process is of no further use, and until here the list keeps them all reachable.
+            Reference.reachabilityFence(held);
+        }
+    }
+
+    private static long usedBytes() throws InterruptedException {
+        Runtime runtime = Runtime.getRuntime();
+        for (int i = 0; i < COLLECTIONS; i++) {
+            System.gc();
+            TimeUnit.MILLISECONDS.sleep(50);
+        }
+        return runtime.totalMemory() - runtime.freeMemory();
+    }
+}

@@ -1,0 +1,65 @@
+package io.leasehold.benchmarks.measure;
+
+/** What is measured: the closed list of numbers, what they are called, and which way is better. */
+public enum Figure {
+    /** Acquire and release together, per second. */
+    PAIRS_PER_SECOND("pairs/s", true),
+    /** From just before unlock to the return of the waiter's lock, median. */
+    HAND_OVER_P50_MICROS("p50 µs", false),
+    /** The same, 99th percentile. */
+    HAND_OVER_P99_MICROS("p99 µs", false),
+    /** The same, longest. */
+    HAND_OVER_MAX_MICROS("longest µs", false),
+    /** A further lock and unlock by the thread that holds the lock. */
+    NANOS_PER_REENTRY("ns/re-entry", false),
+    /** What stays reachable for a lock that is held. */
+    BYTES_PER_LEASE("bytes/lease", false),
+    /** Locks whose key was gone although nobody had released them. */
+    LOST("lost", false),
+    /** Scripts per second while locks are only held. */
+    SCRIPTS_PER_SECOND("scripts/s", false),
+    /** Commands, those inside scripts included, per second while locks are only held. */
+    COMMANDS_PER_SECOND("commands/s", false),
+    /** Processors that the client used while locks were only held. */
+    CLIENT_CORES("client cores", false),
+    /** Processors that the server used while locks were only held. */
+    SERVER_CORES("server cores", false),
+    /** Scripts per waiting process and recheck interval. */
+    SCRIPTS_PER_RECHECK("scripts/recheck·process", false),
+    /** Scripts per pair. */
+    SCRIPTS("scripts/op", false),
+    /** Commands per pair, those inside scripts included. */
+    COMMANDS("commands/op", false),
+    /** Processor time of the server per pair. */
+    SERVER_MICROS("server µs/op", false),
+    /** Processor time of the client processes per pair. */
+    CLIENT_MICROS("client µs/op", false),
+    /** How long acquire took, median. */
+    WAIT_P50_MICROS("acquire p50 µs", false),
+    /** How long acquire took, 99th percentile. */
+    WAIT_P99_MICROS("acquire p99 µs", false),
+    /** How long acquire took, 99.9th percentile. */
+    WAIT_P999_MILLIS("acquire p99.9 ms", false),
+    /** How long acquire took at most. */
+    WAIT_MAX_MILLIS("longest wait ms", false),
+    /** The luckiest thread's share over the unluckiest one's. */
+    MAX_OVER_MIN("max/min", false);
+
+    private final String label;
+    private final boolean moreIsBetter;
+
+    Figure(String label, boolean moreIsBetter) {
+        this.label = label;
+        this.moreIsBetter = moreIsBetter;
+    }
+
+    /** The head of its column. */
+    public String label() {
+        return label;
+    }
+
+    /** Whether a larger number is better. */
+    public boolean moreIsBetter() {
+        return moreIsBetter;
+    }
+}

@@ -1,0 +1,60 @@
+package io.leasehold.benchmarks.peer;
+
+import io.leasehold.Fairness;
+import java.time.Duration;
+
+/** All that can be measured. */
+public enum PeerKind {
+    /** Leasehold with its defaults. */
+    LEASEHOLD("leasehold", true, true),
+    /** Leasehold, each lease a request. */
+    LEASEHOLD_STRICT("leasehold strict", true, true),
+    /** The reference: two EVALSHA over one Lettuce connection, nothing else; contended, it asks again every millisecond. */
+    RAW("raw", false, false),
+    /** Redisson's {@code RLock}. */
+    REDISSON("redisson", false, true),
+    /** Redisson's fair lock. */
+    REDISSON_FAIR("redisson fair", false, true),
+    /** What people write with Jedis: {@code SET NX PX}, compare-and-delete, asking again every millisecond. */
+    JEDIS("jedis helper", false, false),
+    /** Spring Integration's {@code RedisLockRegistry}, woken by messages. */
+    SPRING("spring integration", false, false);
+
+    private final String label;
+    private final boolean ours;
+    private final boolean renewing;
+
+    PeerKind(String label, boolean ours, boolean renewing) {
+        this.label = label;
+        this.ours = ours;
+        this.renewing = renewing;
+    }
+
+    /** What tables call it. */
+    public String label() {
+        return label;
+    }
+
+    /** Whether it is Leasehold. */
+    public boolean isOurs() {
+        return ours;
+    }
+
+    /** Whether a held lock is renewed until it is released. */
+    public boolean isRenewing() {
+        return renewing;
+    }
+
+    /** Connects; every peer gets the same ttl, and those that renew do so every third of it. */
+    public Peer open(String uri, Duration ttl) {
+        return switch (this) {
+            case LEASEHOLD -> new LeaseholdPeer(uri, ttl, Fairness.BOUNDED_LOCAL_HAND_OVER);
+            case LEASEHOLD_STRICT -> new LeaseholdPeer(uri, ttl, Fairness.STRICT_FIFO);
+            case RAW -> new RawPeer(uri, ttl);
+            case REDISSON -> new RedissonPeer(uri, ttl, false);
+            case REDISSON_FAIR -> new RedissonPeer(uri, ttl, true);
+            case JEDIS -> new JedisPeer(uri, ttl);
+            case SPRING -> new SpringPeer(uri, ttl);
+        };
+    }
+}

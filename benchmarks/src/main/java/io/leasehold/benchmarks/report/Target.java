@@ -1,0 +1,79 @@
+package io.leasehold.benchmarks.report;
+
+import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD;
+import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD_STRICT;
+import static io.leasehold.benchmarks.peer.PeerKind.RAW;
+import static io.leasehold.benchmarks.peer.PeerKind.REDISSON;
+
+import io.leasehold.benchmarks.measure.Figure;
+import io.leasehold.benchmarks.peer.PeerKind;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What Leasehold has to reach: a figure, or its ratio to that of another peer in the same run.
+ *
+ * @param workload of which
+ * @param variant how its variant begins
+ * @param peer who of ours
+ * @param figure which
+ * @param other over whose, or null for the figure itself
+ * @param bound at least this where more is better, else at most
+ */
+record Target(
+        String workload,
+        String variant,
+        PeerKind peer,
+        Figure figure,
+        @Nullable PeerKind other,
+        double bound) {
+
+    /** What came of it in a run. */
+    record Verdict(Target target, String variant, Summary reached, boolean met) {}
+
+    static List<Target> all() {
+        return List.of(
+                new Target("a", "1 thread", LEASEHOLD, Figure.PAIRS_PER_SECOND, RAW, 1.0),
+                new Target("a", "1 thread", LEASEHOLD, Figure.SCRIPTS, null, 2),
+                new Target("a", "1 thread", LEASEHOLD, Figure.COMMANDS, null, 9),
+                new Target("b", "16 threads", LEASEHOLD, Figure.PAIRS_PER_SECOND, RAW, 1.1),
+                new Target("b", "64 threads", LEASEHOLD, Figure.PAIRS_PER_SECOND, RAW, 1.3),
+                new Target("b", "1000 virtual threads", LEASEHOLD, Figure.PAIRS_PER_SECOND, RAW, 1.7),
+                new Target("c", "8 threads", LEASEHOLD, Figure.PAIRS_PER_SECOND, REDISSON, 15),
+                new Target("c", "8 threads", LEASEHOLD, Figure.MAX_OVER_MIN, null, 1.1),
+                new Target("d", "2 JVMs", LEASEHOLD, Figure.PAIRS_PER_SECOND, REDISSON, 15),
+                new Target("d", "4 JVMs", LEASEHOLD, Figure.PAIRS_PER_SECOND, REDISSON, 15),
+                new Target("d", "2 JVMs", LEASEHOLD_STRICT, Figure.PAIRS_PER_SECOND, REDISSON, 3),
+                new Target("d", "4 JVMs", LEASEHOLD_STRICT, Figure.PAIRS_PER_SECOND, REDISSON, 8),
+                new Target("d", "", LEASEHOLD, Figure.WAIT_P999_MILLIS, null, 50),
+                new Target("d", "", LEASEHOLD_STRICT, Figure.WAIT_P999_MILLIS, null, 50),
+                new Target("e", "2 JVMs", LEASEHOLD, Figure.HAND_OVER_P50_MICROS, REDISSON, 0.55),
+                new Target("g", "", LEASEHOLD, Figure.LOST, null, 0),
+                new Target("g", "", LEASEHOLD, Figure.SCRIPTS_PER_SECOND, null, 200),
+                new Target("g", "", LEASEHOLD, Figure.CLIENT_CORES, null, 0.05),
+                new Target("reentry", "", LEASEHOLD, Figure.NANOS_PER_REENTRY, null, 1_000),
+                new Target("heap", "", LEASEHOLD, Figure.BYTES_PER_LEASE, null, 400),
+                new Target("waiters", "", LEASEHOLD, Figure.SCRIPTS_PER_RECHECK, null, 1));
+    }
+
+    Optional<Verdict> judge(Group group) {
+        if (!group.workload().equals(workload) || !group.variant().startsWith(variant)) {
+            return Optional.empty();
+        }
+        Optional<Summary> reached = other == null ? group.summary(peer, figure) : group.ratio(peer, other, figure);
+        // The server's clock ticks during a window, and so do renewals: a thousandth more is still "exactly".
+        return reached.map(summary -> new Verdict(
+                this,
+                group.variant(),
+                summary,
+                figure.moreIsBetter() ? summary.median() >= bound : summary.median() <= bound * 1.001));
+    }
+
+    String text() {
+        return figure.label()
+                + (figure.moreIsBetter() ? " ≥ " : " ≤ ")
+                + Numbers.show(bound)
+                + (other == null ? "" : "× " + other.label());
+    }
+}

@@ -1,0 +1,17 @@
+package io.leasehold.benchmarks.workload;
+
+import io.leasehold.benchmarks.measure.Sample;
+import java.util.function.Consumer;
+
+/** One thing that people do with locks, done by every peer in adjacent windows. */
+public interface Workload {
+
+    /** What chooses it on the command line. */
+    String id();
+
+    /** What it does, in one line. */
+    String title();
+
+    /** Measures, on servers of its own, and hands over each window as it ends. */
+    void run(Plan plan, Consumer<Sample> samples) throws InterruptedException;
+}

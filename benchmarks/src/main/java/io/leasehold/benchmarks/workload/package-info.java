@@ -1,0 +1,5 @@
+/** What is done to every peer, in adjacent windows. */
+@NullMarked
+package io.leasehold.benchmarks.workload;
+
+import org.jspecify.annotations.NullMarked;

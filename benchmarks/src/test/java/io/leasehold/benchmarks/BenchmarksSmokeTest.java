@@ -1,0 +1,87 @@
+package io.leasehold.benchmarks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.leasehold.servers.RedisServer;
+import io.leasehold.servers.ServerUnavailableException;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The harness works: it measures in this JVM and in others, reports, writes, and refuses nonsense. No figure is judged. */
+final class BenchmarksSmokeTest {
+
+    @TempDir
+    private Path folder;
+
+    /** What a command left behind. */
+    private record Outcome(int exitCode, String text) {}
+
+    private static Outcome run(String... args) {
+        PrintStream before = System.out;
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
+        try {
+            int exitCode = Main.run(args);
+            return new Outcome(exitCode, out.toString(StandardCharsets.UTF_8));
+        } finally {
+            System.setOut(before);
+        }
+    }
+
+    @Test
+    void aTinyRunMeasuresReportsAndWrites() throws IOException {
+        try {
+            RedisServer.start().close();
+        } catch (ServerUnavailableException e) {
+            Assumptions.abort("no Redis server on this machine: " + e.getMessage());
+        }
+        Path json = folder.resolve("run.json");
+        Path page = folder.resolve("page.md");
+        Files.writeString(page, "before\n<!-- figures: begin -->\nof last year\n<!-- figures: end -->\nafter\n");
+        Outcome outcome = run(
+                "a",
+                "c",
+                "e",
+                "--peers",
+                "leasehold,raw",
+                "--rounds",
+                "1",
+                "--window-ms",
+                "150",
+                "--quick",
+                "--json",
+                json.toString(),
+                "--into",
+                page.toString());
+        assertThat(outcome.exitCode()).isZero();
+        assertThat(outcome.text()).contains("a. 1 thread", "c. one hot lock", "Targets", "Where we lose", "scripts/op");
+        assertThat(Files.readString(page))
+                .startsWith("before\n<!-- figures: begin -->\n")
+                .contains("| leasehold |", "| raw |")
+                .doesNotContain("of last year")
+                .endsWith("<!-- figures: end -->\nafter\n");
+        JsonNode run = new ObjectMapper().readTree(json.toFile());
+        assertThat(run.get("samples")).hasSize(6);
+        JsonNode pairs = run.get("samples").get(0);
+        assertThat(pairs.get("workload").asText()).isEqualTo("a");
+        assertThat(pairs.get("figures").get("PAIRS_PER_SECOND").asDouble()).isPositive();
+        assertThat(run("--from", json.toString()).text()).isEqualTo(outcome.text());
+    }
+
+    @Test
+    void nonsenseIsRefused() {
+        assertThat(run("z").exitCode()).isEqualTo(64);
+        assertThat(run("--peers", "paper").exitCode()).isEqualTo(64);
+        assertThat(run("--rounds", "-1").exitCode()).isEqualTo(64);
+        assertThat(run("--list").text()).contains("a\t", "e\t", "f\tRedlock");
+    }
+}

@@ -1,0 +1,20 @@
+package io.leasehold.fencing;
+
+/** A fencing token was shown to a resource that does not exist: nothing was registered or changed. */
+public final class FencedResourceMissingException extends IllegalStateException {
+
+    private static final long serialVersionUID = 1L;
+
+    private final String resource;
+
+    /** The answer. */
+    public FencedResourceMissingException(Admission.Missing missing) {
+        super("there is no \"" + missing.resource() + "\" to show fencing token " + missing.token() + " to");
+        this.resource = missing.resource();
+    }
+
+    /** The resource. */
+    public String resource() {
+        return resource;
+    }
+}

@@ -1,0 +1,24 @@
+package io.leasehold.fencing;
+
+/** The rule for what may be a fencing token: positive, and exact as a double, since scripts and JSON calculate with those. */
+public final class FencingToken {
+
+    /** The largest: 2<sup>53</sup> − 1. */
+    public static final long LARGEST = (1L << 53) - 1;
+
+    private FencingToken() {}
+
+    /**
+     * Refuses what no lease can have given out.
+     *
+     * @return the token
+     * @throws IllegalArgumentException if it is not in 1 … 2<sup>53</sup> − 1
+     */
+    public static long require(long token) {
+        if (token < 1 || token > LARGEST) {
+            throw new IllegalArgumentException(
+                    "fencing token " + token + ": it must be from 1 to 2^53 - 1, as Lease.fencingToken() gives it");
+        }
+        return token;
+    }
+}

@@ -1,0 +1,51 @@
+package io.leasehold.fencing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class FencingHeaderTest {
+
+    @Test
+    void readsWhatItWrites() {
+        for (long token : new long[] {1, 1_790_000_000_000_000L, FencingToken.LARGEST}) {
+            assertThat(FencingHeader.parse(FencingHeader.format(token))).isEqualTo(token);
+            assertThat(FencingHeader.parse(" " + token + "\t")).isEqualTo(token);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                " ",
+                "0",
+                "-1",
+                "+1",
+                "01",
+                "1.0",
+                "1e3",
+                "0x1",
+                "1, 2",
+                "\u0661",
+                "9007199254740992",
+                "1790000000000000\r\nX: y",
+                "99999999999999999999999999"
+            })
+    void refusesEverythingElseWithoutRepeatingIt(String value) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> FencingHeader.parse(value))
+                .withMessageNotContaining("\r")
+                .withMessageContaining("token");
+    }
+
+    @Test
+    void hasAStatusForEachAnswer() {
+        assertThat(FencingHeader.status(new Admission.Admitted("r", 1))).isZero();
+        assertThat(FencingHeader.status(new Admission.Rejected("r", 1, 2))).isEqualTo(412);
+        assertThat(FencingHeader.status(new Admission.Missing("r", 1))).isEqualTo(404);
+    }
+}

@@ -1,0 +1,29 @@
+package io.leasehold.jdbc;
+
+/**
+ * What came of asking for a row's lock. The list is closed, so it can be switched over.
+ *
+ * <p>A lock that was obtained lasts until the transaction commits or rolls back; there is nothing to release, to renew or to
+ * lose: if the connection breaks, the transaction was rolled back.
+ */
+public enum RowLock {
+    /** The row is ours until the end of the transaction. */
+    LOCKED,
+    /** Somebody else has it. The transaction goes on. */
+    BUSY,
+    /** There is no such row. The transaction goes on. */
+    MISSING,
+    /** The database gave up the transaction (deadlock, serialization): roll back, and repeat it from its beginning. */
+    ABORTED;
+
+    /**
+     * Goes on only with the lock.
+     *
+     * @throws RowLockException if the row was not locked
+     */
+    public void orElseThrow() {
+        if (this != LOCKED) {
+            throw new RowLockException(this);
+        }
+    }
+}

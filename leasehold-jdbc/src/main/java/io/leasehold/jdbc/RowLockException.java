@@ -1,0 +1,27 @@
+package io.leasehold.jdbc;
+
+/** A row that was needed could not be locked. */
+public final class RowLockException extends IllegalStateException {
+
+    private static final long serialVersionUID = 1L;
+
+    private final RowLock outcome;
+
+    /** Anything but {@link RowLock#LOCKED}. */
+    public RowLockException(RowLock outcome) {
+        super(
+                switch (outcome) {
+                    case LOCKED -> throw new IllegalArgumentException("the row was locked");
+                    case BUSY -> "the row is locked by another transaction";
+                    case MISSING -> "there is no such row to lock";
+                    case ABORTED ->
+                        "the database gave up this transaction (deadlock or serialization): roll back and repeat it";
+                });
+        this.outcome = outcome;
+    }
+
+    /** What came of it. */
+    public RowLock outcome() {
+        return outcome;
+    }
+}

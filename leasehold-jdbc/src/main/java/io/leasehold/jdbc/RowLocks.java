@@ -1,0 +1,165 @@
+package io.leasehold.jdbc;
+
+import io.leasehold.jdbc.row.Column;
+import io.leasehold.jdbc.row.OwnTransaction;
+import io.leasehold.jdbc.row.RowDialect;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * Row locks inside the caller's own transaction: the ground truth. Where lock and data are in one database this is the lock
+ * to choose: it cannot expire while its holder works, and the holder cannot write after losing it.
+ *
+ * <p><b>Guarantee.</b> {@code SELECT … FOR UPDATE}: from {@link RowLock#LOCKED} until commit or rollback no other transaction
+ * locks or changes the row. It is no lease: no ttl, no renewal, no token, and the connection is in use all the time. A
+ * transaction that hangs keeps its rows until the database or the network ends its connection.
+ *
+ * <p>For H2, PostgreSQL, MariaDB and MySQL (MySQL is not tried on a real server). Deadlock and timeout mean the same on all.
+ *
+ * <p><b>Threads.</b> As the connection: one at a time. It blocks.
+ */
+public final class RowLocks {
+
+    private final Connection connection;
+    private final RowDialect dialect;
+
+    private RowLocks(Connection connection, RowDialect dialect) {
+        this.connection = connection;
+        this.dialect = dialect;
+    }
+
+    /**
+     * Row locks in the transaction that is open, or begins, on this connection.
+     *
+     * @throws IllegalStateException if the connection commits every statement by itself
+     * @throws IllegalArgumentException if rows of this database cannot be locked
+     */
+    public static RowLocks in(Connection connection) throws SQLException {
+        OwnTransaction.require(connection, "a row lock");
+        return new RowLocks(connection, RowDialect.of(connection));
+    }
+
+    /** Locks the row, waiting as long as the database is set to. */
+    public RowLock lock(String table, String keyColumn, Object key) throws SQLException {
+        return one(new Column(table, keyColumn, keyColumn), key, "FOR UPDATE");
+    }
+
+    /** Locks the row if that can be done at once. */
+    public RowLock tryLock(String table, String keyColumn, Object key) throws SQLException {
+        return one(new Column(table, keyColumn, keyColumn), key, "FOR UPDATE NOWAIT");
+    }
+
+    /**
+     * Locks the row, waiting at most this long; MariaDB and MySQL count in whole seconds, rounded up.
+     *
+     * @param maxWait not negative; zero asks at once
+     */
+    public RowLock tryLock(String table, String keyColumn, Object key, Duration maxWait) throws SQLException {
+        Column column = new Column(table, keyColumn, keyColumn);
+        if (maxWait.isNegative()) {
+            throw new IllegalArgumentException("maxWait " + maxWait + ": it must not be negative");
+        } else if (maxWait.isZero()) {
+            return one(column, key, "FOR UPDATE NOWAIT");
+        }
+        long millis = Math.max(1, Math.min(maxWait.toSeconds(), 1_000_000) * 1000 + maxWait.toMillisPart());
+        long seconds = (millis + 999) / 1000;
+        return switch (dialect.timed()) {
+            case IN_THE_STATEMENT ->
+                one(column, key, "FOR UPDATE WAIT " + millis / 1000 + "." + String.format("%03d", millis % 1000));
+            case IN_WHOLE_SECONDS -> one(column, key, "FOR UPDATE WAIT " + seconds);
+            case BY_LOCK_TIMEOUT ->
+                withSetting("SHOW lock_timeout", "SET LOCAL lock_timeout = '", millis + "ms", column, key);
+            case BY_SESSION_SECONDS ->
+                withSetting(
+                        "SELECT @@innodb_lock_wait_timeout",
+                        "SET SESSION innodb_lock_wait_timeout = '",
+                        Long.toString(seconds),
+                        column,
+                        key);
+        };
+    }
+
+    /**
+     * Locks rows that nobody has, passing over those that somebody has ({@code SKIP LOCKED}): each of several workers gets
+     * others, and none waits.
+     *
+     * @param condition the SQL after {@code WHERE}, as the program has written it (never from outside), with {@code ?} for
+     *     the parameters
+     * @param most how many rows at most
+     * @return the keys of the rows that are ours now, in their order
+     */
+    public List<Object> lockFree(String table, String keyColumn, String condition, int most, Object... parameters)
+            throws SQLException {
+        Column column = new Column(table, keyColumn, keyColumn);
+        if (most < 1) {
+            throw new IllegalArgumentException("most " + most + ": it must be at least 1");
+        }
+        String sql = "SELECT " + column.key() + " FROM " + column.table() + " WHERE " + condition + " ORDER BY "
+                + column.key() + " LIMIT " + most + " FOR UPDATE SKIP LOCKED";
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            for (int i = 0; i < parameters.length; i++) {
+                statement.setObject(i + 1, parameters[i]);
+            }
+            List<Object> keys = new ArrayList<>();
+            try (ResultSet rows = statement.executeQuery()) {
+                while (rows.next()) {
+                    keys.add(rows.getObject(1));
+                }
+            }
+            return keys;
+        }
+    }
+
+    private RowLock withSetting(String read, String write, String value, Column column, Object key)
+            throws SQLException {
+        String before;
+        try (Statement statement = connection.createStatement()) {
+            try (ResultSet row = statement.executeQuery(read)) {
+                row.next();
+                before = row.getString(1);
+            }
+            statement.execute(write + value + "'");
+            RowLock outcome = one(column, key, "FOR UPDATE");
+            if (outcome != RowLock.ABORTED) {
+                statement.execute(write + before + "'");
+            }
+            return outcome;
+        }
+    }
+
+    private RowLock one(Column column, Object key, String how) throws SQLException {
+        Objects.requireNonNull(key, "key");
+        String sql = "SELECT " + column.key() + " FROM " + column.table() + " WHERE " + column.key() + " = ? " + how;
+        // Where an error spoils the transaction, a busy row must not cost the caller what was done before.
+        Savepoint before = dialect.errorsAbort() ? connection.setSavepoint() : null;
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            statement.setObject(1, key);
+            RowLock outcome;
+            try (ResultSet row = statement.executeQuery()) {
+                outcome = row.next() ? RowLock.LOCKED : RowLock.MISSING;
+            }
+            if (before != null) {
+                connection.releaseSavepoint(before);
+            }
+            return outcome;
+        } catch (SQLException e) {
+            if (dialect.isAborted(e)) {
+                return RowLock.ABORTED;
+            } else if (!dialect.isBusy(e)) {
+                throw e;
+            }
+            if (before != null) {
+                connection.rollback(before);
+            }
+            return RowLock.BUSY;
+        }
+    }
+}

@@ -1,0 +1,125 @@
+package io.leasehold.jdbc;
+
+import io.leasehold.fencing.Admission;
+import io.leasehold.fencing.FencingToken;
+import io.leasehold.jdbc.row.Column;
+import io.leasehold.jdbc.row.OwnTransaction;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.Objects;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A column of the caller's own table that remembers the newest fencing token of each row.
+ *
+ * <pre>{@code
+ * SqlFencingGuard orders = SqlFencingGuard.of("orders", "id", "fencing_token");   // BIGINT, may be null: never fenced
+ * orders.admit(connection, id, lease.fencingToken()).orElseThrow();               // first in the transaction, before reading
+ * }</pre>
+ *
+ * <p><b>Guarantee.</b> {@code UPDATE … SET fencing_token = ? WHERE id = ? AND fencing_token <= ?}: once a token was admitted
+ * and its transaction committed, smaller ones are rejected. The update locks the row until the end of the transaction, so
+ * what the transaction then reads and writes is one step with the check. It is {@code <=} and not {@code <}: one holder may
+ * come many times. A null token means that nobody has been here, and admits. A transaction that rolls back takes its
+ * registration with it, and had no effect that could be lost.
+ *
+ * <p>Plain SQL for any database. <b>Threads.</b> Any thread may use the guard, with a connection of its own. It blocks.
+ */
+public final class SqlFencingGuard {
+
+    private static final int MOST_TRIES = 5;
+
+    private final Column column;
+    private final Consumer<? super Admission> observer;
+
+    private SqlFencingGuard(Column column, Consumer<? super Admission> observer) {
+        this.column = column;
+        this.observer = observer;
+    }
+
+    /**
+     * The guard of a table's rows.
+     *
+     * @param table the table, with its schema before a dot where that is needed
+     * @param keyColumn the column by which a row is found; unique
+     * @param tokenColumn a 64-bit integer column, which may be null
+     */
+    public static SqlFencingGuard of(String table, String keyColumn, String tokenColumn) {
+        return new SqlFencingGuard(new Column(table, keyColumn, tokenColumn), admission -> {});
+    }
+
+    /**
+     * The same guard, which tells of each answer: to count rejections, or to log them.
+     *
+     * @param newObserver called by the asking thread; must not block
+     */
+    public SqlFencingGuard reportingTo(Consumer<? super Admission> newObserver) {
+        return new SqlFencingGuard(column, Objects.requireNonNull(newObserver, "newObserver"));
+    }
+
+    /**
+     * Shows a token to a row, and locks the row until the end of the transaction.
+     *
+     * @param key the row's key
+     * @param token the fencing token of the lease
+     * @return whether the holder may go on
+     * @throws IllegalStateException if the connection commits every statement by itself
+     */
+    public Admission admit(Connection connection, Object key, long token) throws SQLException {
+        Objects.requireNonNull(key, "key");
+        FencingToken.require(token);
+        OwnTransaction.require(connection, "an admission");
+        Admission admission = answer(connection, key, token);
+        observer.accept(admission);
+        return admission;
+    }
+
+    private Admission answer(Connection connection, Object key, long token) throws SQLException {
+        String resource = column.describe(key);
+        for (int tries = 1; ; tries++) {
+            if (register(connection, key, token)) {
+                return new Admission.Admitted(resource, token);
+            }
+            Long newest = newest(connection, key);
+            if (newest == null) {
+                return new Admission.Missing(resource, token);
+            } else if (newest > token) {
+                return new Admission.Rejected(resource, token, newest);
+            } else if (tries == MOST_TRIES) {
+                // The row comes and goes between the two statements: no answer is true of it for long.
+                throw new SQLException(resource + " is deleted and made again while it is asked for");
+            }
+        }
+    }
+
+    private boolean register(Connection connection, Object key, long token) throws SQLException {
+        String name = column.name();
+        String sql = "UPDATE " + column.table() + " SET " + name + " = ? WHERE " + column.key() + " = ? AND (" + name
+                + " IS NULL OR " + name + " <= ?)";
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            statement.setLong(1, token);
+            statement.setObject(2, key);
+            statement.setLong(3, token);
+            int rows = statement.executeUpdate();
+            if (rows > 1) {
+                throw new SQLException(column.describe(key) + " names " + rows + " rows: the key column " + column.key()
+                        + " must be unique");
+            }
+            return rows == 1;
+        }
+    }
+
+    /** Null if there is no row. */
+    private @Nullable Long newest(Connection connection, Object key) throws SQLException {
+        String sql = "SELECT " + column.name() + " FROM " + column.table() + " WHERE " + column.key() + " = ?";
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            statement.setObject(1, key);
+            try (ResultSet row = statement.executeQuery()) {
+                return row.next() ? row.getLong(1) : null;
+            }
+        }
+    }
+}

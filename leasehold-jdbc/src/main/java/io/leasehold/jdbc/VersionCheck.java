@@ -1,0 +1,78 @@
+package io.leasehold.jdbc;
+
+import io.leasehold.jdbc.row.Column;
+import io.leasehold.jdbc.row.OwnTransaction;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.Objects;
+import java.util.OptionalLong;
+
+/**
+ * The optimistic check that makes a lock and a database a double safeguard: whoever writes proves that nothing has changed
+ * since it read.
+ *
+ * <pre>{@code
+ * long version = versions.read(connection, id).orElseThrow();   // with the data
+ * versions.advance(connection, id, version);                    // first in the transaction that writes
+ * }</pre>
+ *
+ * <p><b>Guarantee.</b> {@code UPDATE … SET version = version + 1 WHERE id = ? AND version = ?}: of all who have read the same
+ * version, one advances it. With it no update is lost even without a lock; the lock saves the work of those who would fail.
+ * The version column is a 64-bit integer that is not null.
+ *
+ * <p><b>Threads.</b> Any thread may use it, with a connection of its own. It blocks.
+ */
+public final class VersionCheck {
+
+    private final Column column;
+
+    private VersionCheck(Column column) {
+        this.column = column;
+    }
+
+    /**
+     * The check of a table's rows.
+     *
+     * @param table the table, with its schema before a dot where that is needed
+     * @param keyColumn the column by which a row is found; unique
+     * @param versionColumn a 64-bit integer column, not null
+     */
+    public static VersionCheck of(String table, String keyColumn, String versionColumn) {
+        return new VersionCheck(new Column(table, keyColumn, versionColumn));
+    }
+
+    /** The row's version, or nothing if there is no such row. */
+    public OptionalLong read(Connection connection, Object key) throws SQLException {
+        Objects.requireNonNull(key, "key");
+        String sql = "SELECT " + column.name() + " FROM " + column.table() + " WHERE " + column.key() + " = ?";
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            statement.setObject(1, key);
+            try (ResultSet row = statement.executeQuery()) {
+                return row.next() ? OptionalLong.of(row.getLong(1)) : OptionalLong.empty();
+            }
+        }
+    }
+
+    /**
+     * Advances the version, and locks the row until the end of the transaction.
+     *
+     * @param version what was read
+     * @throws StaleVersionException if the row has changed since, or is gone; nothing was changed
+     * @throws IllegalStateException if the connection commits every statement by itself
+     */
+    public void advance(Connection connection, Object key, long version) throws SQLException {
+        Objects.requireNonNull(key, "key");
+        OwnTransaction.require(connection, "a version check");
+        String sql = "UPDATE " + column.table() + " SET " + column.name() + " = " + column.name() + " + 1 WHERE "
+                + column.key() + " = ? AND " + column.name() + " = ?";
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            statement.setObject(1, key);
+            statement.setLong(2, version);
+            if (statement.executeUpdate() != 1) {
+                throw new StaleVersionException(column.describe(key), version);
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+package io.leasehold.jdbc;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+
+class H2RowProtectionTest implements RowProtectionTests {
+
+    @Override
+    public Connection connect() throws SQLException {
+        return DriverManager.getConnection("jdbc:h2:mem:rows;DB_CLOSE_DELAY=-1;LOCK_TIMEOUT=60000");
+    }
+}

@@ -1,0 +1,36 @@
+package io.leasehold.jdbc;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.io.TempDir;
+
+class PostgresRowProtectionTest implements RowProtectionTests {
+
+    @TempDir
+    private static Path directory;
+
+    private static @Nullable PostgresServer server;
+
+    @BeforeAll
+    static void startServer() throws IOException {
+        server = PostgresServer.start(directory);
+    }
+
+    @AfterAll
+    static void stopServer() throws IOException {
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    @Override
+    public Connection connect() throws SQLException {
+        return DriverManager.getConnection(server.url());
+    }
+}

@@ -1,0 +1,54 @@
+package io.leasehold.jdbc;
+
+import static org.junit.jupiter.api.Assumptions.abort;
+
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/** A real PostgreSQL server for the tests; where its binaries do not run, the tests are skipped and say so. */
+final class PostgresServer implements AutoCloseable {
+
+    private final EmbeddedPostgres postgres;
+    private final Path directory;
+
+    private PostgresServer(EmbeddedPostgres postgres, Path directory) {
+        this.postgres = postgres;
+        this.directory = directory;
+    }
+
+    static PostgresServer start(Path directory) throws IOException {
+        String system = System.getProperty("os.name") + " " + System.getProperty("os.arch");
+        if (!system.equals("Linux amd64")) {
+            return abort("no PostgreSQL server for " + system + " here: the archive is for Linux on x86-64");
+        }
+        return new PostgresServer(launch(directory, 0), directory);
+    }
+
+    private static EmbeddedPostgres launch(Path directory, int port) throws IOException {
+        EmbeddedPostgres.Builder builder = EmbeddedPostgres.builder()
+                .setDataDirectory(directory.resolve("data"))
+                .setOverrideWorkingDirectory(directory.resolve("binaries").toFile())
+                .setCleanDataDirectory(false)
+                .setLocaleConfig("locale", "C")
+                .setPGStartupWait(Duration.ofMinutes(2));
+        return (port == 0 ? builder : builder.setPort(port)).start();
+    }
+
+    /** As its superuser, without a password. */
+    String url() {
+        return postgres.getJdbcUrl("postgres", "postgres");
+    }
+
+    PostgresServer restarted() throws IOException {
+        int port = postgres.getPort();
+        postgres.close();
+        return new PostgresServer(launch(directory, port), directory);
+    }
+
+    @Override
+    public void close() throws IOException {
+        postgres.close();
+    }
+}

@@ -1,0 +1,64 @@
+package io.leasehold.jdbc;
+
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.tck.BackendTck;
+import io.leasehold.testkit.tck.StoreFixture;
+import java.io.IOException;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The backend contract over a real PostgreSQL server, which can be restarted. */
+class PostgresTckTest implements BackendTck {
+
+    @TempDir
+    private static Path directory;
+
+    private static @Nullable PostgresServer server;
+
+    @BeforeAll
+    static void startServer() throws IOException {
+        server = PostgresServer.start(directory);
+    }
+
+    @AfterAll
+    static void stopServer() throws IOException {
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    @Override
+    public StoreFixture fixture() {
+        return new StoreFixture() {
+            @Override
+            public String name() {
+                return "postgresql";
+            }
+
+            @Override
+            public LockStore open(LockRuntime runtime) {
+                return new JdbcStoreProvider().open(StoreUri.parse(server.url()), runtime);
+            }
+
+            @Override
+            public String uriForOtherProcesses() {
+                return server.url();
+            }
+
+            @Override
+            public boolean canRestart() {
+                return true;
+            }
+
+            @Override
+            public void restart() throws IOException {
+                server = server.restarted();
+            }
+        };
+    }
+}
