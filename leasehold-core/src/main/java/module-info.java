@@ -8,6 +8,7 @@ module io.leasehold.core {
     exports io.leasehold.ballot;
     exports io.leasehold.fencing;
     exports io.leasehold.memory;
+    exports io.leasehold.quorum;
 
     uses io.leasehold.spi.StoreProvider;
 

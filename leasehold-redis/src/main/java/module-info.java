@@ -12,5 +12,6 @@ module io.leasehold.redis {
     exports io.leasehold.redis;
 
     provides io.leasehold.spi.StoreProvider with
-            io.leasehold.redis.RedisStoreProvider;
+            io.leasehold.redis.RedisStoreProvider,
+            io.leasehold.redis.RedlockStoreProvider;
 }

@@ -32,6 +32,16 @@ public interface LockAdmin {
     boolean forceRelease(LockName name, @Nullable String holderId);
 
     /**
+     * Declares the nodes of a Redlock set new, so that they grant at once instead of after the quarantine. Only for nodes on
+     * which no client has held anything within the largest ttl: what they may have forgotten is then nobody's.
+     *
+     * @return what each node said
+     * @throws UnsafeStoreException if the store is no set of nodes
+     * @throws StoreUnavailableException if no quorum of them answers; nothing is changed then
+     */
+    List<NodeVote> declareNewNodes();
+
+    /**
      * A held lock.
      *
      * @param name the lock

@@ -32,6 +32,9 @@ class PurityTest {
             "io.leasehold.engine.LeaseMachine",
             "io.leasehold.engine.Timings",
             "io.leasehold.engine.WaitPolicy",
+            "io.leasehold.quorum.NodeTrust",
+            "io.leasehold.quorum.QuorumRenewal",
+            "io.leasehold.quorum.QuorumRound",
             "io.leasehold.spi.TokenRange");
 
     private static final String RUNTIME = "io.leasehold.engine.SystemLockRuntime";

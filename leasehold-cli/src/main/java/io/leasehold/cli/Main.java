@@ -3,6 +3,7 @@ package io.leasehold.cli;
 import io.leasehold.cli.command.CompletionCommand;
 import io.leasehold.cli.command.DemoCommand;
 import io.leasehold.cli.command.ListCommand;
+import io.leasehold.cli.command.RedlockCommand;
 import io.leasehold.cli.command.RunCommand;
 import io.leasehold.cli.command.ShowCommand;
 import io.leasehold.cli.command.WarmUpCommand;
@@ -81,6 +82,7 @@ public final class Main implements Runnable {
                 .addSubcommand(new ListCommand(invocation, main.store))
                 .addSubcommand(new ShowCommand(invocation, main.store))
                 .addSubcommand(new WhoCommand(invocation, main.store))
+                .addSubcommand(new RedlockCommand(invocation, main.store))
                 .addSubcommand(new DemoCommand(invocation, main.store))
                 .addSubcommand(new DemoWorkerCommand(main.store))
                 .addSubcommand(new CompletionCommand(invocation))
@@ -97,7 +99,8 @@ public final class Main implements Runnable {
 
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "which command? One of run, ls, show, who, demo, completion");
+        throw new ParameterException(
+                spec.commandLine(), "which command? One of run, ls, show, who, redlock, demo, completion");
     }
 
     /**

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Pure: time comes in as numbers. Guarded by its owner.
  */
-final class BallotClock {
+public final class BallotClock {
 
     private static final long WINDOW_NANOS = 30_000_000_000L;
     private static final long JUMP_TOLERANCE_MICROS = 50_000;
@@ -26,8 +26,11 @@ final class BallotClock {
     private long previousMin = Long.MAX_VALUE;
     private long currentMin = Long.MAX_VALUE;
 
+    /** A clock of which nothing is known yet. */
+    public BallotClock() {}
+
     /** Takes in a reply. */
-    void answered(Incarnation from, long serverMicros, long sentAtNanos, long receivedAtNanos) {
+    public void answered(Incarnation from, long serverMicros, long sentAtNanos, long receivedAtNanos) {
         long most = serverMicros - sentAtNanos / 1_000;
         long least = serverMicros - receivedAtNanos / 1_000;
         boolean outdated = receivedAtNanos - windowStartAtNanos > 2 * WINDOW_NANOS;
@@ -56,7 +59,7 @@ final class BallotClock {
     }
 
     /** The node's clock now, in microseconds, or empty before the first answer. */
-    OptionalLong estimateMicros(long nowNanos) {
+    public OptionalLong estimateMicros(long nowNanos) {
         if (incarnation == null) {
             return OptionalLong.empty();
         }

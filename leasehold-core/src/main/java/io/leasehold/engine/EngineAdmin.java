@@ -3,9 +3,12 @@ package io.leasehold.engine;
 import io.leasehold.Holder;
 import io.leasehold.LockAdmin;
 import io.leasehold.LockName;
+import io.leasehold.NodeVote;
+import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.MemberSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -13,6 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Asks the store, and waits at the edge. */
 final class EngineAdmin implements LockAdmin {
+
+    private static final long DECLARE_NANOS = 5_000_000_000L;
 
     private final LockRuntime runtime;
     private final LockStore store;
@@ -42,5 +47,14 @@ final class EngineAdmin implements LockAdmin {
     @Override
     public boolean forceRelease(LockName name, @Nullable String holderId) {
         return Edge.join(runtime, store.forceRelease(Objects.requireNonNull(name, "name"), holderId));
+    }
+
+    @Override
+    public List<NodeVote> declareNewNodes() {
+        if (store instanceof MemberSet set) {
+            return Edge.join(runtime, set.declareNew(DECLARE_NANOS));
+        }
+        throw new UnsafeStoreException(
+                store.description() + " is no set of nodes: only a redlock: store has nodes to declare", null);
     }
 }

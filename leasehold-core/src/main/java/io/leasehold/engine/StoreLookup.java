@@ -13,6 +13,7 @@ public final class StoreLookup {
     private static final Map<String, String> ARTEFACTS = Map.ofEntries(
             Map.entry("redis", "leasehold-redis"),
             Map.entry("rediss", "leasehold-redis"),
+            Map.entry("redlock", "leasehold-redis"),
             Map.entry("redis-replicated", "leasehold-redis"),
             Map.entry("redis-sentinel", "leasehold-redis"),
             Map.entry("redis-cluster", "leasehold-redis"),

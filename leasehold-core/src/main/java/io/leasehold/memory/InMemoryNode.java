@@ -7,11 +7,13 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
+import io.leasehold.spi.Birth;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.Membership;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
@@ -56,6 +58,7 @@ public final class InMemoryNode implements LockNode {
     private final long birthAtNanos;
     private final List<StoreSignals> listeners = new CopyOnWriteArrayList<>();
     private final Map<LockName, Entry> entries = new TreeMap<>();
+    private final MemberMarker marker = new MemberMarker();
     private int requestsSinceSweep;
 
     /** A fresh, empty node. */
@@ -96,18 +99,39 @@ public final class InMemoryNode implements LockNode {
         NodeReply reply;
         synchronized (this) {
             sweepSometimes();
-            reply = decide(ballot, runtime.nanoTime(), serverMicros(), signals);
+            reply = decide(ballot, runtime.nanoTime(), serverMicros(), true, signals);
         }
         send(signals);
         return CompletableFuture.completedFuture(reply);
+    }
+
+    @Override
+    public synchronized CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
+        sweepSometimes();
+        NodeReply refusal = marker.refusal(membership, incarnation, serverMicros());
+        // A member of a set hands nothing over, so there is nobody to tell.
+        return CompletableFuture.completedFuture(
+                refusal != null
+                        ? refusal
+                        : decide(ballot, runtime.nanoTime(), serverMicros(), false, new ArrayList<>(0)));
+    }
+
+    @Override
+    public synchronized CompletableFuture<NodeReply> birth(Birth birth) {
+        return CompletableFuture.completedFuture(marker.birth(birth, incarnation, serverMicros()));
     }
 
     private void send(List<Consumer<StoreSignals>> signals) {
         signals.forEach(listeners::forEach);
     }
 
-    /** The grant rule over all names of the request: floor, then own or free, all or none. */
-    private NodeReply decide(Ballot ballot, long nowNanos, long serverMicros, List<Consumer<StoreSignals>> signals) {
+    /**
+     * The grant rule over all names of the request: floor, then own or free, all or none.
+     *
+     * @param inOrder whether a free lock goes to its first waiter alone
+     */
+    private NodeReply decide(
+            Ballot ballot, long nowNanos, long serverMicros, boolean inOrder, List<Consumer<StoreSignals>> signals) {
         AcquireRequest request = ballot.request();
         long fence = 0;
         for (LockName name : request.names()) {
@@ -130,7 +154,7 @@ public final class InMemoryNode implements LockNode {
             Entry entry = entry(name);
             Held held = current(entry, nowNanos);
             boolean own = held != null && held.owner().equals(request.owner());
-            if (!own && (held != null || !isFirst(entry, request.owner()))) {
+            if (!own && (held != null || (inOrder && !isFirst(entry, request.owner())))) {
                 if (held == null) {
                     serveFirst(name, entry, nowNanos, signals);
                 }
@@ -248,7 +272,9 @@ public final class InMemoryNode implements LockNode {
             long nowNanos = runtime.nanoTime();
             for (LockName name : request.names()) {
                 Entry entry = entries.computeIfAbsent(name, n -> new Entry());
-                entry.waiters.remove(request.owner());
+                if (request.kind() != ReleaseRequest.Kind.SUPERSEDED) {
+                    entry.waiters.remove(request.owner());
+                }
                 Held held = current(entry, nowNanos);
                 if (held != null && held.owner().equals(request.owner())) {
                     entry.held = null;

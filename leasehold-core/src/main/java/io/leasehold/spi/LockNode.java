@@ -44,6 +44,20 @@ public interface LockNode extends AutoCloseable {
     CompletableFuture<NodeReply> acquire(Ballot ballot);
 
     /**
+     * Proposes a ballot to a member of a quorum: as {@link #acquire(Ballot)}, but before everything else the node makes
+     * sure that it is of this set ({@code OtherSet}), knows since when it remembers ({@code Unborn}) and has
+     * remembered for long enough ({@code Refused}). A member has no queue: a waiter is remembered only to be woken, in the
+     * order of their first ballots, and a free lock goes to whoever asks. Nothing is ever handed over.
+     */
+    CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership);
+
+    /**
+     * Tells a member since when it remembers; {@code Stale} with floor zero if it has taken that in, {@code Refused} if it
+     * is another life by now or was told already, or a failure.
+     */
+    CompletableFuture<NodeReply> birth(Birth birth);
+
+    /**
      * Extends grants whose owner tokens still hold; touches nothing else. The {@code sentAtNanos} of its answers are by
      * the clock of the runtime that the client gave it.
      */

@@ -52,6 +52,30 @@ public sealed interface NodeReply {
         }
     }
 
+    /**
+     * The node, a member of a quorum, does not know since when it remembers, and so grants nothing.
+     *
+     * @param nonce names this life of its memory: see {@link Birth}
+     */
+    record Unborn(String nonce, Incarnation incarnation, long serverMicros) implements Answered {
+        /** Refuses null. */
+        public Unborn {
+            Objects.requireNonNull(nonce, "nonce");
+        }
+    }
+
+    /**
+     * The node is a member of another set, or of this one as somebody else has configured it.
+     *
+     * @param configuration that set
+     */
+    record OtherSet(String configuration, Incarnation incarnation, long serverMicros) implements Answered {
+        /** Refuses null. */
+        public OtherSet {
+            Objects.requireNonNull(configuration, "configuration");
+        }
+    }
+
     /** The request failed. */
     record Failed(FailureKind kind, LockStoreException error) implements NodeReply {
         /** Refuses nulls. */

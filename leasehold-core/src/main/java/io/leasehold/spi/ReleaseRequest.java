@@ -29,6 +29,11 @@ public record ReleaseRequest(List<LockName> names, OwnerToken owner, long ballot
         /** Its holder is done. */
         RELEASE,
         /** Its attempt was given up: it may hold, wait, or never have arrived. */
-        UNDO
+        UNDO,
+        /**
+         * Its attempt goes on under another owner token: as {@link #UNDO}, but the place of the waiter is kept. Sent only
+         * to members of a quorum.
+         */
+        SUPERSEDED
     }
 }

@@ -13,9 +13,15 @@ import java.util.concurrent.TimeUnit;
  * @param graceMillis what a place in the queue is kept for beyond the silence its waiter announced
  * @param windowMicros how long a waiter that is woken may take before its place is lost
  * @param guarantees what the node promises as a store of its own
+ * @param member whether it is a member of a set of nodes, so that releases hand nothing over
  */
 public record NodeSettings(
-        long retentionMicros, long boundMicros, long graceMillis, long windowMicros, Guarantees guarantees) {
+        long retentionMicros,
+        long boundMicros,
+        long graceMillis,
+        long windowMicros,
+        Guarantees guarantees,
+        boolean member) {
 
     private static final Duration RETENTION = Duration.ofSeconds(60);
     private static final Duration BOUND = Duration.ofMillis(7_500);
@@ -24,7 +30,12 @@ public record NodeSettings(
 
     /** Retention 60 s, bound 7.5 s, claim and window 3 s. */
     public static NodeSettings standard(Guarantees guarantees) {
-        return new NodeSettings(micros(RETENTION), micros(BOUND), GRACE.toMillis(), micros(WINDOW), guarantees);
+        return new NodeSettings(micros(RETENTION), micros(BOUND), GRACE.toMillis(), micros(WINDOW), guarantees, false);
+    }
+
+    /** Those of a member of a set. */
+    public static NodeSettings ofMember(Guarantees guarantees) {
+        return new NodeSettings(micros(RETENTION), micros(BOUND), GRACE.toMillis(), micros(WINDOW), guarantees, true);
     }
 
     /** How long a place is kept for a waiter that will ask again after this at the latest. */

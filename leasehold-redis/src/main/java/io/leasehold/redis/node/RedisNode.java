@@ -15,10 +15,12 @@ import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
+import io.leasehold.spi.Birth;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.Membership;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -57,6 +59,7 @@ public final class RedisNode implements LockNode {
     private final RedisErrors errors;
     private final ReplyDecoder decoder;
     private final RedisAdmin admin;
+    private final MemberVerbs member;
     private volatile @Nullable StoreSignals signals;
 
     /**
@@ -75,6 +78,7 @@ public final class RedisNode implements LockNode {
         this.requests = new Requests(connections, errors, runtime);
         this.admin = new RedisAdmin(requests, decoder, settings);
         this.subscriptions = new Subscriptions(driver, newChannel(runtime), errors, runtime, this::pushed);
+        this.member = new MemberVerbs(requests, decoder, settings, subscriptions, runtime);
         connections.onReconnected(this::tellReconnected);
         subscriptions.onResubscribed(this::tellReconnected);
     }
@@ -133,7 +137,7 @@ public final class RedisNode implements LockNode {
                 RedisNode::failed);
     }
 
-    private static NodeReply failed(Failure failure) {
+    static NodeReply failed(Failure failure) {
         return new NodeReply.Failed(failure.kind(), failure.error());
     }
 
@@ -173,6 +177,16 @@ public final class RedisNode implements LockNode {
 
     private long leftNanos(long startAtNanos, long timeoutNanos) {
         return timeoutNanos - (runtime.nanoTime() - startAtNanos);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
+        return member.acquire(ballot, membership);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> birth(Birth birth) {
+        return member.birth(birth);
     }
 
     private CompletableFuture<NodeReply> propose(Ballot ballot, boolean queue, long timeoutNanos) {
@@ -237,6 +251,9 @@ public final class RedisNode implements LockNode {
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        if (settings.member()) {
+            return member.release(request);
+        }
         List<CompletableFuture<ReleaseReply>> each =
                 request.names().stream().map(name -> release(name, request)).toList();
         return each.stream()

@@ -77,6 +77,11 @@ public final class Connections implements AutoCloseable {
         });
     }
 
+    /** After a first link could not be made: goes on trying. */
+    public void keepTrying() {
+        reconnectLater();
+    }
+
     private CompletableFuture<Link> connect() {
         return driver.connect()
                 .handle((connection, error) -> {

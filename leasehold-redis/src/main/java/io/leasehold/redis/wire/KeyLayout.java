@@ -42,6 +42,16 @@ public final class KeyLayout {
         return lockKey + ":asked";
     }
 
+    /** The key of those who want to be woken at a member of a set. */
+    public static String watchers(String lockKey) {
+        return lockKey + ":watchers";
+    }
+
+    /** The key that tells since when a member of a set remembers. */
+    public static String marker() {
+        return "lock:member";
+    }
+
     /** The name whose lock key this is, or null if it is no lock key. */
     public static @Nullable LockName nameOf(String key) {
         if (!key.startsWith(PREFIX) || !key.endsWith(SUFFIX) || key.length() <= PREFIX.length()) {

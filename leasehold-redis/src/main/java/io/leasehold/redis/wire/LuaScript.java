@@ -24,6 +24,12 @@ public final class LuaScript {
     public static final LuaScript INSPECT = load("inspect.lua");
     /** Takes a lock away. */
     public static final LuaScript FORCE_RELEASE = load("force_release.lua");
+    /** Proposes a ballot to a member of a set. */
+    public static final LuaScript MEMBER_ACQUIRE = load("member_acquire.lua");
+    /** Ends an owner token at a member of a set. */
+    public static final LuaScript MEMBER_RELEASE = load("member_release.lua");
+    /** Tells a member of a set since when it remembers. */
+    public static final LuaScript MEMBER_BIRTH = load("member_birth.lua");
 
     private final String file;
     private final String text;

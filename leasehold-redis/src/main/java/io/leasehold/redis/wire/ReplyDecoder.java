@@ -3,6 +3,8 @@ package io.leasehold.redis.wire;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.NodeReply;
@@ -28,7 +30,7 @@ public final class ReplyDecoder {
         this.errors = errors;
     }
 
-    /** Of {@code acquire.lua}. */
+    /** Of {@code acquire.lua} and {@code member_acquire.lua}. */
     public NodeReply acquire(List<?> reply, Incarnation incarnation, String what) {
         String kind = text(reply, 0);
         if (kind.equals("broken")) {
@@ -40,6 +42,9 @@ public final class ReplyDecoder {
             case "yes" -> new NodeReply.Yes(incarnation, nowMicros);
             case "stale" -> new NodeReply.Stale(number(reply, 2), incarnation, nowMicros);
             case "refused" -> refused(number(reply, 2), incarnation, nowMicros);
+            case "unborn" -> new NodeReply.Unborn(text(reply, 2), incarnation, nowMicros);
+            case "other" -> new NodeReply.OtherSet(text(reply, 2), incarnation, nowMicros);
+            case "young" -> young(number(reply, 2), incarnation, nowMicros);
             case "held", "queued" -> new NodeReply.Held(heldBy(reply), kind.equals("queued"), incarnation, nowMicros);
             default -> throw unknown(kind);
         };
@@ -54,17 +59,45 @@ public final class ReplyDecoder {
                 nowMicros);
     }
 
+    private static NodeReply young(long leftMicros, Incarnation incarnation, long nowMicros) {
+        return new NodeReply.Refused(
+                "it may have forgotten what it granted, and grants nothing for " + (leftMicros / 1_000 + 1)
+                        + " ms more",
+                leftMicros * 1_000,
+                incarnation,
+                nowMicros);
+    }
+
     private static @Nullable Holder heldBy(List<?> reply) {
         String state = text(reply, 2);
         return state.equals("ahead") ? null : LockValue.holder(state, text(reply, 3), number(reply, 4));
     }
 
-    /** Of {@code release.lua}. */
+    /** Of {@code release.lua} and {@code member_release.lua}. */
     public ReleaseReply release(List<?> reply) {
         String kind = text(reply, 0);
         return switch (kind) {
             case "released" -> new ReleaseReply.Released();
             case "not-ours" -> new ReleaseReply.NotOurs();
+            case "clamped" ->
+                new ReleaseReply.Failed(
+                        FailureKind.UNKNOWN,
+                        new StoreUnavailableException(
+                                "the fence could be raised only to " + number(reply, 1) + "; it is raised again",
+                                null));
+            default -> throw unknown(kind);
+        };
+    }
+
+    /** Of {@code member_birth.lua}. */
+    public NodeReply birth(List<?> reply, Incarnation incarnation) {
+        String kind = text(reply, 0);
+        long nowMicros = number(reply, 1);
+        return switch (kind) {
+            case "born" -> new NodeReply.Stale(0, incarnation, nowMicros);
+            case "refused" ->
+                new NodeReply.Refused(
+                        "is another life by now, or was told its birth already", 0, incarnation, nowMicros);
             default -> throw unknown(kind);
         };
     }

@@ -24,7 +24,10 @@ class SharedBlocksTest {
                 LuaScript.RELEASE,
                 LuaScript.RENEW,
                 LuaScript.INSPECT,
-                LuaScript.FORCE_RELEASE)) {
+                LuaScript.FORCE_RELEASE,
+                LuaScript.MEMBER_ACQUIRE,
+                LuaScript.MEMBER_RELEASE,
+                LuaScript.MEMBER_BIRTH)) {
             Matcher blocks = BLOCK.matcher(script.text());
             while (blocks.find()) {
                 String known = first.putIfAbsent(blocks.group(1), blocks.group(2));
@@ -34,7 +37,7 @@ class SharedBlocksTest {
                 seen.merge(blocks.group(1), 1, Integer::sum);
             }
         }
-        assertThat(seen).containsOnlyKeys("numbers", "holder", "queue");
+        assertThat(seen).containsOnlyKeys("numbers", "holder", "queue", "life", "watchers");
         assertThat(seen.values()).allMatch(count -> count >= 2);
     }
 }

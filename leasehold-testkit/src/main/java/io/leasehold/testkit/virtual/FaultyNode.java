@@ -5,11 +5,13 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.Ballot;
+import io.leasehold.spi.Birth;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.Membership;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
@@ -144,6 +146,16 @@ public final class FaultyNode implements LockNode {
     @Override
     public CompletableFuture<NodeReply> acquire(Ballot ballot) {
         return call(ballot.request().timeoutNanos(), () -> node.acquire(ballot), NodeReply.Failed::new);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
+        return call(ballot.request().timeoutNanos(), () -> node.acquire(ballot, membership), NodeReply.Failed::new);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> birth(Birth birth) {
+        return call(birth.timeoutNanos(), () -> node.birth(birth), NodeReply.Failed::new);
     }
 
     @Override

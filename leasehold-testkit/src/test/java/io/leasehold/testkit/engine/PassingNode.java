@@ -3,8 +3,10 @@ package io.leasehold.testkit.engine;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.spi.Ballot;
+import io.leasehold.spi.Birth;
 import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.Membership;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -52,6 +54,16 @@ abstract class PassingNode implements LockNode {
     @Override
     public CompletableFuture<NodeReply> acquire(Ballot ballot) {
         return node.acquire(ballot);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
+        return node.acquire(ballot, membership);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> birth(Birth birth) {
+        return node.birth(birth);
     }
 
     @Override

@@ -1,0 +1,79 @@
+package io.leasehold.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.abort;
+
+import io.leasehold.servers.RedisServer;
+import io.leasehold.servers.ServerUnavailableException;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code redlock init} over three real servers: refused without a word or a quorum; afterwards they grant at once. */
+class RedlockInitTest {
+
+    @TempDir
+    private Path directory;
+
+    private final List<RedisServer> servers = new ArrayList<>();
+    private StartedCli.Setup cli;
+
+    @BeforeEach
+    void startServers() {
+        StringBuilder uri = new StringBuilder("redlock:?nodeTimeout=5s");
+        try {
+            for (int i = 0; i < 3; i++) {
+                RedisServer server = RedisServer.start();
+                servers.add(server);
+                uri.append("&node=").append(URLEncoder.encode(server.uri(), StandardCharsets.UTF_8));
+            }
+        } catch (ServerUnavailableException e) {
+            abort("no Redis server here: " + e.getMessage());
+        }
+        cli = new StartedCli.Setup(directory).with("LEASEHOLD_STORE", uri.toString());
+    }
+
+    @AfterEach
+    void stopServers() {
+        servers.forEach(RedisServer::close);
+    }
+
+    @Test
+    void declaresNewNodesBorn() {
+        try (StartedCli unsaid = cli.run("redlock", "init")) {
+            assertThat(unsaid.exitCode()).isEqualTo(ExitCode.USAGE.code());
+            assertThat(unsaid.err()).contains("--yes");
+        }
+        try (StartedCli early = cli.run("run", "--no-wait", "job", "--", "true")) {
+            assertThat(early.exitCode()).as(early.err()).isEqualTo(69);
+            assertThat(early.err()).contains("may have forgotten");
+        }
+        try (StartedCli done = cli.run("redlock", "init", "--yes", "--json")) {
+            assertThat(done.exitCode()).as(done.err()).isZero();
+            assertThat(done.out().lines()).hasSize(3).allMatch(line -> line.contains("\"declared\":true"));
+        }
+        try (StartedCli run = cli.run("run", "--no-wait", "job", "--", "true")) {
+            assertThat(run.exitCode()).as(run.err()).isZero();
+        }
+    }
+
+    @Test
+    void isRefusedWithoutAQuorumAndForOtherStores() {
+        servers.get(0).kill();
+        servers.get(1).kill();
+        try (StartedCli refused = cli.run("redlock", "init", "--yes")) {
+            assertThat(refused.exitCode()).isEqualTo(69);
+            assertThat(refused.err()).contains("only 1 of 3 nodes answer");
+        }
+        try (StartedCli other = cli.run("--store", "sqlite:" + directory.resolve("x.db"), "redlock", "init", "--yes")) {
+            assertThat(other.exitCode()).isEqualTo(78);
+            assertThat(other.err()).contains("no set of nodes");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+package io.leasehold.memory;
+
+import io.leasehold.spi.Birth;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.Membership;
+import io.leasehold.spi.NodeReply;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Since when a member of a quorum remembers, and of which set it is one. Guarded by its owner.
+ */
+final class MemberMarker {
+
+    private @Nullable String configuration;
+    private @Nullable String nonce;
+    private @Nullable Incarnation life;
+    private boolean born;
+    private long bornMicros;
+    private int lives;
+
+    /** Whether the node may grant: null, or why not. */
+    @Nullable
+    NodeReply refusal(Membership membership, Incarnation now, long serverMicros) {
+        boolean anotherLife = membership.persistence() == Membership.Persistence.VOLATILE && !now.equals(life);
+        if (!born || anotherLife) {
+            if (nonce == null || !now.equals(life)) {
+                nonce = now.id() + '-' + serverMicros + '-' + ++lives;
+                life = now;
+            }
+            born = false;
+            return new NodeReply.Unborn(nonce, now, serverMicros);
+        }
+        if (!membership.configuration().equals(configuration)) {
+            return new NodeReply.OtherSet(String.valueOf(configuration), now, serverMicros);
+        }
+        long leftMicros = membership.quarantineMicros() - (membership.estimateMicros() - bornMicros);
+        if (leftMicros > 0) {
+            return new NodeReply.Refused(
+                    "it may have forgotten what it granted, and grants nothing for " + leftMicros / 1_000 + " ms more",
+                    leftMicros * 1_000,
+                    now,
+                    serverMicros);
+        }
+        return null;
+    }
+
+    NodeReply birth(Birth birth, Incarnation now, long serverMicros) {
+        boolean declared = birth.nonce().equals(Birth.ANY_LIFE);
+        if (!declared && (born || !birth.nonce().equals(nonce) || !now.equals(life))) {
+            return new NodeReply.Refused("is another life by now, or was told its birth already", 0, now, serverMicros);
+        }
+        configuration = birth.configuration();
+        nonce = null;
+        life = now;
+        born = true;
+        bornMicros = birth.bornMicros();
+        return new NodeReply.Stale(0, now, serverMicros);
+    }
+}

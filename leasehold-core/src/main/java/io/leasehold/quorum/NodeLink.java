@@ -1,0 +1,71 @@
+package io.leasehold.quorum;
+
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.LockNode;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The way to one node: whatever happens on it comes back as a reply, and what piles up for a node that does not answer is
+ * capped. Safe for all threads.
+ */
+final class NodeLink {
+
+    /** Unanswered requests after which further ones fail at once. */
+    static final int MOST_UNANSWERED = 1_024;
+
+    private final LockNode node;
+    private final String name;
+    private final AtomicInteger unanswered = new AtomicInteger();
+
+    NodeLink(LockNode node, String name) {
+        this.node = node;
+        this.name = name;
+    }
+
+    LockNode node() {
+        return node;
+    }
+
+    /** The node's name, for people. */
+    String name() {
+        return name;
+    }
+
+    /** Sends a request; the answer never completes exceptionally. */
+    <R> CompletableFuture<R> ask(
+            Function<LockNode, CompletableFuture<R>> request, BiFunction<FailureKind, LockStoreException, R> failed) {
+        if (unanswered.incrementAndGet() > MOST_UNANSWERED) {
+            unanswered.decrementAndGet();
+            return CompletableFuture.completedFuture(failed.apply(
+                    FailureKind.NO_EFFECT,
+                    new StoreUnavailableException(
+                            name + " has " + MOST_UNANSWERED + " unanswered requests; nothing more is sent until it"
+                                    + " answers",
+                            null)));
+        }
+        CompletableFuture<R> answer;
+        try {
+            answer = request.apply(node);
+        } catch (RuntimeException e) {
+            unanswered.decrementAndGet();
+            return CompletableFuture.completedFuture(failed.apply(FailureKind.UNKNOWN, broken(e)));
+        }
+        return answer.handle((reply, error) -> {
+            unanswered.decrementAndGet();
+            return error == null ? reply : failed.apply(FailureKind.UNKNOWN, broken(error));
+        });
+    }
+
+    private LockStoreException broken(@Nullable Throwable error) {
+        Throwable cause = error == null || error.getCause() == null ? error : error.getCause();
+        return cause instanceof LockStoreException known
+                ? known
+                : new StoreUnavailableException("a request to " + name + " failed: " + cause, cause);
+    }
+}

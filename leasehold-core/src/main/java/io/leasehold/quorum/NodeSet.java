@@ -1,0 +1,210 @@
+package io.leasehold.quorum;
+
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.Ballot;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.Membership;
+import io.leasehold.spi.NodeReply;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The nodes of a set with what is known of them: sends ballots, learns from every answer, and keeps from a node what it must
+ * not be sent. Safe for all threads; the trust is guarded by itself.
+ */
+final class NodeSet {
+
+    private static final Incarnation NOT_ASKED = new Incarnation("not asked");
+
+    private final LockRuntime runtime;
+    private final QuorumSettings settings;
+    private final List<QuorumMember> members;
+    private final List<NodeLink> links;
+    private final List<String> names;
+    private final String configuration;
+    private final NodeTrust trust;
+    private final Births births;
+
+    NodeSet(List<QuorumMember> members, QuorumSettings settings, LockRuntime runtime) {
+        this.runtime = runtime;
+        this.settings = settings;
+        this.members = members;
+        this.names = members.stream().map(QuorumMember::name).toList();
+        this.links = members.stream()
+                .map(member -> new NodeLink(member.node(), member.name()))
+                .toList();
+        this.configuration = configuration(members, settings);
+        this.trust = new NodeTrust(names, settings.exclusionNanos(), settings.boundMicros());
+        this.births = new Births(this);
+    }
+
+    private static String configuration(List<QuorumMember> members, QuorumSettings settings) {
+        List<String> nodes = members.stream()
+                .map(member ->
+                        member.name() + (member.persistence() == Membership.Persistence.DURABLE ? " (durable)" : ""))
+                .sorted()
+                .toList();
+        return members.size() + " nodes " + nodes + ", maxTtl "
+                + settings.maxTtl().toMillis() + " ms";
+    }
+
+    int size() {
+        return members.size();
+    }
+
+    int quorum() {
+        return members.size() / 2 + 1;
+    }
+
+    List<String> names() {
+        return names;
+    }
+
+    NodeLink link(int node) {
+        return links.get(node);
+    }
+
+    LockRuntime runtime() {
+        return runtime;
+    }
+
+    QuorumSettings settings() {
+        return settings;
+    }
+
+    /** The set as people would describe it, and as all its clients must. */
+    String configuration() {
+        return configuration;
+    }
+
+    /** The clock of the set, or empty before a quorum has answered. */
+    OptionalLong estimateMicros() {
+        synchronized (trust) {
+            return trust.estimateMicros(runtime.nanoTime());
+        }
+    }
+
+    /** Why a node's votes do not count now, or null. */
+    @Nullable
+    String distrust(int node) {
+        synchronized (trust) {
+            return trust.distrust(node, runtime.nanoTime());
+        }
+    }
+
+    /**
+     * Proposes a ballot to one node, if it may be sent to it.
+     *
+     * @param estimateMicros the clock of the set from which the candidate was made
+     * @param floor the highest that this node has told
+     */
+    CompletableFuture<NodeReply> propose(int node, Ballot ballot, long estimateMicros, long floor) {
+        long nowNanos = runtime.nanoTime();
+        String why;
+        long retryNanos;
+        OptionalLong clock;
+        synchronized (trust) {
+            why = trust.distrust(node, nowNanos);
+            retryNanos = Math.max(10_000_000L, trust.excludedNanos(node, nowNanos));
+            clock = trust.nodeEstimateMicros(node, nowNanos);
+        }
+        if (why != null) {
+            // Its clock is looked at again, so that it can be believed again.
+            probe(node, ballot.request().timeoutNanos());
+            return refused(why, retryNanos);
+        }
+        long last = ballot.tokens().last();
+        // What is further ahead could not be stopped by our own undo, which the node clamps.
+        if (clock.isPresent() && last > Math.max(clock.getAsLong(), floor) + settings.boundMicros() / 2) {
+            probe(node, ballot.request().timeoutNanos());
+            return refused("fencing token " + last + " is too far ahead of its clock", 10_000_000L);
+        }
+        Membership membership = new Membership(
+                configuration,
+                estimateMicros,
+                settings.quarantineNanos() / 1_000,
+                settings.boundMicros(),
+                members.get(node).persistence());
+        return ask(node, target -> target.acquire(ballot, membership)).thenApply(reply -> {
+            births.answered(node, reply);
+            return reply instanceof NodeReply.Yes ? believed(node, reply) : reply;
+        });
+    }
+
+    private static CompletableFuture<NodeReply> refused(String why, long retryNanos) {
+        return CompletableFuture.completedFuture(new NodeReply.Refused(why, retryNanos, NOT_ASKED, 0));
+    }
+
+    /** A yes whose own clock reading shows that the node is not to be believed may be left behind, and does not count. */
+    private NodeReply believed(int node, NodeReply yes) {
+        String why = distrust(node);
+        return why == null
+                ? yes
+                : new NodeReply.Failed(
+                        FailureKind.UNKNOWN, new StoreUnavailableException(names.get(node) + " " + why, null));
+    }
+
+    /** Reads a node's life and clock. */
+    CompletableFuture<NodeReply> probe(int node, long timeoutNanos) {
+        return ask(node, target -> target.probe(timeoutNanos));
+    }
+
+    private CompletableFuture<NodeReply> ask(int node, Function<LockNode, CompletableFuture<NodeReply>> request) {
+        long sentAtNanos = runtime.nanoTime();
+        return links.get(node).ask(request, NodeReply.Failed::new).thenApply(reply -> {
+            if (reply instanceof NodeReply.Answered answered) {
+                synchronized (trust) {
+                    trust.answered(
+                            node, answered.incarnation(), answered.serverMicros(), sentAtNanos, runtime.nanoTime());
+                }
+            }
+            return reply;
+        });
+    }
+
+    /** Asks all nodes for their clocks; done when a quorum has answered, or all have, or the time is over. */
+    CompletableFuture<List<NodeReply>> sample(long timeoutNanos) {
+        Sampling sampling = new Sampling();
+        LockRuntime.Timer patience = runtime.schedule(timeoutNanos, sampling::finish);
+        sampling.done.whenComplete((all, error) -> patience.cancel());
+        for (int node = 0; node < size(); node++) {
+            probe(node, timeoutNanos).thenAccept(sampling::answered);
+        }
+        return sampling.done;
+    }
+
+    /** Answers to one question to all; guarded by itself. */
+    private final class Sampling {
+        private final List<NodeReply> replies = new ArrayList<>();
+        private final CompletableFuture<List<NodeReply>> done = new CompletableFuture<>();
+
+        void answered(NodeReply reply) {
+            boolean enough;
+            synchronized (this) {
+                replies.add(reply);
+                long clocks = replies.stream()
+                        .filter(NodeReply.Answered.class::isInstance)
+                        .count();
+                enough = clocks >= quorum() || replies.size() == size();
+            }
+            if (enough) {
+                finish();
+            }
+        }
+
+        void finish() {
+            List<NodeReply> sofar;
+            synchronized (this) {
+                sofar = List.copyOf(replies);
+            }
+            done.complete(sofar);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+package io.leasehold.quorum;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/** Whether nodes and spans make a set that can keep locks, with the arithmetic. Pure. */
+final class NodeSetCheck {
+
+    private static final Duration LEAST_MAX_TTL = Duration.ofMillis(200);
+    private static final Duration LARGEST_MAX_TTL = Duration.ofHours(24);
+    private static final int MOST_NODES = 32;
+
+    private NodeSetCheck() {}
+
+    /**
+     * Checks a set.
+     *
+     * @return what is allowed and yet worth a word, one sentence each
+     * @throws IllegalArgumentException if it is no set; the message has the offending value and the rule
+     */
+    static List<String> check(List<String> names, QuorumSettings settings) {
+        int n = names.size();
+        if (n == 0 || n > MOST_NODES) {
+            throw new IllegalArgumentException("redlock with " + n + " nodes; it needs 1 to " + MOST_NODES
+                    + " of them: write redlock:?node=redis%3A%2F%2Fa%3A6379&node=…");
+        }
+        Set<String> seen = new HashSet<>();
+        for (String name : names) {
+            if (!seen.add(name)) {
+                throw new IllegalArgumentException("node " + name + " is named twice: one server has one vote");
+            }
+        }
+        Duration maxTtl = settings.maxTtl();
+        if (maxTtl.compareTo(LEAST_MAX_TTL) < 0 || maxTtl.compareTo(LARGEST_MAX_TTL) > 0) {
+            throw new IllegalArgumentException(
+                    "maxTtl is " + maxTtl + "; it must be between " + LEAST_MAX_TTL + " and " + LARGEST_MAX_TTL);
+        }
+        refuseNodeTimeout(settings.nodeTimeoutFor(maxTtl), maxTtl);
+        return notes(n);
+    }
+
+    private static void refuseNodeTimeout(Duration timeout, Duration maxTtl) {
+        if (timeout.compareTo(Duration.ofMillis(1)) < 0
+                || timeout.multipliedBy(4).compareTo(maxTtl) > 0) {
+            throw new IllegalArgumentException(
+                    "nodeTimeout is " + timeout + "; it must be between 1 ms and a quarter of" + " maxTtl " + maxTtl
+                            + ", since a round may take two of them");
+        }
+    }
+
+    private static List<String> notes(int n) {
+        int quorum = n / 2 + 1;
+        List<String> notes = new ArrayList<>();
+        if (n == 1) {
+            notes.add(
+                    "redlock over 1 node: its quorum is that node, so nothing is gained over naming it alone, and waiters"
+                            + " lose their order");
+        } else if (n == 2) {
+            notes.add(
+                    "redlock over 2 nodes: the quorum is 2, so either node's failure stops all locking; with 3 nodes one"
+                            + " may fail");
+        } else if (n % 2 == 0) {
+            notes.add("redlock over " + n + " nodes: the quorum is " + quorum + ", so " + (n - quorum)
+                    + " may fail, as many as of " + (n - 1) + "; the last node buys nothing but one more vote to win");
+        }
+        return notes;
+    }
+
+    /**
+     * What is wrong with a ttl, or an empty text.
+     *
+     * @param validityNanos ttl − drift
+     */
+    static String refuseTtl(long ttlNanos, long validityNanos, QuorumSettings settings) {
+        long timeoutNanos = settings.nodeTimeoutNanos(ttlNanos);
+        if (ttlNanos > settings.maxTtl().toNanos()) {
+            return "ttl " + Duration.ofNanos(ttlNanos) + " is above maxTtl " + settings.maxTtl()
+                    + " of this set: a node that has forgotten is trusted again after maxTtl, and the lock would still be"
+                    + " held";
+        }
+        if (validityNanos <= 2 * timeoutNanos) {
+            return "ttl " + millis(ttlNanos) + " less drift " + millis(ttlNanos - validityNanos) + " leaves "
+                    + millis(validityNanos) + ", and a round may take 2 × node timeout " + millis(timeoutNanos)
+                    + ": use a ttl above " + millis(3 * timeoutNanos + 2 * (ttlNanos - validityNanos))
+                    + " or a shorter nodeTimeout";
+        }
+        return "";
+    }
+
+    private static String millis(long nanos) {
+        return nanos / 1e6 + " ms";
+    }
+}

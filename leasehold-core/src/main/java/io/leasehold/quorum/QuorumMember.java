@@ -1,0 +1,32 @@
+package io.leasehold.quorum;
+
+import io.leasehold.Guarantee;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.Membership;
+import java.util.Objects;
+
+/**
+ * One node of a set.
+ *
+ * @param node the node; closed with the set
+ * @param name by which all clients of the set call it, without secrets
+ * @param persistence what it keeps over a restart
+ * @param exclusion the most that the set can promise with this member: less than {@code WITHIN_DRIFT} for one that fails over
+ *     by itself or may drop keys
+ */
+public record QuorumMember(
+        LockNode node, String name, Membership.Persistence persistence, Guarantee.Exclusion exclusion) {
+
+    /** Refuses nulls. */
+    public QuorumMember {
+        Objects.requireNonNull(node, "node");
+        Objects.requireNonNull(name, "name");
+        Objects.requireNonNull(persistence, "persistence");
+        Objects.requireNonNull(exclusion, "exclusion");
+    }
+
+    /** A member that may forget at each restart, and then waits out the quarantine. */
+    public static QuorumMember of(LockNode node, String name) {
+        return new QuorumMember(node, name, Membership.Persistence.VOLATILE, Guarantee.Exclusion.WITHIN_DRIFT);
+    }
+}

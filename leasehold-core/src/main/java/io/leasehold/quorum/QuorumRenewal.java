@@ -1,0 +1,203 @@
+package io.leasehold.quorum;
+
+import io.leasehold.NodeVote;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.RenewReply;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which nodes keep a lock that is held, and since when. Pure: events come in, actions go out.
+ *
+ * <p>Rules. Each confirmation (vote, late vote, renewal, repair) stands from its own sending; the lock is kept from the
+ * quorum-th latest of them. A renewal needs a quorum. Once it has that, the nodes that said they are without the key are
+ * repaired, with a fresh ballot each: before, a repair could re-create a lock that is lost. Only a node that has just told
+ * so is repaired, once per renewal.
+ */
+final class QuorumRenewal {
+
+    /** What happens. */
+    sealed interface Event {}
+
+    /** A node keeps the key, from this moment on: a vote or a late vote. */
+    record Confirmed(int node, long sentAtNanos) implements Event {}
+
+    /** A renewal is sent to all nodes; it replaces the one before. */
+    record Began(long round) implements Event {}
+
+    /** A node has answered. */
+    record Answered(int node, long round, RenewReply.Item reply) implements Event {}
+
+    /** Nodes that have not answered by now count as failed. */
+    record Late(long round) implements Event {}
+
+    /** A node has answered the repair that was sent to it. */
+    record Repaired(int node, long sentAtNanos, NodeReply reply) implements Event {}
+
+    /** The owner token is ended. */
+    record Ended() implements Event {}
+
+    /** What the shell is to do. */
+    sealed interface Action {}
+
+    /** The renewal is over. */
+    record Finish(Verdict verdict) implements Action {}
+
+    /** Propose a fresh ballot of the same owner token to this node, if the lock is still valid. */
+    record Repair(int node) implements Action {}
+
+    /** How a renewal ends. */
+    enum Verdict {
+        /** A quorum keeps the lock: {@link #keptFromNanos()} says from when. */
+        KEPT,
+        /** So many nodes are without the key that there is no quorum any more. */
+        LOST,
+        /** Not known. */
+        UNKNOWN
+    }
+
+    private final String[] nodes;
+    private final int quorum;
+    private final boolean[] confirmed;
+    private final long[] confirmedAtNanos;
+    private final RenewReply.@Nullable Item[] replies;
+    private final boolean[] repairing;
+
+    private long round = -1;
+    private boolean asking;
+    private boolean kept;
+    private boolean ended;
+
+    /** A lock that is about to be held. */
+    QuorumRenewal(List<String> nodes) {
+        this.nodes = nodes.toArray(String[]::new);
+        int n = nodes.size();
+        this.quorum = n / 2 + 1;
+        this.confirmed = new boolean[n];
+        this.confirmedAtNanos = new long[n];
+        this.replies = new RenewReply.Item[n];
+        this.repairing = new boolean[n];
+    }
+
+    /** From when a quorum keeps the lock. */
+    long keptFromNanos() {
+        List<Long> moments = new ArrayList<>();
+        for (int node = 0; node < nodes.length; node++) {
+            if (confirmed[node]) {
+                moments.add(confirmedAtNanos[node]);
+            }
+        }
+        if (moments.size() < quorum) {
+            throw new IllegalStateException("only " + moments.size() + " of " + nodes.length + " nodes ever kept it");
+        }
+        return Moments.latestReachedBy(quorum, moments);
+    }
+
+    /** Whether so many nodes have confirmed it that it was ever held. */
+    boolean isHeld() {
+        int count = 0;
+        for (boolean one : confirmed) {
+            count += one ? 1 : 0;
+        }
+        return count >= quorum && !ended;
+    }
+
+    /** Takes in an event and says what to do, in this order. */
+    List<Action> on(Event event) {
+        List<Action> actions = new ArrayList<>(1);
+        if (ended) {
+            return actions;
+        }
+        if (event instanceof Confirmed confirmation) {
+            confirm(confirmation.node(), confirmation.sentAtNanos());
+        } else if (event instanceof Began began) {
+            round = began.round();
+            asking = true;
+            kept = false;
+            Arrays.fill(replies, null);
+        } else if (event instanceof Answered answered) {
+            answered(answered, actions);
+        } else if (event instanceof Late late) {
+            if (asking && late.round() == round) {
+                decide(true, actions);
+            }
+        } else if (event instanceof Repaired repaired) {
+            repairing[repaired.node()] = false;
+            if (repaired.reply() instanceof NodeReply.Yes) {
+                confirm(repaired.node(), repaired.sentAtNanos());
+            }
+        } else {
+            ended = true;
+        }
+        return actions;
+    }
+
+    private void confirm(int node, long sentAtNanos) {
+        if (!confirmed[node] || sentAtNanos - confirmedAtNanos[node] > 0) {
+            confirmed[node] = true;
+            confirmedAtNanos[node] = sentAtNanos;
+        }
+    }
+
+    private void answered(Answered event, List<Action> actions) {
+        int node = event.node();
+        RenewReply.Item reply = event.reply();
+        if (reply instanceof RenewReply.Renewed renewed) {
+            confirm(node, renewed.sentAtNanos());
+        }
+        if (event.round() != round || replies[node] != null) {
+            return;
+        }
+        replies[node] = reply;
+        if (asking) {
+            decide(false, actions);
+        } else if (kept) {
+            repair(node, actions);
+        }
+    }
+
+    private void decide(boolean late, List<Action> actions) {
+        int yes = 0;
+        int gone = 0;
+        int pending = 0;
+        for (RenewReply.Item reply : replies) {
+            yes += reply instanceof RenewReply.Renewed ? 1 : 0;
+            gone += reply instanceof RenewReply.NotOurs ? 1 : 0;
+            pending += reply == null && !late ? 1 : 0;
+        }
+        Verdict verdict;
+        if (yes >= quorum) {
+            verdict = Verdict.KEPT;
+        } else if (nodes.length - gone < quorum) {
+            verdict = Verdict.LOST;
+        } else if (yes + pending < quorum) {
+            verdict = Verdict.UNKNOWN;
+        } else {
+            return;
+        }
+        asking = false;
+        kept = verdict == Verdict.KEPT;
+        actions.add(new Finish(verdict));
+        for (int node = 0; kept && node < nodes.length; node++) {
+            repair(node, actions);
+        }
+    }
+
+    private void repair(int node, List<Action> actions) {
+        if (replies[node] instanceof RenewReply.NotOurs && !repairing[node]) {
+            repairing[node] = true;
+            actions.add(new Repair(node));
+        }
+    }
+
+    /** What each node said to the last renewal. */
+    List<NodeVote> votes() {
+        List<NodeVote> told = new ArrayList<>(nodes.length);
+        for (int node = 0; node < nodes.length; node++) {
+            told.add(Votes.of(nodes[node], replies[node]));
+        }
+        return told;
+    }
+}

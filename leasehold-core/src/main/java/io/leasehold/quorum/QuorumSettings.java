@@ -1,0 +1,80 @@
+package io.leasehold.quorum;
+
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What all clients of a set of nodes agree on, and how patient this one is. Pure; immutable; {@link #standard()} is the start,
+ * withers change it.
+ */
+public final class QuorumSettings {
+
+    private static final QuorumSettings STANDARD = new QuorumSettings(Duration.ofSeconds(30), null);
+    private static final Duration LEAST_NODE_TIMEOUT = Duration.ofMillis(5);
+    private static final Duration MOST_NODE_TIMEOUT = Duration.ofMillis(50);
+
+    /** B, at most: how far fencing tokens may run ahead of the nodes' clocks. */
+    private static final Duration MOST_BOUND = Duration.ofMillis(7_500);
+
+    private final Duration maxTtl;
+    private final @Nullable Duration nodeTimeout;
+
+    private QuorumSettings(Duration maxTtl, @Nullable Duration nodeTimeout) {
+        this.maxTtl = maxTtl;
+        this.nodeTimeout = nodeTimeout;
+    }
+
+    /** The largest ttl is 30 s, the node timeout clamp(ttl/200, 5 ms, 50 ms). */
+    public static QuorumSettings standard() {
+        return STANDARD;
+    }
+
+    /** The largest ttl that any client of this set uses; a node that may have forgotten grants nothing for that long. */
+    public QuorumSettings maxTtl(Duration maxTtl) {
+        return new QuorumSettings(Objects.requireNonNull(maxTtl, "maxTtl"), nodeTimeout);
+    }
+
+    /** How long a round waits for a node that does not answer. */
+    public QuorumSettings nodeTimeout(Duration nodeTimeout) {
+        Duration timeout = Objects.requireNonNull(nodeTimeout, "nodeTimeout");
+        return new QuorumSettings(maxTtl, timeout);
+    }
+
+    /** The largest ttl. */
+    public Duration maxTtl() {
+        return maxTtl;
+    }
+
+    /** How long a round waits for a node that does not answer, for this ttl. */
+    public Duration nodeTimeoutFor(Duration ttl) {
+        return Duration.ofNanos(nodeTimeoutNanos(ttl.toNanos()));
+    }
+
+    long nodeTimeoutNanos(long ttlNanos) {
+        if (nodeTimeout != null) {
+            return nodeTimeout.toNanos();
+        }
+        return Math.max(LEAST_NODE_TIMEOUT.toNanos(), Math.min(MOST_NODE_TIMEOUT.toNanos(), ttlNanos / 200));
+    }
+
+    /** maxTtl (1 + ρ) + 1 s. */
+    long quarantineNanos() {
+        return exclusionNanos() + 1_000_000_000L;
+    }
+
+    /** maxTtl (1 + ρ). */
+    long exclusionNanos() {
+        return maxTtl.toNanos() + maxTtl.toNanos() / 100;
+    }
+
+    /** B = maxTtl / 4, at most 7.5 s. */
+    long boundMicros() {
+        return Math.min(MOST_BOUND.toNanos(), maxTtl.toNanos() / 4) / 1_000;
+    }
+
+    /** ttl − drift: the drift is 1 % + 2 ms. */
+    static long validityNanos(long ttlNanos) {
+        return ttlNanos - ttlNanos / 100 - 2_000_000L;
+    }
+}

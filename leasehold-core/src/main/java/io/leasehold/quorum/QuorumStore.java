@@ -1,0 +1,341 @@
+package io.leasehold.quorum;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.NodeVote;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Birth;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.MemberSet;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Locks over independent nodes: held by whoever a quorum of them keeps it for (Redlock, with its holes closed).
+ *
+ * <p><b>Guarantee.</b> Two holders are never inside their validity at once, and fencing tokens increase, while clocks run at
+ * the same rate within the drift, no node's clock jumps, and of the nodes that lose what they granted each notices:
+ * it then grants nothing for one largest ttl. A minority of nodes may be down, slow or cut off at no cost in time.
+ *
+ * <p>Each request goes to all nodes at once and is answered at the quorum-th yes, or as soon as that has become impossible.
+ * There is no hand-over and no queue: nodes wake the first waiter, and whoever asks may get the lock. Safe for all threads.
+ */
+public final class QuorumStore implements LockStore, MemberSet {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+    private static final int SWEEP_EVERY = 4_096;
+    private static final long ADMIN_NANOS = 5_000_000_000L;
+
+    private static final StoreSignals NOBODY = new StoreSignals() {
+        @Override
+        public void wake(LockName name) {}
+
+        @Override
+        public void lost(OwnerToken owner, LossCause cause) {}
+
+        @Override
+        public void reconnected() {}
+    };
+
+    private final List<QuorumMember> members;
+    private final QuorumSettings settings;
+    private final LockRuntime runtime;
+    private final NodeSet nodes;
+    private final Endings endings;
+    private final Retries retries;
+    private final Map<OwnerToken, Tenure> tenures = new ConcurrentHashMap<>();
+    private final Map<OwnerToken, Set<Integer>> losses = new ConcurrentHashMap<>();
+    private volatile StoreSignals signals = NOBODY;
+    private final AtomicLong renewalRounds = new AtomicLong();
+    private final AtomicLong acquires = new AtomicLong();
+
+    private final Tenure.Holders holders = new Tenure.Holders() {
+        @Override
+        public void granted(Tenure tenure, OwnerToken owner) {
+            tenures.put(owner, tenure);
+        }
+
+        @Override
+        public void forgotten(Tenure tenure, OwnerToken asked, OwnerToken granted) {
+            tenures.remove(asked, tenure);
+            tenures.remove(granted, tenure);
+            losses.remove(granted);
+        }
+    };
+
+    /**
+     * Makes a store of nodes, which are closed with it. Nothing is sent yet.
+     *
+     * @throws IllegalArgumentException if they make no set; the message has the arithmetic
+     */
+    public QuorumStore(List<QuorumMember> members, QuorumSettings settings, LockRuntime runtime) {
+        this.members = List.copyOf(members);
+        this.settings = settings;
+        this.runtime = runtime;
+        List<String> names = this.members.stream().map(QuorumMember::name).toList();
+        NodeSetCheck.check(names, settings).forEach(LOG::warn);
+        this.nodes = new NodeSet(this.members, settings, runtime);
+        this.endings = new Endings(nodes);
+        this.retries = new Retries(runtime, () -> signals);
+    }
+
+    /**
+     * Refuses what makes no set, before anything is connected to.
+     *
+     * @throws IllegalArgumentException with the offending value and the rule
+     */
+    public static void refuseUnfit(List<String> names, QuorumSettings settings) {
+        NodeSetCheck.check(names, settings);
+    }
+
+    /**
+     * Asks all nodes who and how they are.
+     *
+     * @return completes exceptionally with {@link UnsafeStoreException} if two of them are the same server, and with
+     *     {@link StoreUnavailableException} if no quorum answers within the time; of a minority that does not answer is told
+     *     in the log
+     */
+    public CompletableFuture<Void> checkNodes(long timeoutNanos) {
+        List<CompletableFuture<NodeReply>> probes = new ArrayList<>();
+        for (int node = 0; node < nodes.size(); node++) {
+            probes.add(nodes.probe(node, timeoutNanos));
+        }
+        return CompletableFuture.allOf(probes.toArray(CompletableFuture<?>[]::new))
+                .thenAccept(done -> judge(probes));
+    }
+
+    private void judge(List<CompletableFuture<NodeReply>> probes) {
+        List<String> silent = new ArrayList<>();
+        for (int node = 0; node < nodes.size(); node++) {
+            if (probes.get(node).join() instanceof NodeReply.Failed failed) {
+                silent.add(nodes.names().get(node) + " (" + failed.error().getMessage() + ")");
+                continue;
+            }
+            String why = nodes.distrust(node);
+            if (why != null && why.startsWith("is the same server")) {
+                throw new UnsafeStoreException(nodes.names().get(node) + " " + why, null);
+            }
+        }
+        if (nodes.size() - silent.size() < nodes.quorum()) {
+            throw new StoreUnavailableException(
+                    "only " + (nodes.size() - silent.size()) + " of " + nodes.size() + " nodes answer, and "
+                            + nodes.quorum() + " are needed; not: " + silent,
+                    null);
+        }
+        if (!silent.isEmpty()) {
+            LOG.warn(
+                    "{} works with {} of {} nodes; these do not answer: {}",
+                    description(),
+                    nodes.size() - silent.size(),
+                    nodes.size(),
+                    silent);
+        }
+    }
+
+    @Override
+    public CompletableFuture<List<NodeVote>> declareNew(long timeoutNanos) {
+        return checkNodes(timeoutNanos).thenCompose(done -> {
+            Birth birth = Birth.declared(nodes.configuration(), timeoutNanos);
+            List<CompletableFuture<NodeVote>> told = new ArrayList<>();
+            for (int node = 0; node < nodes.size(); node++) {
+                String name = nodes.names().get(node);
+                told.add(nodes.link(node)
+                        .ask(target -> target.birth(birth), NodeReply.Failed::new)
+                        .thenApply(reply -> reply instanceof NodeReply.Stale
+                                ? new NodeVote(name, NodeVote.Answer.GRANTED, "grants from now on")
+                                : Votes.of(name, reply)));
+            }
+            return CompletableFuture.allOf(told.toArray(CompletableFuture<?>[]::new))
+                    .thenApply(all -> told.stream().map(CompletableFuture::join).toList());
+        });
+    }
+
+    @Override
+    public String description() {
+        return "redlock:" + nodes.names();
+    }
+
+    @Override
+    public String configuration() {
+        return nodes.configuration();
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        Guarantee.Exclusion exclusion = Guarantee.Exclusion.WITHIN_DRIFT;
+        Guarantee.Scope scope = Guarantee.Scope.NETWORK;
+        for (QuorumMember member : members) {
+            Guarantee.Exclusion most = member.exclusion();
+            exclusion = most.compareTo(exclusion) < 0 ? most : exclusion;
+            Guarantee.Scope reach = member.node().guarantees().scope();
+            scope = reach.compareTo(scope) < 0 ? reach : scope;
+        }
+        return new Guarantees(
+                exclusion,
+                exclusion == Guarantee.Exclusion.BEST_EFFORT
+                        ? Guarantee.Fencing.BEST_EFFORT
+                        : Guarantee.Fencing.INCREASING,
+                Guarantee.Queueing.WAKE_UP,
+                scope);
+    }
+
+    @Override
+    public Duration maxTtl() {
+        return settings.maxTtl();
+    }
+
+    @Override
+    public void listen(StoreSignals listener) {
+        signals = listener;
+        for (int node = 0; node < nodes.size(); node++) {
+            int from = node;
+            nodes.link(node).node().listen(new StoreSignals() {
+                @Override
+                public void wake(LockName name) {
+                    retries.woken(name);
+                }
+
+                @Override
+                public void lost(OwnerToken owner, LossCause cause) {
+                    lostAt(from, owner, cause);
+                }
+
+                @Override
+                public void reconnected() {
+                    endings.hurry();
+                    listener.reconnected();
+                }
+            });
+        }
+    }
+
+    /** One node can only tell of itself: the lock is lost where no quorum is left. */
+    private void lostAt(int node, OwnerToken nodeOwner, LossCause cause) {
+        if (!tenures.containsKey(nodeOwner)) {
+            return;
+        }
+        Set<Integer> at = losses.computeIfAbsent(nodeOwner, owner -> ConcurrentHashMap.newKeySet());
+        at.add(node);
+        if (nodes.size() - at.size() < nodes.quorum()) {
+            losses.remove(nodeOwner);
+            signals.lost(nodeOwner, cause);
+        }
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        if (acquires.incrementAndGet() % SWEEP_EVERY == 0) {
+            long nowNanos = runtime.nanoTime();
+            tenures.values().removeIf(tenure -> tenure.isDeserted(nowNanos));
+        }
+        return tenures.computeIfAbsent(request.owner(), owner -> tenure(request.names(), owner))
+                .acquire(request);
+    }
+
+    private Tenure tenure(List<LockName> names, OwnerToken owner) {
+        return new Tenure(nodes, endings, retries, names, owner, holders);
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        Tenure tenure = tenures.get(request.owner());
+        return (tenure != null ? tenure : tenure(request.names(), request.owner())).release(request);
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        long round = renewalRounds.incrementAndGet();
+        List<Tenure> renewed = new ArrayList<>();
+        List<RenewBatch.Item> items = new ArrayList<>();
+        List<CompletableFuture<RenewReply.Item>> replies = new ArrayList<>();
+        long timeoutNanos = batch.timeoutNanos();
+        for (RenewBatch.Item item : batch.items()) {
+            Tenure known = tenures.get(item.owner());
+            Tenure tenure = known != null ? known : tenure(List.of(item.name()), item.owner());
+            renewed.add(tenure);
+            items.add(tenure.renewalItem(item));
+            CompletableFuture<RenewReply.Item> reply = new CompletableFuture<>();
+            replies.add(reply);
+            tenure.renewing(round, reply);
+            timeoutNanos = Math.min(timeoutNanos, settings.nodeTimeoutNanos(item.ttlNanos()));
+        }
+        LockRuntime.Timer patience =
+                runtime.schedule(timeoutNanos, () -> renewed.forEach(tenure -> tenure.renewalLate(round)));
+        RenewBatch sent = new RenewBatch(items, batch.timeoutNanos());
+        for (int node = 0; node < nodes.size(); node++) {
+            int voter = node;
+            nodes.link(node)
+                    .ask(target -> target.renew(sent), (kind, error) -> failed(items.size(), error))
+                    .thenAccept(reply -> {
+                        for (int i = 0; i < renewed.size(); i++) {
+                            renewed.get(i).renewed(round, voter, reply.items().get(i));
+                        }
+                    });
+        }
+        return CompletableFuture.allOf(replies.toArray(CompletableFuture<?>[]::new))
+                .thenApply(done -> {
+                    patience.cancel();
+                    return new RenewReply(
+                            replies.stream().map(CompletableFuture::join).toList());
+                });
+    }
+
+    private static RenewReply failed(int count, io.leasehold.LockStoreException error) {
+        List<RenewReply.Item> items = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            items.add(new RenewReply.Failed(error));
+        }
+        return new RenewReply(items);
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return Records.gather(nodes, node -> node.describe(name), ADMIN_NANOS)
+                .thenApply(answers -> Records.heldByQuorum(answers, nodes.quorum()));
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return Records.gather(nodes, node -> node.list(glob, limit), ADMIN_NANOS)
+                .thenApply(answers -> Records.merge(answers, nodes.quorum(), limit));
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        return Records.gather(nodes, node -> node.forceRelease(name, holderId), ADMIN_NANOS)
+                .thenApply(answers -> new HashSet<>(answers).contains(true));
+    }
+
+    @Override
+    public void close() {
+        endings.close(Math.max(
+                100_000_000L, 2 * settings.nodeTimeoutNanos(settings.maxTtl().toNanos())));
+        retries.close();
+        members.forEach(member -> member.node().close());
+    }
+}

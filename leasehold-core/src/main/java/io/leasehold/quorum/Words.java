@@ -1,0 +1,19 @@
+package io.leasehold.quorum;
+
+import io.leasehold.NodeVote;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
+
+/** Lists of votes in one line, for messages. Pure. */
+final class Words {
+
+    private Words() {}
+
+    static String of(List<NodeVote> votes) {
+        return votes.stream()
+                .map(vote -> vote.node() + ": " + vote.answer().name().toLowerCase(Locale.ROOT)
+                        + (vote.detail().isEmpty() ? "" : " (" + vote.detail() + ")"))
+                .collect(Collectors.joining("; "));
+    }
+}

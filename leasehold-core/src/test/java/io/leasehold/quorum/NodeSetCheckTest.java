@@ -1,0 +1,77 @@
+package io.leasehold.quorum;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What makes a set, with the arithmetic in the message where it does not. */
+final class NodeSetCheckTest {
+
+    private static final QuorumSettings STANDARD = QuorumSettings.standard();
+
+    @Test
+    void oddSetsOfThreeAndMoreNeedNoWord() {
+        assertThat(NodeSetCheck.check(List.of("a", "b", "c"), STANDARD)).isEmpty();
+        assertThat(NodeSetCheck.check(List.of("a", "b", "c", "d", "e"), STANDARD))
+                .isEmpty();
+    }
+
+    @Test
+    void otherSetsAreExplained() {
+        assertThat(NodeSetCheck.check(List.of("a"), STANDARD))
+                .singleElement()
+                .asString()
+                .contains("nothing is gained");
+        assertThat(NodeSetCheck.check(List.of("a", "b"), STANDARD))
+                .singleElement()
+                .asString()
+                .contains("quorum is 2")
+                .contains("with 3 nodes one may fail");
+        assertThat(NodeSetCheck.check(List.of("a", "b", "c", "d"), STANDARD))
+                .singleElement()
+                .asString()
+                .contains("the quorum is 3, so 1 may fail, as many as of 3");
+    }
+
+    @Test
+    void badSetsAreRefused() {
+        refused(List.of(), STANDARD, "0 nodes");
+        refused(List.of("a", "b", "a"), STANDARD, "node a is named twice");
+        refused(List.of("a", "b", "c"), STANDARD.maxTtl(Duration.ofMillis(100)), "maxTtl is PT0.1S");
+        refused(List.of("a", "b", "c"), STANDARD.nodeTimeout(Duration.ofSeconds(10)), "a quarter of maxTtl PT30S");
+    }
+
+    private static void refused(List<String> names, QuorumSettings settings, String why) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> NodeSetCheck.check(names, settings))
+                .withMessageContaining(why);
+    }
+
+    @Test
+    void ttlsAreRefusedWithTheArithmetic() {
+        long second = Duration.ofSeconds(1).toNanos();
+        assertThat(refuse(30 * second, STANDARD)).isEmpty();
+        assertThat(refuse(31 * second, STANDARD)).contains("ttl PT31S is above maxTtl PT30S");
+        assertThat(refuse(second, STANDARD.nodeTimeout(Duration.ofMillis(600))))
+                .contains("ttl 1000.0 ms less drift 12.0 ms leaves 988.0 ms")
+                .contains("2 × node timeout 600.0 ms")
+                .contains("use a ttl above 1824.0 ms");
+    }
+
+    private static String refuse(long ttlNanos, QuorumSettings settings) {
+        return NodeSetCheck.refuseTtl(ttlNanos, QuorumSettings.validityNanos(ttlNanos), settings);
+    }
+
+    @Test
+    void spansFollowFromMaxTtl() {
+        assertThat(STANDARD.quarantineNanos())
+                .isEqualTo(Duration.ofMillis(31_300).toNanos());
+        assertThat(STANDARD.boundMicros()).isEqualTo(7_500_000);
+        assertThat(STANDARD.maxTtl(Duration.ofSeconds(2)).boundMicros()).isEqualTo(500_000);
+        assertThat(STANDARD.nodeTimeoutFor(Duration.ofSeconds(30))).isEqualTo(Duration.ofMillis(50));
+        assertThat(STANDARD.nodeTimeoutFor(Duration.ofMillis(500))).isEqualTo(Duration.ofMillis(5));
+    }
+}

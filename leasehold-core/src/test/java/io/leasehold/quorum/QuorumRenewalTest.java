@@ -1,0 +1,156 @@
+package io.leasehold.quorum;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.RenewReply;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+/** Renewal by quorum: what counts from when, when it is lost, and who is repaired, in every order and in random walks. */
+final class QuorumRenewalTest {
+
+    private static final RenewReply.Item NOT_OURS = new RenewReply.NotOurs();
+    private static final NodeReply YES = new NodeReply.Yes(new Incarnation("life"), 0);
+
+    private static QuorumRenewal held(int n, long sentAtNanos) {
+        List<String> names = new ArrayList<>();
+        for (int node = 0; node < n; node++) {
+            names.add("n" + node);
+        }
+        QuorumRenewal renewal = new QuorumRenewal(names);
+        for (int node = 0; node < n; node++) {
+            renewal.on(new QuorumRenewal.Confirmed(node, sentAtNanos));
+        }
+        return renewal;
+    }
+
+    @Test
+    void everyOrderOfAnswers() {
+        for (int n = 1; n <= 5; n++) {
+            for (int code = 0; code < Math.pow(3, n); code++) {
+                List<Integer> order = new ArrayList<>();
+                permute(n, code, order);
+            }
+        }
+    }
+
+    private void permute(int n, int code, List<Integer> order) {
+        if (order.size() == n) {
+            play(n, code, order);
+            return;
+        }
+        for (int node = 0; node < n; node++) {
+            if (!order.contains(node)) {
+                order.add(node);
+                permute(n, code, order);
+                order.remove(order.size() - 1);
+            }
+        }
+    }
+
+    private static RenewReply.Item reply(int code, int node) {
+        return switch (code / (int) Math.pow(3, node) % 3) {
+            case 0 -> new RenewReply.Renewed(100);
+            case 1 -> NOT_OURS;
+            default -> new RenewReply.Failed(new StoreUnavailableException("no answer", null));
+        };
+    }
+
+    private static void play(int n, int code, List<Integer> order) {
+        QuorumRenewal renewal = held(n, 10);
+        renewal.on(new QuorumRenewal.Began(1));
+        int quorum = n / 2 + 1;
+        int yes = 0;
+        int gone = 0;
+        int left = n;
+        QuorumRenewal.Verdict verdict = null;
+        List<Integer> repaired = new ArrayList<>();
+        for (int node : order) {
+            RenewReply.Item reply = reply(code, node);
+            yes += reply instanceof RenewReply.Renewed ? 1 : 0;
+            gone += reply instanceof RenewReply.NotOurs ? 1 : 0;
+            left--;
+            for (QuorumRenewal.Action action : renewal.on(new QuorumRenewal.Answered(node, 1, reply))) {
+                if (action instanceof QuorumRenewal.Finish finish) {
+                    assertThat(verdict).isNull();
+                    verdict = finish.verdict();
+                    assertThat(verdict)
+                            .isEqualTo(
+                                    yes >= quorum
+                                            ? QuorumRenewal.Verdict.KEPT
+                                            : n - gone < quorum
+                                                    ? QuorumRenewal.Verdict.LOST
+                                                    : QuorumRenewal.Verdict.UNKNOWN);
+                } else {
+                    assertThat(verdict).isEqualTo(QuorumRenewal.Verdict.KEPT);
+                    repaired.add(((QuorumRenewal.Repair) action).node());
+                }
+            }
+            boolean impossible = yes + left < quorum || n - gone < quorum;
+            assertThat(verdict != null).isEqualTo(yes >= quorum || impossible);
+        }
+        if (verdict == QuorumRenewal.Verdict.KEPT) {
+            assertThat(renewal.keptFromNanos()).isEqualTo(100);
+            assertThat(repaired).doesNotHaveDuplicates().hasSize(gone);
+        } else {
+            assertThat(repaired).isEmpty();
+        }
+    }
+
+    /** A repair counts from its own sending, and a lease that ended is repaired no more. */
+    @Test
+    void repairsCountFromTheirOwnSending() {
+        QuorumRenewal renewal = held(3, 10);
+        renewal.on(new QuorumRenewal.Began(1));
+        renewal.on(new QuorumRenewal.Answered(0, 1, NOT_OURS));
+        renewal.on(new QuorumRenewal.Answered(1, 1, new RenewReply.Renewed(100)));
+        assertThat(renewal.on(new QuorumRenewal.Answered(2, 1, new RenewReply.Renewed(100))))
+                .containsExactly(new QuorumRenewal.Finish(QuorumRenewal.Verdict.KEPT), new QuorumRenewal.Repair(0));
+        assertThat(renewal.on(new QuorumRenewal.Repaired(0, 120, YES))).isEmpty();
+        renewal.on(new QuorumRenewal.Began(2));
+        renewal.on(new QuorumRenewal.Answered(1, 2, new RenewReply.Renewed(200)));
+        // The second latest of 120, 200 and 100.
+        assertThat(renewal.keptFromNanos()).isEqualTo(120);
+        renewal.on(new QuorumRenewal.Ended());
+        assertThat(renewal.on(new QuorumRenewal.Answered(0, 2, NOT_OURS))).isEmpty();
+        assertThat(renewal.isHeld()).isFalse();
+    }
+
+    /** Whatever comes in whatever order, what is kept never begins later than what a quorum confirmed. */
+    @Test
+    void randomWalksNeverCountTooMuch() {
+        SplittableRandom random = new SplittableRandom(42);
+        for (int walk = 0; walk < 20_000; walk++) {
+            int n = 1 + random.nextInt(5);
+            QuorumRenewal renewal = held(n, 0);
+            long[] latest = new long[n];
+            long round = 0;
+            for (int step = 1; step < 30; step++) {
+                int node = random.nextInt(n);
+                switch (random.nextInt(4)) {
+                    case 0 -> renewal.on(new QuorumRenewal.Began(++round));
+                    case 1 -> {
+                        renewal.on(new QuorumRenewal.Answered(
+                                node, random.nextLong(round + 1), new RenewReply.Renewed(step)));
+                        latest[node] = step;
+                    }
+                    case 2 -> renewal.on(new QuorumRenewal.Answered(node, round, NOT_OURS));
+                    default -> {
+                        long sent = random.nextInt(step + 1);
+                        renewal.on(new QuorumRenewal.Repaired(node, sent, YES));
+                        latest[node] = Math.max(latest[node], sent);
+                    }
+                }
+                long from = renewal.keptFromNanos();
+                long confirming =
+                        java.util.Arrays.stream(latest).filter(at -> at >= from).count();
+                assertThat(confirming).isGreaterThanOrEqualTo(n / 2 + 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,289 @@
+package io.leasehold.quorum;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.NodeReply;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Every order of every kind of answer, with lost ones, late ones and further ballots, for sets of up to five nodes; after
+ * each event what the round did is compared with the rules, written down a second time and without its bookkeeping.
+ */
+final class QuorumRoundExhaustiveTest {
+
+    private static final Incarnation LIFE = new Incarnation("life");
+    private static final long FIRST = 1_000;
+
+    @SuppressWarnings("ImmutableEnumChecker") // replies are records of values
+    private enum Kind {
+        YES(new NodeReply.Yes(LIFE, 0)),
+        STALE(new NodeReply.Stale(FIRST + 50, LIFE, 0)),
+        HELD(new NodeReply.Held(null, false, LIFE, 0)),
+        REFUSED(new NodeReply.Refused("quarantine", 1, LIFE, 0)),
+        UNKNOWN(new NodeReply.Failed(FailureKind.UNKNOWN, error())),
+        NO_EFFECT(new NodeReply.Failed(FailureKind.NO_EFFECT, error()));
+
+        private final NodeReply reply;
+
+        Kind(NodeReply reply) {
+            this.reply = reply;
+        }
+    }
+
+    private static LockStoreException error() {
+        return new StoreUnavailableException("no answer", null);
+    }
+
+    /** What has happened: a vote, or that the time of a ballot is over (node −1). */
+    private record Step(int node, int ballot, Kind kind) {}
+
+    private long walks;
+
+    @Test
+    void threeNodesWithEveryKindOfAnswerAndFurtherBallots() {
+        walk(3, List.of(Kind.values()), 2, new ArrayList<>(), 5);
+        System.out.println("quorum rounds of 3 nodes: " + walks + " states");
+        assertThat(walks).isGreaterThan(100_000);
+    }
+
+    @Test
+    void fourNodes() {
+        walk(4, List.of(Kind.YES, Kind.HELD, Kind.UNKNOWN), 1, new ArrayList<>(), 6);
+        assertThat(walks).isGreaterThan(10_000);
+    }
+
+    @Test
+    void fiveNodes() {
+        walk(5, List.of(Kind.YES, Kind.HELD, Kind.UNKNOWN), 1, new ArrayList<>(), 6);
+        System.out.println("quorum rounds of 5 nodes: " + walks + " states");
+        assertThat(walks).isGreaterThan(30_000);
+    }
+
+    @Test
+    void oneAndTwoNodes() {
+        walk(1, List.of(Kind.values()), 2, new ArrayList<>(), 5);
+        walk(2, List.of(Kind.values()), 2, new ArrayList<>(), 5);
+        assertThat(walks).isGreaterThan(500);
+    }
+
+    /** Depth first; the round is made anew for each state, so that nothing has to be copied. */
+    private void walk(int n, List<Kind> kinds, int ballots, List<Step> steps, int depth) {
+        walks++;
+        Observed observed = replay(n, steps);
+        if (depth == 0) {
+            return;
+        }
+        for (int ballot = 0; ballot < observed.candidates.size(); ballot++) {
+            for (int node = 0; node < n; node++) {
+                if (observed.answered.contains(ballot * n + node)) {
+                    continue;
+                }
+                for (Kind kind : kinds) {
+                    if (kind != Kind.STALE || ballot < ballots - 1) {
+                        step(n, kinds, ballots, steps, depth, new Step(node, ballot, kind));
+                    }
+                }
+            }
+            if (!observed.late.contains(ballot)) {
+                step(n, kinds, ballots, steps, depth, new Step(-1, ballot, Kind.UNKNOWN));
+            }
+        }
+    }
+
+    private void step(int n, List<Kind> kinds, int ballots, List<Step> steps, int depth, Step next) {
+        steps.add(next);
+        walk(n, kinds, ballots, steps, depth - 1);
+        steps.remove(steps.size() - 1);
+    }
+
+    /** What came out so far, and what a bystander knows. */
+    private static final class Observed {
+        private final int n;
+        private final int quorum;
+        private final List<Long> candidates = new ArrayList<>();
+        private final Set<Integer> answered = new HashSet<>();
+        private final Set<Integer> late = new HashSet<>();
+        private final Set<Integer> yesToLast = new HashSet<>();
+        private final Set<Integer> decidedForLast = new HashSet<>();
+        private final Set<Integer> mayKeep = new HashSet<>();
+        private final Set<Integer> confirmed = new HashSet<>();
+        private QuorumRound.Verdict verdict;
+        private boolean undone;
+
+        Observed(int n) {
+            this.n = n;
+            this.quorum = n / 2 + 1;
+        }
+
+        void take(List<QuorumRound.Action> actions, String history) {
+            for (QuorumRound.Action action : actions) {
+                if (action instanceof QuorumRound.Propose propose) {
+                    assertThat(undone)
+                            .as("a ballot after the undo: %s", history)
+                            .isFalse();
+                    assertThat(verdict)
+                            .as("a ballot after the end: %s", history)
+                            .isNull();
+                    assertThat(candidates.isEmpty() || propose.candidate() > candidates.get(candidates.size() - 1))
+                            .as("ballots rise: %s", history)
+                            .isTrue();
+                    candidates.add(propose.candidate());
+                    yesToLast.clear();
+                    decidedForLast.clear();
+                } else if (action instanceof QuorumRound.Finish finish) {
+                    assertThat(verdict).as("told twice: %s", history).isNull();
+                    verdict = finish.verdict();
+                } else if (action instanceof QuorumRound.Undo) {
+                    assertThat(verdict instanceof QuorumRound.Won)
+                            .as("the undo of what was won: %s", history)
+                            .isFalse();
+                    assertThat(undone).as("undone twice: %s", history).isFalse();
+                    undone = true;
+                } else if (action instanceof QuorumRound.Confirm confirm) {
+                    confirmed.add(confirm.node());
+                }
+            }
+        }
+
+        void know(Step step) {
+            int last = candidates.size() - 1;
+            if (step.node() < 0) {
+                late.add(step.ballot());
+                if (step.ballot() == last && verdict == null) {
+                    for (int node = 0; node < n; node++) {
+                        if (decidedForLast.add(node)) {
+                            mayKeep.add(node);
+                        }
+                    }
+                }
+                return;
+            }
+            answered.add(step.ballot() * n + step.node());
+            if (step.kind() == Kind.YES || step.kind() == Kind.UNKNOWN) {
+                mayKeep.add(step.node());
+            }
+            if (step.ballot() == last) {
+                decidedForLast.add(step.node());
+                if (step.kind() == Kind.YES) {
+                    yesToLast.add(step.node());
+                }
+            }
+        }
+    }
+
+    private static Observed replay(int n, List<Step> steps) {
+        List<String> names = new ArrayList<>();
+        for (int node = 0; node < n; node++) {
+            names.add("n" + node);
+        }
+        QuorumRound round = new QuorumRound(names, 1_000_000, 1_000);
+        Observed observed = new Observed(n);
+        observed.take(round.on(new QuorumRound.Started(FIRST, 1)), "start");
+        for (Step step : steps) {
+            String history = n + " nodes, " + steps;
+            boolean before = observed.verdict == null;
+            int ballotsBefore = observed.candidates.size();
+            boolean answersLast = step.ballot() == ballotsBefore - 1;
+            long candidate = observed.candidates.get(step.ballot());
+            QuorumRound.Event event = step.node() < 0
+                    ? new QuorumRound.Late(candidate)
+                    : new QuorumRound.Voted(
+                            step.node(), candidate, 10L * step.ballot() + step.node(), step.kind().reply, FIRST);
+            observed.know(step);
+            int yes = observed.yesToLast.size();
+            int pending = n - observed.decidedForLast.size();
+            observed.take(round.on(event), history);
+            if (before) {
+                judge(observed, yes, pending, answersLast, ballotsBefore, history);
+            } else if (observed.verdict instanceof QuorumRound.Won && step.node() >= 0 && step.kind() == Kind.YES) {
+                assertThat(observed.confirmed)
+                        .as("a late yes joins: %s", history)
+                        .contains(step.node());
+            } else if (!(observed.verdict instanceof QuorumRound.Won)) {
+                boolean leaves = step.node() >= 0 && (step.kind() == Kind.YES || step.kind() == Kind.UNKNOWN);
+                assertThat(!leaves || observed.undone)
+                        .as("a late yes of a lost round stays: %s", history)
+                        .isTrue();
+            }
+        }
+        return observed;
+    }
+
+    private static void judge(
+            Observed observed, int yes, int pending, boolean answersLast, int ballotsBefore, String history) {
+        boolean another = observed.candidates.size() > ballotsBefore;
+        if (yes >= observed.quorum && answersLast) {
+            assertThat(observed.verdict).as("won: %s", history).isInstanceOf(QuorumRound.Won.class);
+            QuorumRound.Won won = (QuorumRound.Won) observed.verdict;
+            assertThat(won.tokens().first()).isEqualTo(observed.candidates.get(observed.candidates.size() - 1));
+            assertThat(observed.confirmed).as("the votes: %s", history).containsAll(observed.yesToLast);
+        } else if (yes + pending < observed.quorum && answersLast) {
+            assertThat(observed.verdict != null || another)
+                    .as("goes on though it is impossible: %s", history)
+                    .isTrue();
+            assertThat(observed.verdict instanceof QuorumRound.Won)
+                    .as("lost: %s", history)
+                    .isFalse();
+            if (observed.verdict != null) {
+                assertThat(observed.undone)
+                        .as("what is left is undone: %s", history)
+                        .isEqualTo(!observed.mayKeep.isEmpty());
+            }
+        } else {
+            assertThat(observed.verdict).as("ended too early: %s", history).isNull();
+            assertThat(another).as("another ballot too early: %s", history).isFalse();
+        }
+    }
+
+    /** A vote counts only for the ballot it answers. */
+    @Test
+    void votesForDifferentBallotsMakeNoQuorum() {
+        QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 1_000_000, 1_000);
+        round.on(new QuorumRound.Started(FIRST, 1));
+        round.on(vote(0, FIRST, 1, Kind.STALE));
+        List<QuorumRound.Action> second = round.on(vote(1, FIRST, 1, Kind.STALE));
+        assertThat(second).singleElement().isInstanceOf(QuorumRound.Propose.class);
+        long next = ((QuorumRound.Propose) second.get(0)).candidate();
+        assertThat(round.on(vote(2, FIRST, 1, Kind.YES))).isEmpty();
+        assertThat(round.on(vote(0, next, 2, Kind.YES))).isEmpty();
+        assertThat(round.on(vote(1, next, 3, Kind.YES)).get(0))
+                .isEqualTo(new QuorumRound.Finish(new QuorumRound.Won(io.leasehold.spi.TokenRange.of(next, 1), 2)));
+        assertThat(round.on(vote(2, next, 2, Kind.YES))).containsExactly(new QuorumRound.Confirm(2, 2));
+    }
+
+    /** The validity counts from the quorum-th latest vote, also where nanoTime overflows in between. */
+    @Test
+    void validityCountsFromTheQuorumThLatestVote() {
+        QuorumRound round = new QuorumRound(List.of("a", "b", "c", "d", "e"), 1_000_000, 1_000);
+        round.on(new QuorumRound.Started(FIRST, 1));
+        round.on(vote(0, FIRST, Long.MAX_VALUE - 1, Kind.YES));
+        round.on(vote(1, FIRST, Long.MIN_VALUE + 5, Kind.YES));
+        QuorumRound.Finish end = (QuorumRound.Finish)
+                round.on(vote(2, FIRST, Long.MAX_VALUE, Kind.YES)).get(0);
+        assertThat(((QuorumRound.Won) end.verdict()).sentAtNanos()).isEqualTo(Long.MAX_VALUE - 1);
+    }
+
+    /** A floor that no clock explains is a refusal, and never leads to a higher ballot. */
+    @Test
+    void absurdFloorsAreNotBelieved() {
+        QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 1_000, 1_000);
+        round.on(new QuorumRound.Started(FIRST, 1));
+        NodeReply absurd = new NodeReply.Stale(1L << 50, LIFE, 0);
+        round.on(new QuorumRound.Voted(0, FIRST, 1, absurd, FIRST));
+        List<QuorumRound.Action> end = round.on(new QuorumRound.Voted(1, FIRST, 1, absurd, FIRST));
+        assertThat(((QuorumRound.Finish) end.get(0)).verdict()).isInstanceOf(QuorumRound.Refused.class);
+        assertThat(round.highest()).isEqualTo(FIRST);
+    }
+
+    private static QuorumRound.Voted vote(int node, long candidate, long sentAtNanos, Kind kind) {
+        return new QuorumRound.Voted(node, candidate, sentAtNanos, kind.reply, FIRST);
+    }
+}

@@ -1,0 +1,144 @@
+package io.leasehold.redis;
+
+import io.leasehold.Guarantee;
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.quorum.QuorumMember;
+import io.leasehold.quorum.QuorumSettings;
+import io.leasehold.quorum.QuorumStore;
+import io.leasehold.redis.node.DurabilityCheck;
+import io.leasehold.redis.node.NodeSettings;
+import io.leasehold.redis.node.RedisNode;
+import io.leasehold.redis.store.RedisGuarantees;
+import io.leasehold.redis.topology.Connections;
+import io.leasehold.redis.topology.Driver;
+import io.leasehold.redis.topology.RedisUri;
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.Membership;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Opens the servers of a set, all at once: a minority that cannot be reached is tried again in the background. */
+final class RedlockOpening {
+
+    private static final Logger LOG = LoggerFactory.getLogger(RedlockOpening.class);
+    private static final long OPEN_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    private final LockRuntime runtime;
+    private final List<Opened> opened = new ArrayList<>();
+
+    private RedlockOpening(LockRuntime runtime) {
+        this.runtime = runtime;
+    }
+
+    /** A server that is being connected to; its outcome never completes exceptionally. */
+    private record Opened(
+            RedlockUri.Node node, Driver driver, Connections connections, CompletableFuture<Outcome> outcome) {}
+
+    /** How that went: what is known of its configuration, or why there is no connection. */
+    private record Outcome(
+            @Nullable DurabilityCheck found, @Nullable Throwable failure) {}
+
+    static LockStore open(List<RedlockUri.Node> nodes, QuorumSettings settings, LockRuntime runtime) {
+        QuorumStore.refuseUnfit(nodes.stream().map(RedlockUri.Node::name).toList(), settings);
+        RedlockOpening opening = new RedlockOpening(runtime);
+        LockStore store = null;
+        try {
+            nodes.forEach(opening::connect);
+            opening.await(CompletableFuture.allOf(
+                    opening.opened.stream().map(Opened::outcome).toArray(CompletableFuture<?>[]::new)));
+            List<QuorumMember> members = new ArrayList<>();
+            for (Opened one : opening.opened) {
+                members.add(opening.member(one));
+            }
+            QuorumStore quorum = new QuorumStore(members, settings, runtime);
+            store = quorum;
+            opening.await(quorum.checkNodes(OPEN_NANOS));
+            return quorum;
+        } catch (RuntimeException e) {
+            if (store != null) {
+                store.close();
+            } else {
+                opening.opened.forEach(one -> {
+                    one.connections().close();
+                    one.driver().close();
+                });
+            }
+            throw e;
+        }
+    }
+
+    private void connect(RedlockUri.Node node) {
+        RedisUri server = node.server();
+        Driver driver = new Driver(server);
+        Connections connections = new Connections(driver, server, new RedisErrors(server.toString()), runtime);
+        CompletableFuture<Outcome> outcome = connections
+                .open()
+                .thenCompose(DurabilityCheck::of)
+                .handle((found, error) -> new Outcome(found, error == null ? null : RedisErrors.unwrapped(error)));
+        opened.add(new Opened(node, driver, connections, outcome));
+    }
+
+    private QuorumMember member(Opened one) {
+        RedlockUri.Node node = one.node();
+        Outcome outcome = one.outcome().getNow(new Outcome(null, null));
+        Throwable failure = outcome.failure();
+        DurabilityCheck found = outcome.found();
+        if (found == null) {
+            if (failure instanceof LockStoreException refusal && !(failure instanceof StoreUnavailableException)) {
+                throw refusal;
+            }
+            one.connections().keepTrying();
+        } else if (node.durable() && found.readable() && !found.durable()) {
+            throw new UnsafeStoreException(
+                    node.name() + " is declared durable=true, but its configuration loses acknowledged writes: it needs"
+                            + " appendonly yes, appendfsync always, no-appendfsync-on-rewrite no and maxmemory-policy"
+                            + " noeviction",
+                    null);
+        }
+        String evicting = found == null ? null : found.evicting();
+        if (evicting != null) {
+            LOG.warn(
+                    "{} has maxmemory-policy {}: it may drop held locks when its memory is full; set noeviction",
+                    node.name(),
+                    evicting);
+        }
+        if (node.durable() && (found == null || !found.readable())) {
+            LOG.warn("{} is declared durable=true, which could not be verified by CONFIG GET", node.name());
+        }
+        NodeSettings settings = NodeSettings.ofMember(RedisGuarantees.single(node.durable()));
+        return new QuorumMember(
+                new RedisNode(node.server(), settings, one.driver(), one.connections(), runtime),
+                node.name(),
+                node.durable() ? Membership.Persistence.DURABLE : Membership.Persistence.VOLATILE,
+                evicting != null ? Guarantee.Exclusion.BEST_EFFORT : Guarantee.Exclusion.WITHIN_DRIFT);
+    }
+
+    private void await(CompletableFuture<Void> future) {
+        CompletableFuture<Void> limited = future.copy();
+        LockRuntime.Timer patience = runtime.schedule(OPEN_NANOS, () -> limited.complete(null));
+        try {
+            runtime.await(limited);
+            limited.get();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new StoreUnavailableException("interrupted while connecting to a set of nodes", e);
+        } catch (ExecutionException e) {
+            if (e.getCause() != null && RedisErrors.unwrapped(e.getCause()) instanceof LockStoreException reason) {
+                throw reason;
+            }
+            throw new StoreUnavailableException("cannot connect to a set of nodes: " + e.getCause(), e);
+        } finally {
+            patience.cancel();
+        }
+    }
+}

@@ -1,0 +1,24 @@
+package io.leasehold.redis;
+
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StoreProvider;
+import io.leasehold.spi.StoreUri;
+import java.util.Set;
+
+/** Opens sets of independent Redis servers: {@code redlock:?node=<percent-encoded URI>&node=…&maxTtl=30s}. */
+public final class RedlockStoreProvider implements StoreProvider {
+
+    /** For {@link java.util.ServiceLoader}. */
+    public RedlockStoreProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of("redlock");
+    }
+
+    @Override
+    public LockStore open(StoreUri uri, LockRuntime runtime) {
+        return Redlock.parse(uri).open(runtime);
+    }
+}

@@ -1,0 +1,127 @@
+package io.leasehold.redis;
+
+import io.leasehold.quorum.QuorumSettings;
+import io.leasehold.redis.topology.RedisUri;
+import io.leasehold.spi.StoreUri;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * {@code redlock:?node=<percent-encoded URI>&node=…&maxTtl=30s&nodeTimeout=50ms}.
+ *
+ * @param nodes the nodes, in the order in which they are named
+ * @param settings what else is named
+ */
+record RedlockUri(List<Node> nodes, QuorumSettings settings) {
+
+    private static final String FORM =
+            "redlock:?node=redis%3A%2F%2Fa%3A6379&node=redis%3A%2F%2Fb%3A6379&node=redis%3A%2F%2Fc%3A6379&maxTtl=30s";
+    private static final Pattern SPAN = Pattern.compile("([0-9]{1,9})(ms|s|m)");
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._:-]{1,128}");
+
+    /**
+     * One node.
+     *
+     * @param server where it is
+     * @param name by which all clients know it
+     * @param durable whether it is said to keep every acknowledged write
+     */
+    record Node(RedisUri server, String name, boolean durable) {}
+
+    static RedlockUri parse(StoreUri uri) {
+        String rest = uri.rest();
+        if (!rest.startsWith("?")) {
+            throw new IllegalArgumentException("store URI \"" + uri.redacted() + "\": write " + FORM);
+        }
+        List<Node> nodes = new ArrayList<>();
+        QuorumSettings settings = QuorumSettings.standard();
+        for (String pair : rest.substring(1).split("&", -1)) {
+            int equals = pair.indexOf('=');
+            String key = equals < 0 ? pair : pair.substring(0, equals);
+            String value = equals < 0 ? "" : pair.substring(equals + 1);
+            switch (key) {
+                case "" -> {}
+                case "node" -> nodes.add(node(decoded(value)));
+                case "maxTtl" -> settings = settings.maxTtl(span(key, value));
+                case "nodeTimeout" -> settings = settings.nodeTimeout(span(key, value));
+                default ->
+                    throw new IllegalArgumentException(
+                            "store URI \"" + uri.redacted() + "\": unknown parameter \"" + key
+                                    + "\"; known are node, maxTtl, nodeTimeout. A node's own parameters belong inside its"
+                                    + " percent-encoded URI");
+            }
+        }
+        return new RedlockUri(List.copyOf(nodes), settings);
+    }
+
+    private static String decoded(String text) {
+        try {
+            return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException(
+                    "a node of a redlock: URI has a % that is not followed by two hexadecimal digits; write % as %25",
+                    e);
+        }
+    }
+
+    private static Duration span(String key, String value) {
+        Matcher span = SPAN.matcher(value);
+        if (!span.matches()) {
+            throw new IllegalArgumentException(
+                    key + "=" + value + " is no span of time; write for example 500ms, 30s or 2m");
+        }
+        long amount = Long.parseLong(span.group(1));
+        return switch (span.group(2)) {
+            case "ms" -> Duration.ofMillis(amount);
+            case "s" -> Duration.ofSeconds(amount);
+            default -> Duration.ofMinutes(amount);
+        };
+    }
+
+    /** Reads the URI of one node; what is ours in it is taken out. */
+    static Node node(String text) {
+        StoreUri whole = StoreUri.parse(text);
+        if (!whole.scheme().equals("redis") && !whole.scheme().equals("rediss")) {
+            throw new IllegalArgumentException("node \"" + whole.redacted() + "\" of a redlock: URI must be redis:// or"
+                    + " rediss://, a server of its own");
+        }
+        int question = text.indexOf('?', Math.max(0, text.lastIndexOf('@')));
+        StringBuilder rest = new StringBuilder(question < 0 ? text : text.substring(0, question));
+        boolean durable = false;
+        String name = null;
+        char joint = '?';
+        for (String pair : (question < 0 ? "" : text.substring(question + 1)).split("&", -1)) {
+            if (pair.startsWith("durable=")) {
+                durable = durable(pair.substring("durable=".length()), whole);
+            } else if (pair.startsWith("name=")) {
+                name = name(pair.substring("name=".length()), whole);
+            } else if (!pair.isEmpty()) {
+                rest.append(joint).append(pair);
+                joint = '&';
+            }
+        }
+        RedisUri server = RedisUri.parse(StoreUri.parse(rest.toString()));
+        return new Node(server, name == null ? server.toString() : name, durable);
+    }
+
+    private static boolean durable(String value, StoreUri whole) {
+        if (!value.equals("true") && !value.equals("false")) {
+            throw new IllegalArgumentException(
+                    "node \"" + whole.redacted() + "\": durable=" + value + " must be true or false");
+        }
+        return value.equals("true");
+    }
+
+    private static String name(String value, StoreUri whole) {
+        if (!NAME.matcher(value).matches()) {
+            throw new IllegalArgumentException("node \"" + whole.redacted() + "\": name=" + value
+                    + " must be made of up to 128 letters, digits, '.', '_', ':' and '-'");
+        }
+        return value;
+    }
+}

@@ -1,0 +1,194 @@
+-- member_acquire.lua, Leasehold wire format 1
+-- Proposes a ballot to a member of a set of nodes: as acquire.lua, but first the node makes sure that it is of this set and
+-- has remembered for long enough; and there is no queue: who finds the lock held may be woken, and has no claim to it.
+--
+-- KEYS
+--   1  lock
+--   2  fence
+--   3  watchers
+--   4  marker: "born|<us>|<run id>|<configuration>" or "unborn|<nonce>|<run id>"; the only key that does not expire
+-- ARGV (numbers are decimal strings)
+--   1  value: "<owner token>:<candidate>:<holder id>"
+--   2  ttl in ms
+--   3  candidate: the fencing token proposed
+--   4  last: candidate + reserve - 1
+--   5  retention in us
+--   6  bound in us
+--   7  place in ms: how long the caller is woken without asking again; 0: it does not wait
+--   8  channel on which the caller is woken
+--   9  order in us: the caller's place, the same at every node
+--  10  configuration of the set as the caller knows it
+--  11  estimate in us: the clock of the set, from which the candidate was made
+--  12  quarantine in us: the age of its memory from which on the node grants
+--  13  "volatile": each life of the process has to be born; "durable": only an absent marker means that it has forgotten
+-- Replies (numbers are decimal strings; now is TIME in us)
+--   {"unborn", now, nonce}                      the node does not know since when it remembers; see member_birth.lua
+--   {"other", now, configuration}               the node is a member of another set
+--   {"young", now, left}                        the node grants nothing for so many us more
+--   {"yes", now}, {"stale", now, floor}, {"refused", now, limit}, {"broken", now, key, type}: as acquire.lua
+--   {"held", now, state, text, pttl}            not the caller's, and the caller is not woken
+--   {"queued", now, state, text, pttl}          not the caller's; the caller will be woken
+-- Errors
+--   Redis' own (OOM, READONLY, NOPERM ...). The first write decides; after an error the lock is as it was.
+
+local LOCK, FENCE, WATCHERS, MARKER = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local candidate, last = tonumber(ARGV[3]), tonumber(ARGV[4])
+local retention = tonumber(ARGV[5])
+
+-- shared: numbers
+-- Lua prints large numbers as 1.7e+15; the wire wants all their digits.
+local function digits(number)
+  return string.format('%.0f', number)
+end
+
+-- A decimal number, 0 for nothing, nil for any other text.
+local function number_in(text)
+  if not text then
+    return 0
+  end
+  return #text <= 16 and text:match('^%d+$') and tonumber(text) or nil
+end
+-- end shared
+
+-- shared: life
+-- The life of this server's memory: a new one at each start of the process.
+local function run_id()
+  return redis.call('INFO', 'server'):match('run_id:(%w+)')
+end
+-- end shared
+
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+-- MGET is silent about keys of other types: what it does not find is only ever written with NX.
+local value, fence_text, marker = unpack(redis.call('MGET', LOCK, FENCE, MARKER))
+
+local born, life, configuration
+if marker then
+  born, life, configuration = marker:match('^born|(%d+)|(%w+)|(.*)$')
+end
+if not born or (ARGV[13] ~= 'durable' and life ~= run_id()) then
+  local me = run_id()
+  local nonce, of
+  if marker then
+    nonce, of = marker:match('^unborn|([^|]+)|(%w+)$')
+  end
+  if not nonce or of ~= me then
+    -- Names this life of the memory; it is no clock.
+    nonce = me .. '-' .. digits(now)
+    redis.call('SET', MARKER, 'unborn|' .. nonce .. '|' .. me)
+  end
+  return {'unborn', digits(now), nonce}
+end
+if configuration ~= ARGV[10] then
+  return {'other', digits(now), configuration}
+end
+local left = tonumber(ARGV[12]) - (tonumber(ARGV[11]) - tonumber(born))
+if left > 0 then
+  return {'young', digits(now), digits(left)}
+end
+
+local function broken(key)
+  return {'broken', digits(now), key, redis.call('TYPE', key).ok}
+end
+
+local fence = number_in(fence_text)
+if not fence then
+  return broken(FENCE)
+end
+local floor = math.max(fence, now - retention)
+if candidate <= floor then
+  return {'stale', digits(now), digits(floor)}
+end
+local limit = math.max(fence, now) + tonumber(ARGV[6])
+if last > limit then
+  return {'refused', digits(now), digits(limit)}
+end
+
+-- Whether the fence could be written.
+local function raise_fence()
+  local ms = digits(math.ceil((math.max(last, now) + retention - now) / 1000))
+  if fence_text then
+    return redis.call('SET', FENCE, ARGV[4], 'PX', ms)
+  end
+  return redis.call('SET', FENCE, ARGV[4], 'PX', ms, 'NX')
+end
+
+-- shared: watchers
+-- The clients that want to be woken: one sorted set with two members for each channel c:
+--   "q<c>"  score: its place, the same at every node of the set (us, always > 0)
+--   "a<c>"  score: minus the time (us) until which it counts as alive
+-- They have no claim to the lock: a free lock goes to whoever asks.
+
+local function forget(channel)
+  redis.pcall('ZREM', WATCHERS, 'q' .. channel, 'a' .. channel)
+end
+
+local function drop_dead()
+  local dead = redis.pcall('ZRANGEBYSCORE', WATCHERS, digits(-now), '(0', 'LIMIT', 0, 64)
+  for _, member in ipairs(dead) do
+    forget(member:sub(2))
+  end
+end
+-- end shared
+
+-- shared: holder
+-- What may be told of the key of a hold: never an owner token, never a stranger's text.
+local function public(value)
+  if not value then
+    return 'foreign', redis.call('TYPE', LOCK).ok
+  end
+  if value:sub(1, 40):match('^[0-9a-f]+$') and value:sub(41):match('^:%d*:') then
+    return 'lock', value:sub(42, 600)
+  end
+  return 'foreign', 'string'
+end
+-- end shared
+
+local owner = ARGV[1]:sub(1, 40)
+local channel = ARGV[8]
+
+if value and value:sub(1, 41) == owner .. ':' then
+  if not raise_fence() then
+    return broken(FENCE)
+  end
+  redis.call('SET', LOCK, ARGV[1], 'PX', digits(math.max(tonumber(ARGV[2]), redis.call('PTTL', LOCK))))
+  forget(channel)
+  return {'yes', digits(now)}
+end
+if not value and redis.call('SET', LOCK, ARGV[1], 'PX', ARGV[2], 'NX') then
+  if not raise_fence() then
+    redis.call('DEL', LOCK)
+    return broken(FENCE)
+  end
+  forget(channel)
+  return {'yes', digits(now)}
+end
+
+-- Whether the caller will be woken; nil, or the error that kept it out.
+local function watch(place)
+  local kind = redis.call('TYPE', WATCHERS).ok
+  if kind ~= 'zset' and kind ~= 'none' then
+    return broken(WATCHERS)
+  end
+  drop_dead()
+  local added = redis.pcall('ZADD', WATCHERS, digits(-(now + place * 1000)), 'a' .. channel)
+  if type(added) == 'table' then
+    return added
+  end
+  redis.pcall('ZADD', WATCHERS, 'NX', ARGV[9], 'q' .. channel)
+  redis.call('PEXPIRE', WATCHERS, digits(math.max(place, redis.call('PTTL', WATCHERS))))
+  return nil
+end
+
+local answer = 'held'
+local place = tonumber(ARGV[7])
+if place > 0 then
+  local refused = watch(place)
+  if not refused then
+    answer = 'queued'
+  elseif not refused.err or not refused.err:find('OOM', 1, true) then
+    return refused
+  end
+end
+local state, text = public(value)
+return {answer, digits(now), state, text, digits(redis.call('PTTL', LOCK))}

@@ -1,0 +1,48 @@
+-- member_birth.lua, Leasehold wire format 1
+-- Tells a member of a set of nodes since when it remembers, or declares it new.
+--
+-- KEYS
+--   1  marker
+-- ARGV (numbers are decimal strings)
+--   1  nonce that the node gave for its life, or "*": an operator's word that it has nothing to forget
+--   2  born in us: the clock of the set, read after the nonce was told; 0 with "*"
+--   3  configuration of the set
+-- Replies (now is TIME in us as a decimal string)
+--   {"born", now}     the marker has it
+--   {"refused", now}  it is another life by now, or was told already
+-- Errors
+--   Redis' own; nothing is written then
+
+local MARKER = KEYS[1]
+
+-- shared: numbers
+-- Lua prints large numbers as 1.7e+15; the wire wants all their digits.
+local function digits(number)
+  return string.format('%.0f', number)
+end
+
+-- A decimal number, 0 for nothing, nil for any other text.
+local function number_in(text)
+  if not text then
+    return 0
+  end
+  return #text <= 16 and text:match('^%d+$') and tonumber(text) or nil
+end
+-- end shared
+
+-- shared: life
+-- The life of this server's memory: a new one at each start of the process.
+local function run_id()
+  return redis.call('INFO', 'server'):match('run_id:(%w+)')
+end
+-- end shared
+
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local me = run_id()
+local marker = redis.call('MGET', MARKER)[1]
+if ARGV[1] ~= '*' and marker ~= 'unborn|' .. ARGV[1] .. '|' .. me then
+  return {'refused', digits(now)}
+end
+redis.call('SET', MARKER, 'born|' .. ARGV[2] .. '|' .. me .. '|' .. ARGV[3])
+return {'born', digits(now)}

@@ -1,0 +1,114 @@
+-- member_release.lua, Leasehold wire format 1
+-- Ends an owner token at a member of a set of nodes: as release.lua, but it hands nothing over; the first client that
+-- wants to be woken is woken if the lock is free then. Repeating it is harmless.
+--
+-- KEYS
+--   1  lock
+--   2  fence
+--   3  watchers
+-- ARGV (numbers are decimal strings)
+--   1  owner token, 40 lower-case hexadecimal digits
+--   2  ballot: the highest fencing token proposed or granted under it, 0 for none
+--   3  retention in us
+--   4  bound in us: the fence is raised to at most max(fence, TIME) + bound
+--   5  channel of the caller
+--   6  window in us: how long a client that is woken counts as alive without asking
+--   7  "leave": the caller wants to be woken no more; "stay": its attempt goes on under another owner token
+-- Replies
+--   {"released"}        the lock was held by this owner token and is not any more
+--   {"not-ours"}        it was not
+--   {"clamped", limit}  as one of these, but the ballot is beyond the limit: to be repeated, or a late copy of a request
+--                       could be granted
+-- Errors
+--   Redis' own; then the lock is as it was. A deletion is not refused for lack of memory, nor is anything after it.
+
+local LOCK, FENCE, WATCHERS = KEYS[1], KEYS[2], KEYS[3]
+local owner, channel = ARGV[1], ARGV[5]
+local value, fence_text = unpack(redis.call('MGET', LOCK, FENCE))
+
+local released = value and value:sub(1, 41) == owner .. ':'
+if released then
+  redis.call('DEL', LOCK)
+end
+
+local ballot = tonumber(ARGV[2])
+local retention = tonumber(ARGV[3])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+
+-- shared: numbers
+-- Lua prints large numbers as 1.7e+15; the wire wants all their digits.
+local function digits(number)
+  return string.format('%.0f', number)
+end
+
+-- A decimal number, 0 for nothing, nil for any other text.
+local function number_in(text)
+  if not text then
+    return 0
+  end
+  return #text <= 16 and text:match('^%d+$') and tonumber(text) or nil
+end
+-- end shared
+
+-- shared: watchers
+-- The clients that want to be woken: one sorted set with two members for each channel c:
+--   "q<c>"  score: its place, the same at every node of the set (us, always > 0)
+--   "a<c>"  score: minus the time (us) until which it counts as alive
+-- They have no claim to the lock: a free lock goes to whoever asks.
+
+local function forget(channel)
+  redis.pcall('ZREM', WATCHERS, 'q' .. channel, 'a' .. channel)
+end
+
+local function drop_dead()
+  local dead = redis.pcall('ZRANGEBYSCORE', WATCHERS, digits(-now), '(0', 'LIMIT', 0, 64)
+  for _, member in ipairs(dead) do
+    forget(member:sub(2))
+  end
+end
+-- end shared
+
+if ARGV[7] == 'leave' then
+  forget(channel)
+end
+
+local limit
+local fence = number_in(fence_text)
+if fence then
+  limit = math.max(fence, now) + tonumber(ARGV[4])
+  local raised = math.min(ballot, limit)
+  -- What does not beat TIME - retention is refused without a fence.
+  if raised > math.max(fence, now - retention) then
+    local ms = digits(math.ceil((math.max(raised, now) + retention - now) / 1000))
+    if fence_text then
+      redis.pcall('SET', FENCE, digits(raised), 'PX', ms)
+    else
+      redis.pcall('SET', FENCE, digits(raised), 'PX', ms, 'NX')
+    end
+  end
+end
+
+-- Tells the first client that can be reached; those that nobody listens for are dropped.
+if redis.call('EXISTS', LOCK) == 0 and redis.call('EXISTS', WATCHERS) == 1 then
+  drop_dead()
+  for _ = 1, 64 do
+    local member = redis.pcall('ZRANGEBYSCORE', WATCHERS, '1', '+inf', 'LIMIT', 0, 1)[1]
+    local first = member and member:sub(2)
+    if not first or first == channel then
+      break
+    end
+    if redis.pcall('PUBLISH', first, 'wake 0000000000000000 ' .. digits(now) .. ' ' .. LOCK) ~= 0 then
+      local alive = redis.pcall('ZSCORE', WATCHERS, 'a' .. first)
+      if not alive or -tonumber(alive) > now + tonumber(ARGV[6]) then
+        redis.pcall('ZADD', WATCHERS, digits(-(now + tonumber(ARGV[6]))), 'a' .. first)
+      end
+      break
+    end
+    forget(first)
+  end
+end
+if limit and ballot > limit then
+  return {'clamped', digits(limit)}
+end
+return {released and 'released' or 'not-ours'}

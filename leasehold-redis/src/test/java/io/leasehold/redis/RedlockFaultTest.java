@@ -1,0 +1,328 @@
+package io.leasehold.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.Attempt;
+import io.leasehold.Backoff;
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockOptions;
+import io.leasehold.LockStoreException;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.servers.RedisServer;
+import io.leasehold.testkit.proxy.TcpProxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Five real servers: frozen, killed, cut off, restarted empty, slow; explicit time limits, so that no slow machine matters. */
+@Timeout(120)
+final class RedlockFaultTest {
+
+    private static final Duration TTL = Duration.ofSeconds(8);
+    private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private final List<AutoCloseable> open = new ArrayList<>();
+
+    @AfterEach
+    void closeAll() throws Exception {
+        for (int i = open.size() - 1; i >= 0; i--) {
+            open.get(i).close();
+        }
+    }
+
+    private RedlockServers five() {
+        RedlockServers servers = RedlockServers.start(5, "8s", "2s");
+        open.add(servers);
+        servers.declareNew();
+        return servers;
+    }
+
+    private LockClient client(String uri) {
+        LockClient client = Leasehold.builder()
+                .store(uri)
+                .defaults(LockOptions.defaults()
+                        .ttl(TTL)
+                        .nodeTimeout(Duration.ofMillis(100))
+                        .recheck(Duration.ofMillis(500))
+                        .retry(Backoff.jittered(Duration.ofMillis(10), Duration.ofMillis(50))))
+                .connect();
+        open.add(client);
+        return client;
+    }
+
+    private static void until(String what, BooleanSupplier condition) {
+        long start = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime() - start).as(what).isLessThan(PATIENCE.toNanos());
+            LockSupport.parkNanos(2_000_000);
+        }
+    }
+
+    private static int keys(RedlockServers servers) {
+        int found = 0;
+        for (int node = 0; node < servers.size(); node++) {
+            found += holds(servers.server(node)) ? 1 : 0;
+        }
+        return found;
+    }
+
+    private static boolean holds(RedisServer server) {
+        String all = server.call("KEYS", "lock:{*}");
+        return !all.isBlank() && !all.equals("[]");
+    }
+
+    @Test
+    void aFrozenMinorityCostsNoTime() throws Exception {
+        RedlockServers servers = five();
+        LockClient locks = client(servers.uri());
+        try (Lease warm = locks.named("warm").acquire()) {
+            assertThat(warm.isValid()).isTrue();
+        }
+        servers.server(1).freeze();
+        servers.server(3).freeze();
+        long last = 0;
+        for (int i = 0; i < 20; i++) {
+            long start = System.nanoTime();
+            Lease lease = locks.named("frozen").acquire();
+            assertThat(System.nanoTime() - start)
+                    .as("the round waited for a frozen node")
+                    .isLessThan(NODE_TIMEOUT.toNanos());
+            assertThat(lease.fencingToken()).isGreaterThan(last);
+            last = lease.fencingToken();
+            lease.renew();
+            assertThat(lease.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        }
+        servers.server(4).freeze();
+        assertThatThrownBy(() -> locks.named("frozen").attempt(Duration.ZERO))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("3 of 5 nodes are needed")
+                .hasMessageContaining("node-2")
+                .satisfies(e -> assertThat(((LockStoreException) e).votes()).hasSize(5));
+        servers.server(1).thaw();
+        servers.server(3).thaw();
+        servers.server(4).thaw();
+        try (Lease again = locks.named("frozen").tryAcquire(PATIENCE)) {
+            assertThat(again).isNotNull();
+            assertThat(again.fencingToken()).isGreaterThan(last);
+        }
+    }
+
+    @Test
+    void aKilledMinorityCostsNothingAndAnEmptyMajorityGrantsNothing() throws Exception {
+        RedlockServers servers = five();
+        LockClient holder = client(servers.uri());
+        LockClient other = client(servers.uri());
+        Lease lease = holder.named("killed").acquire();
+        until("all nodes have it", () -> keys(servers) == 5);
+        for (int node = 0; node < 3; node++) {
+            servers.server(node).kill();
+            servers.server(node).restartEmpty();
+        }
+        // What a client without the quarantine would take for a free lock.
+        assertThat(keys(servers)).as("nodes that still know of the holder").isEqualTo(2);
+        StringBuilder refusals = new StringBuilder();
+        until("the nodes are asked again, and refuse", () -> {
+            try {
+                Attempt<Lease> attempt = other.named("killed").attempt(Duration.ZERO);
+                assertThat(attempt).as("two hold").isInstanceOf(Attempt.Busy.class);
+                return false;
+            } catch (StoreUnavailableException e) {
+                refusals.append(e.getMessage());
+                return e.getMessage().contains("may have forgotten");
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        });
+        assertThat(refusals).contains("ms more");
+        assertThat(lease.isValid()).isTrue();
+        lease.close();
+        try (Lease after = other.named("killed").tryAcquire(PATIENCE)) {
+            assertThat(after).as("granted again after the quarantine").isNotNull();
+            assertThat(after.fencingToken()).isGreaterThan(lease.fencingToken());
+        }
+    }
+
+    @Test
+    void aBlackHoledMinorityCostsNothingAlsoAtTheStart() throws Exception {
+        RedlockServers servers = five();
+        servers.proxy(0).drop();
+        servers.proxy(4).refuseConnections();
+        LockClient locks = client(servers.uriOverProxies());
+        for (int i = 0; i < 5; i++) {
+            try (Lease lease = locks.named("hole").acquire()) {
+                assertThat(lease.release()).isEqualTo(ReleaseOutcome.RELEASED);
+            }
+        }
+        servers.proxy(0).heal();
+        servers.proxy(4).acceptConnections();
+        servers.proxy(1).drop();
+        servers.proxy(2).drop();
+        try (Lease lease = locks.named("hole").tryAcquire(PATIENCE)) {
+            assertThat(lease).as("the nodes that came back make the quorum").isNotNull();
+        }
+    }
+
+    @Test
+    void aYesThatComesAfterTheAnswerLeavesNoKey() throws Exception {
+        RedlockServers servers = five();
+        LockClient locks = client(servers.uriOverProxies());
+        LockClient rival = client(servers.uriOverProxies());
+        locks.named("late").acquire().close();
+        rival.named("late").acquire().close();
+        servers.proxy(1).delay(Duration.ofMillis(15));
+        servers.proxy(3).toClient().delay(Duration.ofMillis(25));
+        for (int i = 0; i < 1_000; i++) {
+            String name = "late-" + i;
+            if (i % 10 == 0) {
+                // Both ask at once: of a split vote nothing may be left either.
+                var mine = locks.named(name).attemptAsync(Duration.ZERO);
+                var theirs = rival.named(name).attemptAsync(Duration.ZERO);
+                giveBack(mine.get(60, TimeUnit.SECONDS));
+                giveBack(theirs.get(60, TimeUnit.SECONDS));
+            } else {
+                locks.named(name).acquire().close();
+            }
+        }
+        until("no key is left at any node", () -> keys(servers) == 0);
+    }
+
+    private static void giveBack(Attempt<Lease> attempt) {
+        if (attempt instanceof Attempt.Acquired<Lease> acquired) {
+            acquired.lease().close();
+        }
+    }
+
+    @Test
+    void nothingIsHeldAfterClose() throws Exception {
+        RedlockServers servers = five();
+        LockClient locks = client(servers.uri());
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 50; i++) {
+            leases.add(locks.named("closed-" + i).acquire());
+        }
+        locks.close();
+        assertThat(leases).noneMatch(Lease::isValid);
+        assertThat(keys(servers)).isZero();
+    }
+
+    @Test
+    void threeClientsWaitingOnFiveNodesAllGetTheirTurn() throws Exception {
+        RedlockServers servers = five();
+        AtomicInteger[] grants = new AtomicInteger[3];
+        List<Thread> threads = new ArrayList<>();
+        List<Throwable> failures = new ArrayList<>();
+        long[] last = {0};
+        for (int i = 0; i < 3; i++) {
+            LockClient locks = client(servers.uri());
+            AtomicInteger count = new AtomicInteger();
+            grants[i] = count;
+            Thread thread = new Thread(() -> {
+                try {
+                    while (count.get() < 30) {
+                        try (Lease lease = locks.named("turn").acquire()) {
+                            synchronized (last) {
+                                assertThat(lease.fencingToken()).isGreaterThan(last[0]);
+                                last[0] = lease.fencingToken();
+                            }
+                            count.incrementAndGet();
+                            LockSupport.parkNanos(5_000_000);
+                        }
+                    }
+                } catch (Throwable e) {
+                    synchronized (failures) {
+                        failures.add(e);
+                    }
+                }
+            });
+            threads.add(thread);
+            thread.start();
+        }
+        for (Thread thread : threads) {
+            thread.join(TimeUnit.SECONDS.toMillis(100));
+            assertThat(thread.isAlive()).as("a client starves").isFalse();
+        }
+        assertThat(failures).isEmpty();
+    }
+
+    @Test
+    void aNewSetWaitsOneQuarantineUnlessItIsDeclaredNew() throws Exception {
+        RedlockServers servers = RedlockServers.start(3, "1s", "250ms");
+        open.add(servers);
+        LockClient locks = Leasehold.builder()
+                .store(servers.uri())
+                .defaults(LockOptions.defaults().ttl(Duration.ofSeconds(1)).nodeTimeout(Duration.ofMillis(20)))
+                .connect();
+        open.add(locks);
+        assertThatThrownBy(() -> locks.named("new").attempt(Duration.ZERO))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("forgotten");
+        long start = System.nanoTime();
+        try (Lease lease = locks.named("new").tryAcquire(PATIENCE)) {
+            assertThat(lease).isNotNull();
+            assertThat(System.nanoTime() - start).isGreaterThan(TimeUnit.MILLISECONDS.toNanos(900));
+        }
+    }
+
+    @Test
+    void clientsThatDifferAreToldBothConfigurations() throws Exception {
+        RedlockServers servers = five();
+        client(servers.uri()).named("agreed").acquire().close();
+        List<Integer> ports = new ArrayList<>();
+        for (int node = 0; node < 5; node++) {
+            ports.add(servers.server(node).port());
+        }
+        LockClient other = client(servers.uri(ports, "20s"));
+        assertThatThrownBy(() -> other.named("agreed").attempt(Duration.ZERO))
+                .isInstanceOf(UnsafeStoreException.class)
+                .hasMessageContaining("maxTtl 8000 ms")
+                .hasMessageContaining("maxTtl 20000 ms");
+    }
+
+    @Test
+    void twoAddressesOfOneServerAreRefused() {
+        RedlockServers servers = five();
+        try (TcpProxy alias = TcpProxy.to(servers.server(0).port())) {
+            List<Integer> ports =
+                    List.of(servers.server(0).port(), servers.server(1).port(), alias.port());
+            assertThatThrownBy(() -> Leasehold.connect(servers.uri(ports, "8s")))
+                    .isInstanceOf(UnsafeStoreException.class)
+                    .hasMessageContaining("node-3")
+                    .hasMessageContaining("same server as node-1");
+        }
+    }
+
+    @Test
+    void withoutAQuorumThereIsNoClient() {
+        RedlockServers servers = five();
+        for (int node = 0; node < 3; node++) {
+            servers.server(node).kill();
+        }
+        assertThatThrownBy(() -> Leasehold.connect(servers.uri()))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("only 2 of 5 nodes answer")
+                .hasMessageContaining("node-1");
+    }
+
+    @Test
+    void durableIsVerified() {
+        RedlockServers servers = five();
+        String uri = servers.uri().replace("name%3Dnode-2", "name%3Dnode-2%26durable%3Dtrue");
+        assertThatThrownBy(() -> Leasehold.connect(uri))
+                .isInstanceOf(UnsafeStoreException.class)
+                .hasMessageContaining("node-2")
+                .hasMessageContaining("appendfsync always");
+    }
+}

@@ -1,0 +1,112 @@
+package io.leasehold.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.Attempt;
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockOptions;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.servers.DataCopy;
+import io.leasehold.servers.RedisServer;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Members with a disk: restarted from an older state they are quarantined, declared durable they are not. */
+@Timeout(120)
+final class RedlockRestartTest {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private static LockClient client(String uri) {
+        return Leasehold.builder()
+                .store(uri)
+                .defaults(LockOptions.defaults()
+                        .ttl(Duration.ofSeconds(30))
+                        .nodeTimeout(Duration.ofMillis(100))
+                        .recheck(Duration.ofMillis(500)))
+                .connect();
+    }
+
+    @Test
+    void restartedFromAnOlderStateTheyGrantNothing() throws Exception {
+        try (RedlockServers servers = RedlockServers.start(3, "60s", "2s", builder -> builder.appendOnly("always"))) {
+            servers.declareNew();
+            DataCopy first = servers.server(0).copyData();
+            DataCopy second = servers.server(1).copyData();
+            try (LockClient holder = client(servers.uri());
+                    LockClient other = client(servers.uri());
+                    Lease lease = holder.named("older").acquire()) {
+                restartFrom(servers.server(0), first);
+                restartFrom(servers.server(1), second);
+                assertThat(servers.server(0).call("KEYS", "lock:{older}").strip())
+                        .as("what a client without the quarantine would take for a free lock")
+                        .doesNotContain("older");
+                assertThat(servers.server(0).call("GET", "lock:member"))
+                        .as("the marker of then")
+                        .startsWith("born");
+                assertThatThrownBy(() -> untilItGrants(other))
+                        .isInstanceOf(StoreUnavailableException.class)
+                        .hasMessageContaining("may have forgotten");
+                assertThat(lease.isValid()).isTrue();
+            }
+        }
+    }
+
+    /** Asks until the restarted nodes have answered; fails with what they say. */
+    private static void untilItGrants(LockClient other) throws InterruptedException {
+        while (true) {
+            try {
+                assertThat(other.named("older").attempt(Duration.ZERO))
+                        .as("two hold")
+                        .isInstanceOf(Attempt.Busy.class);
+            } catch (StoreUnavailableException e) {
+                if (e.getMessage().contains("forgotten")) {
+                    throw e;
+                }
+            }
+            LockSupport.parkNanos(5_000_000);
+        }
+    }
+
+    private static void restartFrom(RedisServer server, DataCopy copy) {
+        server.kill();
+        server.restartFrom(copy);
+    }
+
+    @Test
+    void declaredDurableTheyGoOnAtOnce() throws Exception {
+        try (RedlockServers servers = RedlockServers.start(3, "60s", "2s", RedisServer.Builder::durable)) {
+            String uri = servers.uri().replace("%3Fname", "%3Fdurable%3Dtrue%26name");
+            LockClient operator = client(uri);
+            operator.admin().declareNewNodes();
+            try (operator;
+                    LockClient other = client(uri)) {
+                Lease lease = operator.named("durable").acquire();
+                for (int node = 0; node < 3; node++) {
+                    servers.server(node).kill();
+                    servers.server(node).restart();
+                }
+                boolean asked = false;
+                while (!asked) {
+                    try {
+                        assertThat(other.named("durable").attempt(Duration.ZERO))
+                                .isInstanceOf(Attempt.Busy.class);
+                        asked = true;
+                    } catch (StoreUnavailableException e) {
+                        assertThat(e.getMessage()).doesNotContain("forgotten");
+                    }
+                }
+                lease.close();
+                try (Lease next = other.named("durable").tryAcquire(PATIENCE)) {
+                    assertThat(next).isNotNull();
+                    assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
+                }
+            }
+        }
+    }
+}

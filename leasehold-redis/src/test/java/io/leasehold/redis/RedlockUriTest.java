@@ -1,0 +1,57 @@
+package io.leasehold.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.leasehold.Leasehold;
+import io.leasehold.spi.StoreUri;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** What a redlock: URI says, and how bad ones are refused. */
+final class RedlockUriTest {
+
+    private static RedlockUri parse(String text) {
+        return RedlockUri.parse(StoreUri.parse(text));
+    }
+
+    @Test
+    void nodesAreUrisOfTheirOwn() {
+        RedlockUri uri = parse("redlock:?node=redis%3A%2F%2Fa%3A1&node=rediss%3A%2F%2Fu%3Ap%2540w%40b%3A2%2F3"
+                + "%3Fdurable%3Dtrue%26name%3Dbee&maxTtl=10s&nodeTimeout=40ms");
+        assertThat(uri.nodes()).extracting(RedlockUri.Node::name).containsExactly("redis://a:1", "bee");
+        assertThat(uri.nodes()).extracting(RedlockUri.Node::durable).containsExactly(false, true);
+        assertThat(uri.nodes().get(1).server()).hasToString("rediss://b:2/3");
+        assertThat(uri.settings().maxTtl()).isEqualTo(Duration.ofSeconds(10));
+        assertThat(uri.settings().nodeTimeoutFor(Duration.ofSeconds(30))).isEqualTo(Duration.ofMillis(40));
+    }
+
+    @Test
+    void badInputIsRefusedWithTheRule() {
+        refused("redlock:", "write redlock:?node=");
+        refused("redlock:?maxTtl=soon&node=redis%3A%2F%2Fa", "maxTtl=soon is no span");
+        refused("redlock:?nodes=a", "unknown parameter \"nodes\"");
+        refused("redlock:?node=memory%3A", "must be redis://");
+        refused("redlock:?node=redis%3A%2F%2Fa%3Fdurable%3Dmaybe", "must be true or false");
+        refused("redlock:?node=redis%3A%2F%2Fa%3Fname%3Da%20b", "must be made of");
+    }
+
+    private static void refused(String uri, String why) {
+        assertThatIllegalArgumentException().isThrownBy(() -> parse(uri)).withMessageContaining(why);
+    }
+
+    @Test
+    void secretsAreNotRepeated() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> parse("redlock:?node=redis%3A%2F%2F%3Asecret%40a%3A1%3Fdurable%3Dmaybe"))
+                .satisfies(e -> assertThat(e.getMessage()).doesNotContain("secret"));
+    }
+
+    @Test
+    void nobodyThereIsSaidWithTheArithmetic() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() ->
+                        Leasehold.connect("redlock:?node=redis%3A%2F%2F127.0.0.1%3A1&node=redis%3A%2F%2F127.0.0.1%3A1"))
+                .withMessageContaining("named twice");
+    }
+}
