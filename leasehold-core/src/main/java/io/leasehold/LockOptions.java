@@ -36,7 +36,8 @@ public final class LockOptions {
             Duration.ofSeconds(3),
             Backoff.exponential(Duration.ofMillis(10), Duration.ofSeconds(1)),
             Fairness.BOUNDED_LOCAL_HAND_OVER,
-            Duration.ZERO));
+            Duration.ZERO,
+            Integer.MAX_VALUE));
 
     private final Values values;
 
@@ -55,7 +56,8 @@ public final class LockOptions {
             Duration recheck,
             Backoff retry,
             Fairness fairness,
-            Duration lockDelay) {}
+            Duration lockDelay,
+            int reentryLimit) {}
 
     /** The same values on their way from one set of options to the next. */
     private static final class Draft {
@@ -68,6 +70,7 @@ public final class LockOptions {
         private Backoff retry;
         private Fairness fairness;
         private Duration lockDelay;
+        private int reentryLimit;
 
         Draft(Values from) {
             ttl = from.ttl;
@@ -79,10 +82,21 @@ public final class LockOptions {
             retry = from.retry;
             fairness = from.fairness;
             lockDelay = from.lockDelay;
+            reentryLimit = from.reentryLimit;
         }
 
         Values values() {
-            return new Values(ttl, renewal, maxHold, minimumValidity, nodeTimeout, recheck, retry, fairness, lockDelay);
+            return new Values(
+                    ttl,
+                    renewal,
+                    maxHold,
+                    minimumValidity,
+                    nodeTimeout,
+                    recheck,
+                    retry,
+                    fairness,
+                    lockDelay,
+                    reentryLimit);
         }
     }
 
@@ -164,6 +178,14 @@ public final class LockOptions {
         return with(v -> v.lockDelay = Objects.requireNonNull(lockDelay, "lockDelay"));
     }
 
+    /**
+     * How often one thread may hold the lock at once through a {@link ReentrantLockView}; once more is refused with an
+     * {@link IllegalStateException}, and loses nothing. Finds recursion that does not end. At least 1. Default 2<sup>31</sup> − 1.
+     */
+    public LockOptions reentryLimit(int reentryLimit) {
+        return with(v -> v.reentryLimit = reentryLimit);
+    }
+
     private void requireSafe() {
         Duration ttl = values.ttl;
         if (ttl.compareTo(LEAST_TTL) < 0 || ttl.compareTo(LARGEST_TTL) > 0) {
@@ -196,6 +218,9 @@ public final class LockOptions {
         if (longestCheckable().isNegative() || longestCheckable().isZero()) {
             throw refused("ttl " + ttl + " less drift " + drift() + ", renewal interval " + interval
                     + " and 2 × node timeout " + nodeTimeout() + " leaves no validity");
+        }
+        if (values.reentryLimit < 1) {
+            throw refused("reentryLimit is " + values.reentryLimit + "; it must be at least 1");
         }
         if (values.recheck.compareTo(LEAST_RECHECK) < 0 || values.recheck.compareTo(LARGEST_RECHECK) > 0) {
             throw refused("recheck is " + values.recheck + "; it must be between " + LEAST_RECHECK + " and "
@@ -267,6 +292,11 @@ public final class LockOptions {
         return values.lockDelay;
     }
 
+    /** How often one thread may hold the lock at once. */
+    public int reentryLimit() {
+        return values.reentryLimit;
+    }
+
     /** ttl × 1 % + 2 ms. */
     public Duration drift() {
         return values.ttl.dividedBy(100).plusMillis(2);
@@ -302,6 +332,7 @@ public final class LockOptions {
     public String toString() {
         return "ttl=" + ttl() + " renewal=" + (renewalInterval() == null ? "none" : renewalInterval()) + " maxHold="
                 + maxHold() + " minimumValidity=" + minimumValidity() + " nodeTimeout=" + nodeTimeout() + " recheck="
-                + recheck() + " retry=" + retry() + " fairness=" + fairness() + " lockDelay=" + lockDelay();
+                + recheck() + " retry=" + retry() + " fairness=" + fairness() + " lockDelay=" + lockDelay()
+                + " reentryLimit=" + reentryLimit();
     }
 }

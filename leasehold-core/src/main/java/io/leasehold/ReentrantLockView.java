@@ -9,7 +9,8 @@ import java.util.concurrent.locks.Lock;
  * A distributed lock as {@code java.util.concurrent.locks.Lock}: reentrant per thread, counted in this
  * process, so that re-entry costs no round trip and keeps the fencing token.
  *
- * <p>The options of the outermost hold count. Re-entry on a lost hold throws {@link LeaseLostException}.
+ * <p>The options of the outermost hold count. Re-entry beyond {@link LockOptions#reentryLimit(int)} throws
+ * {@link IllegalStateException}, on a lost hold {@link LeaseLostException}.
  * {@link #unlock()} by a thread that does not hold the lock throws {@link IllegalMonitorStateException};
  * by one whose hold was lost, {@link LeaseLostException} (which is one), once, at the outermost level.
  * {@link #tryLock(long, TimeUnit)} treats negative patience as zero. {@link #lock()} is not

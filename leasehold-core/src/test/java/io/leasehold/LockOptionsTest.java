@@ -23,6 +23,7 @@ final class LockOptionsTest {
         assertThat(DEFAULTS.retry()).isEqualTo(Backoff.exponential(Duration.ofMillis(10), Duration.ofSeconds(1)));
         assertThat(DEFAULTS.fairness()).isEqualTo(Fairness.BOUNDED_LOCAL_HAND_OVER);
         assertThat(DEFAULTS.lockDelay()).isZero();
+        assertThat(DEFAULTS.reentryLimit()).isEqualTo(Integer.MAX_VALUE);
         assertThat(DEFAULTS.drift()).isEqualTo(Duration.ofMillis(302));
         assertThat(DEFAULTS.validity()).isEqualTo(Duration.ofMillis(29_698));
         assertThat(DEFAULTS.longestCheckable()).isEqualTo(Duration.ofMillis(19_598));
@@ -58,6 +59,7 @@ final class LockOptionsTest {
         refused(o -> o.nodeTimeout(Duration.ofSeconds(16)), "half the ttl");
         refused(o -> o.recheck(Duration.ofMillis(9)), "recheck is PT0.009S");
         refused(o -> o.lockDelay(Duration.ofHours(24)), "lockDelay is PT24H");
+        refused(o -> o.reentryLimit(0), "reentryLimit is 0");
         refused(o -> o.renewal(Renewal.every(Duration.ofSeconds(Long.MAX_VALUE))), "renewal every");
     }
 

@@ -22,10 +22,12 @@ final class ReentrantHolds {
     /** A lease and how often its thread has locked it; only that thread changes it. */
     static final class Counted {
         final Lease lease;
+        final int limit;
         int count = 1;
 
-        Counted(Lease lease) {
+        Counted(Lease lease, int limit) {
             this.lease = lease;
+            this.limit = limit;
         }
     }
 
@@ -34,9 +36,10 @@ final class ReentrantHolds {
         return holds.get(new Key(name, Thread.currentThread()));
     }
 
-    void begin(LockName name, Lease lease) {
+    /** The options of the outermost hold count, so its limit is kept with it. */
+    void begin(LockName name, Lease lease, int limit) {
         Thread thread = Thread.currentThread();
-        holds.put(new Key(name, thread), new Counted(lease));
+        holds.put(new Key(name, thread), new Counted(lease, limit));
         if (lease instanceof LeaseHandle handle) {
             handle.state().keeper().bindTo(thread);
         }

@@ -27,7 +27,7 @@ final class ReentrantView implements ReentrantLockView {
     @Override
     public void lock() {
         if (!reentered()) {
-            holds.begin(name, lock.acquireUninterruptibly());
+            begin(lock.acquireUninterruptibly());
         }
     }
 
@@ -37,7 +37,7 @@ final class ReentrantView implements ReentrantLockView {
             throw new InterruptedException("interrupted before lock \"" + name + "\" was asked for");
         }
         if (!reentered()) {
-            holds.begin(name, lock.acquire());
+            begin(lock.acquire());
         }
     }
 
@@ -58,8 +58,12 @@ final class ReentrantView implements ReentrantLockView {
         if (lease == null) {
             return false;
         }
-        holds.begin(name, lease);
+        begin(lease);
         return true;
+    }
+
+    private void begin(Lease lease) {
+        holds.begin(name, lease, lock.options().reentryLimit());
     }
 
     private boolean reentered() {
@@ -69,9 +73,9 @@ final class ReentrantView implements ReentrantLockView {
         }
         // Throws if the hold was lost: what the outer section protects is no longer protected.
         held.lease.ensureValidFor(Duration.ZERO);
-        if (held.count == Integer.MAX_VALUE) {
-            throw new IllegalStateException(
-                    "lock \"" + name + "\" was re-entered " + held.count + " times; that is the limit");
+        if (held.count == held.limit) {
+            throw new IllegalStateException("lock \"" + name + "\" is held " + held.count
+                    + " times by this thread; that is the limit (LockOptions.reentryLimit)");
         }
         held.count++;
         return true;

@@ -181,7 +181,8 @@ final class Tenure {
             round = newRound(nodes);
             renewal = new QuorumRenewal(nodes.names());
         }
-        long candidate = Math.max(Math.max(1, round.highest() + 1), Math.max(wanted.seenToken() + 1, estimateMicros));
+        long candidate = Math.max(
+                Math.max(round.highest(), wanted.ballotSoFar()) + 1, Math.max(wanted.seenToken() + 1, estimateMicros));
         if (candidate >= TokenRange.LIMIT - wanted.reserve()) {
             answer(new AcquireReply.Failed(
                     FailureKind.PERMANENT,

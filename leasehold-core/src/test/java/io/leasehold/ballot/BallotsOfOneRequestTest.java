@@ -90,8 +90,16 @@ final class BallotsOfOneRequestTest {
     @Test
     void theLargestTokenSeenIsTheLeastProposed() {
         answers.add(new NodeReply.Yes(LIFE, 2_000));
+        ask(request.seenToken(3_000_000L));
+        assertThat(ballots.get(0).candidate()).isEqualTo(3_000_001L);
+    }
+
+    /** An undo could not stop it; if the floor really is there, the node says so. */
+    @Test
+    void aTokenSeenFarAheadOfTheClockIsNotProposed() {
+        answers.add(new NodeReply.Yes(LIFE, 2_000));
         ask(request.seenToken(8_000_000_000L));
-        assertThat(ballots.get(0).candidate()).isEqualTo(8_000_000_001L);
+        assertThat(ballots.get(0).candidate()).isLessThan(3_000_000L);
     }
 
     @Test

@@ -28,7 +28,7 @@ final class ReentrantHoldsTest {
         LeaseHandle lease = lease();
         for (int i = 0; i < 200; i++) {
             LockName name = LockName.exactly("left-" + i);
-            Thread thread = new Thread(() -> holds.begin(name, lease));
+            Thread thread = new Thread(() -> holds.begin(name, lease, 1));
             thread.start();
             thread.join();
             assertThat(holds.ofCurrentThread(name)).isNull();
@@ -40,17 +40,23 @@ final class ReentrantHoldsTest {
     @Test
     void reEntryBeyondTheLimitIsRefusedAndLosesNothing() {
         try (LockClient client = Leasehold.connect("memory:")) {
-            ReentrantLockView view = client.named("n").asReentrantLock();
+            ReentrantLockView view =
+                    client.named("n").with(o -> o.reentryLimit(3)).asReentrantLock();
             view.lock();
             long token = view.fencingToken();
-            EngineClient engine = (EngineClient) client;
-            engine.reentrantHolds().ofCurrentThread(LockName.exactly("n")).count = Integer.MAX_VALUE;
+            view.lock();
+            assertThat(view.tryLock()).isTrue();
             assertThatThrownBy(view::lock)
                     .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("2147483647");
-            assertThat(view.getHoldCount()).isEqualTo(Integer.MAX_VALUE);
+                    .hasMessageContainingAll("\"n\"", "3 times", "reentryLimit");
+            ReentrantLockView unlimited = client.named("n").asReentrantLock();
+            assertThatThrownBy(unlimited::tryLock)
+                    .as("the options of the outermost hold count")
+                    .isInstanceOf(IllegalStateException.class);
+            assertThat(view.getHoldCount()).isEqualTo(3);
             assertThat(view.fencingToken()).isEqualTo(token);
-            engine.reentrantHolds().ofCurrentThread(LockName.exactly("n")).count = 1;
+            view.unlock();
+            view.unlock();
             view.unlock();
             assertThat(view.getHoldCount()).isZero();
             assertThat(client.admin().inspect(LockName.exactly("n"))).isEmpty();
