@@ -2,7 +2,6 @@ package io.leasehold.redis;
 
 import static io.leasehold.redis.NodeBench.until;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.leasehold.Attempt;
 import io.leasehold.Fairness;
@@ -10,7 +9,6 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
-import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -18,7 +16,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -135,48 +132,11 @@ class RedisCrowdTest {
         until("all is released", () -> SERVER.redis().keys("lock:{*}").stream().allMatch(key -> key.endsWith("fence")));
     }
 
-    @Test
-    void tenThousandVirtualThreadsWaitToo() throws Exception {
-        assumeTrue(
-                Runtime.version().feature() >= 21,
-                "virtual threads need a JDK of 21 or newer; this is "
-                        + Runtime.version().feature());
-        LockClient waiter = client(LockOptions.defaults());
-        List<Lease> held = holdAll(client(LockOptions.defaults()));
-        CountDownLatch done = new CountDownLatch(WAITERS);
-        AtomicInteger failed = new AtomicInteger();
-        for (int i = 0; i < WAITERS; i++) {
-            String name = "name-" + i % NAMES;
-            startVirtual(() -> {
-                try (Lease lease = waiter.named(name).acquire()) {
-                    lease.ensureValidFor(Duration.ofMillis(1));
-                } catch (InterruptedException | RuntimeException e) {
-                    failed.incrementAndGet();
-                } finally {
-                    done.countDown();
-                }
-            });
-        }
-        until("one of each name is queued", () -> queued("name-0") == 1 && queued("name-" + (NAMES - 1)) == 1);
-        assertThat(SERVER.redis().clientList().lines().count()).isLessThanOrEqualTo(4);
-
-        held.forEach(Lease::releaseAsync);
-
-        assertThat(done.await(4, TimeUnit.MINUTES)).isTrue();
-        assertThat(failed).hasValue(0);
-    }
-
     private static List<Lease> holdAll(LockClient holder) {
         List<CompletableFuture<Lease>> held = new ArrayList<>();
         for (int i = 0; i < NAMES; i++) {
             held.add(holder.named("name-" + i).acquireAsync());
         }
         return held.stream().map(CompletableFuture::join).toList();
-    }
-
-    /** {@code Thread.startVirtualThread}, which the Java of this source does not know. */
-    private static void startVirtual(Runnable task) throws ReflectiveOperationException {
-        Method start = Thread.class.getMethod("startVirtualThread", Runnable.class);
-        start.invoke(null, task);
     }
 }

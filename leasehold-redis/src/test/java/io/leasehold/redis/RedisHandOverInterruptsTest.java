@@ -49,7 +49,7 @@ class RedisHandOverInterruptsTest {
                 clients.add(client);
                 for (int j = 0; j < THREADS; j++) {
                     Random random = new Random(100L * i + j);
-                    threads.add(new Thread(() -> take(client, random)));
+                    threads.add(NewestThreads.unstarted(() -> take(client, random)));
                 }
             }
             threads.forEach(Thread::start);

@@ -226,7 +226,7 @@ class RedisHandOverTest {
         LockClient leaving = client(proxy.port(), LockOptions.defaults());
         Lease held = client().named(LOCK).acquire();
         AtomicReference<Throwable> thrown = new AtomicReference<>();
-        Thread thread = new Thread(() -> {
+        Thread thread = NewestThreads.unstarted(() -> {
             try {
                 leaving.named(LOCK).acquire();
             } catch (InterruptedException e) {

@@ -94,7 +94,7 @@ class RedisInterruptsTest {
         for (int i = 0; i < THREADS; i++) {
             LockClient client = clients[i % clients.length];
             long seed = 31L * round + i;
-            Thread thread = new Thread(() -> work(client, new Random(seed), over), "worker-" + i);
+            Thread thread = NewestThreads.unstarted(() -> work(client, new Random(seed), over));
             threads.add(thread);
             thread.start();
         }

@@ -64,21 +64,16 @@ class VirtualThreadSmokeTest {
         void run() throws Exception;
     }
 
-    /** This project is compiled for 17, which has no virtual threads. */
     private Thread startVirtual(Task task) {
-        Runnable guarded = () -> {
+        Thread thread = NewestThreads.unstarted(() -> {
             try {
                 task.run();
             } catch (Throwable e) {
                 errors.add(e);
             }
-        };
-        try {
-            return (Thread)
-                    Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, guarded);
-        } catch (ReflectiveOperationException e) {
-            throw new LinkageError("a JDK from 21 on has Thread.startVirtualThread", e);
-        }
+        });
+        thread.start();
+        return thread;
     }
 
     private void join(Thread thread) throws InterruptedException {
