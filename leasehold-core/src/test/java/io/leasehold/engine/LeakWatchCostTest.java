@@ -1,0 +1,47 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What the watch for forgotten leases adds to each lease; the time is printed and not judged. */
+final class LeakWatchCostTest {
+
+    private static final int LEASES = 200_000;
+
+    private final Workshop workshop = new Workshop(new StillRuntime(), new SilentStore());
+    private final LeaseHandle handle =
+            workshop.keeper().begin(workshop.wiring.suspensions().mark());
+
+    @Test
+    void aWatchedLeaseCostsAtMostAHundredBytes() {
+        LeakWatch watch = new LeakWatch(false);
+        long nanos = Long.MAX_VALUE;
+        for (int round = 0; round < 5; round++) {
+            long startedAtNanos = System.nanoTime();
+            for (int i = 0; i < LEASES; i++) {
+                watch.trace(handle, handle.state()).forget();
+            }
+            nanos = Math.min(nanos, System.nanoTime() - startedAtNanos);
+        }
+        List<LeakWatch.Trace> kept = new ArrayList<>(LEASES);
+        long before = live();
+        for (int i = 0; i < LEASES; i++) {
+            kept.add(watch.trace(handle, handle.state()));
+        }
+        long bytes = (live() - before) / LEASES;
+
+        System.out.println("leak watch: " + bytes + " bytes and " + nanos / LEASES + " ns per lease");
+        assertThat(kept).hasSize(LEASES);
+        assertThat(bytes).isBetween(1L, 100L);
+    }
+
+    private static long live() {
+        System.gc();
+        System.gc();
+        return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
+    }
+}
