@@ -79,9 +79,18 @@ class JdbcStoreProviderTest {
                 .hasMessageNotContaining("\n");
     }
 
+    /** Not a form that PostgreSQL's driver takes, so it is easily written by mistake. */
+    @Test
+    void secretsOfUrisThatNoDriverUnderstandsAreHidden() {
+        assertThatThrownBy(() -> Leasehold.connect("jdbc:postgresql://joe:pssst@db/x?password=pssst"))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("cannot be opened")
+                .satisfies(e -> assertThat(Throwables.getStackTrace(e)).doesNotContain("pssst"));
+    }
+
     @Test
     void secretsOfRefusedUrisAreHidden() {
-        assertThatThrownBy(() -> Leasehold.connect("jdbc:postgresql://joe:pssst@db/x?password=pssst"))
+        assertThatThrownBy(() -> Leasehold.connect("jdbc:oracle://joe:pssst@db/x?password=pssst"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageNotContaining("pssst");
     }
