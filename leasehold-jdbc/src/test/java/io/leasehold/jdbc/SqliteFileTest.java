@@ -28,8 +28,13 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -84,6 +89,31 @@ class SqliteFileTest {
         Path file = Files.createFile(directory.resolve("empty.db"));
         try (LeaseClient client = open(file)) {
             assertUsable(client, "x");
+        }
+    }
+
+    /** Between two questions to a file that is just being made, another process may have made it. */
+    @Test
+    void manyWhoMakeTheFileAtOnceAllTakeIt() throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(4);
+        try {
+            for (int round = 0; round < 100; round++) {
+                Path file = directory.resolve("new-" + round);
+                CyclicBarrier together = new CyclicBarrier(4);
+                List<Future<?>> opened = new ArrayList<>();
+                for (int i = 0; i < 4; i++) {
+                    opened.add(threads.submit(() -> {
+                        together.await();
+                        open(file).close();
+                        return null;
+                    }));
+                }
+                for (Future<?> one : opened) {
+                    one.get();
+                }
+            }
+        } finally {
+            threads.shutdownNow();
         }
     }
 

@@ -149,8 +149,10 @@ public final class SqliteFile implements KeptConnection.Opener {
     }
 
     private void refuseStrangers(Statement statement) throws SQLException {
+        // In this order: another process that makes the file meanwhile commits the tables and the id together.
+        boolean isEmpty = number(statement, "SELECT count(*) FROM sqlite_master") == 0;
         long application = number(statement, "PRAGMA application_id");
-        if (application != APPLICATION_ID && number(statement, "SELECT count(*) FROM sqlite_master") > 0) {
+        if (!isEmpty && application != APPLICATION_ID) {
             throw new UnsafeStoreException(
                     "lock file " + path + " is an SQLite database of something else (application id " + application
                             + "); name a file that is used for locks only",
