@@ -20,6 +20,11 @@ final class StartedCli implements AutoCloseable {
     /** Far beyond what any start takes, however busy the machine. */
     static final Duration PATIENCE = Duration.ofMinutes(3);
 
+    private static final List<String> SIGNALS_AS_USUAL =
+            shell("env --default-signal true && echo yes").strip().equals("yes")
+                    ? List.of("env", "--default-signal")
+                    : List.of();
+
     private final Process process;
     private final Path out;
     private final Path err;
@@ -78,9 +83,13 @@ final class StartedCli implements AutoCloseable {
         }
     }
 
-    /** The command that starts the program; without a shell, so that the pid is the JVM's. */
+    /**
+     * The command that starts the program; without a shell, so that the pid is the JVM's. Signals that these tests were
+     * started to ignore, as in the background of a script, would stay ignored in it: {@code env} ends that, where it can.
+     */
     static List<String> javaCommand() {
-        return new ArrayList<>(List.of(
+        List<String> command = new ArrayList<>(SIGNALS_AS_USUAL);
+        command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
@@ -88,6 +97,7 @@ final class StartedCli implements AutoCloseable {
                 "-cp",
                 System.getProperty("java.class.path"),
                 "io.leasehold.cli.Main"));
+        return command;
     }
 
     long pid() {
