@@ -84,8 +84,10 @@ class RunTerminalTest {
         }
     }
 
+    /** By a script, since a terminal takes no line of more than 4095 characters, and a class path is long. */
     private String run(String... rest) {
-        return String.join(" ", StartedCli.javaCommand()) + " run " + String.join(" ", rest);
+        String starts = "exec " + String.join(" ", StartedCli.javaCommand()) + " run \"$@\"";
+        return StartedCli.script(directory, "leasehold", starts) + " " + String.join(" ", rest);
     }
 
     private void awaitFile(String name, Pty pty) {
