@@ -124,7 +124,7 @@ public final class FencedFile {
             return new Admission.Rejected(file.toString(), token, newest);
         }
         if (token > newest) {
-            // One write of a fixed length: it cannot be torn into a smaller number than either.
+            // Of fixed length and from the front: if a crash tears it, what is left is not below the old token.
             ByteBuffer text = StandardCharsets.US_ASCII.encode(String.format("%016d%n", token));
             while (text.hasRemaining()) {
                 channel.write(text, text.position());
