@@ -2,6 +2,7 @@ package io.leasehold.zookeeper;
 
 import io.leasehold.Holder;
 import io.leasehold.LockName;
+import io.leasehold.LossCause;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.AcquireReply;
@@ -29,12 +30,17 @@ import org.jspecify.annotations.Nullable;
  * <p>What is sent for it is sent in turn, so that at most one node is ever being made, and nothing after the removal was
  * asked for. A node whose making was not answered is looked for before another is made. All fields that change are
  * guarded by {@code this}; nobody is called while it is held.
+ *
+ * <p>Long because every step reads or changes the same few fields under that one guard.
  */
 final class Place {
 
     private static final int MOST_LOOKS = 8;
     private static final long LEAST_PATIENCE_NANOS = Duration.ofSeconds(3).toNanos();
     private static final long LOSS_NOTICE_NANOS = Duration.ofSeconds(2).toNanos();
+    /** How long a lost holder may be left without its cause: clearly less than {@link #LOSS_NOTICE_NANOS}. */
+    private static final long CAUSE_NANOS = Duration.ofMillis(500).toNanos();
+
     private static final long REMOVAL_PAUSE_NANOS = Duration.ofSeconds(1).toNanos();
 
     /** What the places of a store share. */
@@ -46,7 +52,7 @@ final class Place {
         void woken(Place place);
 
         /** The node was taken away while it held. */
-        void taken(Place place);
+        void taken(Place place, LossCause cause);
 
         /** Nothing of it is left at the ensemble. */
         void over(Place place);
@@ -405,7 +411,7 @@ final class Place {
             in.onEvent(own, onTaken);
             in.read(own, true).whenComplete((found, error) -> {
                 if (Failures.isMissing(error)) {
-                    ownIsGone();
+                    ownIsGone(LossCause.FORCE_RELEASED);
                 }
             });
         }
@@ -500,19 +506,29 @@ final class Place {
     }
 
     private void ownHasChanged(Watcher.Event.EventType event) {
-        if (event == Watcher.Event.EventType.NodeDeleted) {
-            ownIsGone();
+        Session in = session();
+        String own = heldNode();
+        if (event != Watcher.Event.EventType.NodeDeleted || in == null || own == null) {
+            return;
         }
+        // The end of a session deletes its nodes before it is told, so only an answer tells the one from the other.
+        TimeLimit.within(
+                        shared.runtime,
+                        CAUSE_NANOS,
+                        () -> in.read(own, false).thenApply(found -> LossCause.FORCE_RELEASED),
+                        error -> Failures.isMissing(error) ? LossCause.FORCE_RELEASED : LossCause.SESSION_LOST,
+                        () -> LossCause.SESSION_LOST)
+                .thenAccept(this::ownIsGone);
     }
 
-    private void ownIsGone() {
+    private void ownIsGone(LossCause cause) {
         synchronized (this) {
             if (!held || ended) {
                 return;
             }
             nodeIsGone();
         }
-        shared.events.taken(this);
+        shared.events.taken(this, cause);
     }
 
     // ---- ending

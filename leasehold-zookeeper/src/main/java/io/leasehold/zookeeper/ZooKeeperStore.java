@@ -74,9 +74,9 @@ final class ZooKeeperStore implements LockStore {
         }
 
         @Override
-        public void taken(Place place) {
+        public void taken(Place place, LossCause cause) {
             byOwner.remove(place.owner(), place);
-            lost(place, LossCause.FORCE_RELEASED);
+            lost(place, cause);
         }
 
         @Override

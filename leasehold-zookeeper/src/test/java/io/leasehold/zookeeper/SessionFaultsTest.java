@@ -23,6 +23,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -73,7 +74,7 @@ class SessionFaultsTest {
         }
     }
 
-    @Test
+    @RepeatedTest(5)
     void holderOfAKilledSessionIsToldBeforeTheNextOneHolds() throws Exception {
         LockClient holder = client(Duration.ofSeconds(20));
         LockClient waiter = client(Duration.ofSeconds(20));
@@ -101,6 +102,19 @@ class SessionFaultsTest {
                 .isPositive();
         // A new session is made for who asks again.
         assertThat(holder.named("killed").tryAcquire(PATIENCE)).isNotNull();
+    }
+
+    @Test
+    void forcedReleaseIsToldAtOnceAndAsWhatItIs() throws Exception {
+        LockClient holder = client(Duration.ofSeconds(20));
+        Lease lease = holder.named("forced").acquire();
+        CompletableFuture<LossCause> cause = new CompletableFuture<>();
+        lease.onLost(cause::complete);
+        onlyNode("forced");
+        assertThat(client(Duration.ofSeconds(20)).admin().forceRelease(LockName.of("forced"), null))
+                .isTrue();
+        assertThat(cause.get(60, TimeUnit.SECONDS)).isEqualTo(LossCause.FORCE_RELEASED);
+        assertThat(lease.isValid()).isFalse();
     }
 
     @Test
