@@ -1,0 +1,90 @@
+package io.leasehold.cli.demo;
+
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.cli.demo.actor.Scheme;
+import io.leasehold.servers.RedisServer;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** Independent Redis servers without persistence, of which a quorum makes one lock. Counted from 1. For one thread. */
+final class Nodes {
+
+    /** What is asked for: more than a busy machine needs. */
+    private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
+
+    /** Moves the end of each key by so much, as a jump of the server's clock does: Redis keeps ends in wall-clock time. */
+    private static final String MOVE_ENDS = """
+            for _, key in ipairs(redis.call('KEYS', '*')) do
+              local left = redis.call('PTTL', key)
+              if left >= 0 then redis.call('PEXPIRE', key, left - tonumber(ARGV[1])) end
+            end
+            return 'moved'
+            """;
+
+    private final List<RedisServer> servers;
+
+    private Nodes(List<RedisServer> servers) {
+        this.servers = servers;
+    }
+
+    /** Starts so many. */
+    static Nodes start(Play play, int count) {
+        Nodes nodes = new Nodes(play.stage().startRedises(count));
+        String ports = nodes.servers.stream()
+                .map(server -> Integer.toString(server.port()))
+                .collect(Collectors.joining(", "));
+        play.say(
+                Ink.DIM,
+                "Started: " + count + " independent Redis " + nodes.node(1).version() + " on 127.0.0.1, ports "
+                        + ports);
+        return nodes;
+    }
+
+    RedisServer node(int number) {
+        return servers.get(number - 1);
+    }
+
+    /** Where an actor finds them. */
+    List<String> uris(Scheme scheme, Duration maxTtl) {
+        List<String> each = servers.stream().map(RedisServer::uri).toList();
+        return scheme == Scheme.LEASEHOLD ? List.of(redlock(each, maxTtl)) : each;
+    }
+
+    private static String redlock(List<String> each, Duration maxTtl) {
+        return each.stream()
+                        .map(uri -> "node=" + URLEncoder.encode(uri, StandardCharsets.UTF_8))
+                        .collect(Collectors.joining("&", "redlock:?", ""))
+                + "&maxTtl=" + maxTtl.toMillis() + "ms&nodeTimeout=" + NODE_TIMEOUT.toMillis() + "ms";
+    }
+
+    /** What {@code leasehold redlock init} does: they are new, and need not wait out a quarantine. */
+    void declareNew(Duration maxTtl) {
+        try (LockClient locks = Leasehold.connect(uris(Scheme.LEASEHOLD, maxTtl).get(0))) {
+            locks.admin().declareNewNodes();
+        }
+    }
+
+    /** This node refuses whatever takes memory: it can grant nothing. */
+    void fill(int number) {
+        node(number).call("CONFIG", "SET", "maxmemory", "1");
+    }
+
+    /** It has memory again. */
+    void free(int number) {
+        node(number).call("CONFIG", "SET", "maxmemory", "0");
+    }
+
+    /** All keys of this node end as much earlier. */
+    void moveEnds(int number, Duration jump) {
+        node(number).call("EVAL", MOVE_ENDS, "0", Long.toString(jump.toMillis()));
+    }
+
+    /** Whether this node has the lock. */
+    boolean hasLock(int number) {
+        return node(number).call("EXISTS", Play.KEY).strip().equals("1");
+    }
+}

@@ -1,0 +1,20 @@
+package io.leasehold.cli.demo;
+
+import java.io.IOException;
+
+/** A demonstration of one hazard: made to happen, not waited for, so that it comes out the same on every machine. */
+interface Scenario {
+
+    /** What is typed. */
+    String name();
+
+    /** What it shows, in a few words. */
+    String summary();
+
+    /**
+     * Plays it.
+     *
+     * @return whether the histories prove that what was promised was kept
+     */
+    boolean play(Play play) throws DemoFailure, IOException, InterruptedException;
+}
