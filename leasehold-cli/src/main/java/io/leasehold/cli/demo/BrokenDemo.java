@@ -28,6 +28,12 @@ final class BrokenDemo implements Scenario {
         return "five hand-made locks fall, and ours stands in the same place";
     }
 
+    /** There is much to see. */
+    @Override
+    public Duration beat() {
+        return Duration.ofMillis(60);
+    }
+
     private record Outcome(Scheme scheme, String finding, boolean held, boolean oursHeld) {}
 
     @Override
@@ -44,9 +50,13 @@ final class BrokenDemo implements Scenario {
                 Scheme.FIXED_VALUE,
                 Scheme.DELETE_WITHOUT_COMPARE,
                 Scheme.GET_THEN_DELETE)) {
-            HistoryVerdict broken = act(play, redis, scheme, scheme);
-            boolean oursHeld =
-                    play.naive() || act(play, redis, scheme, Scheme.LEASEHOLD).held(HistoryVerdict.ALL);
+            HistoryVerdict broken = act(play, redis, scheme, scheme, MEDIUM);
+            if (broken.held(HistoryVerdict.ALL)) {
+                // The machine was so slow that the lock was over before it was to be.
+                broken = act(play, redis, scheme, scheme, MEDIUM.multipliedBy(5));
+            }
+            boolean oursHeld = play.naive()
+                    || act(play, redis, scheme, Scheme.LEASEHOLD, SHORT).held(HistoryVerdict.ALL);
             outcomes.add(new Outcome(scheme, finding(broken), broken.held(HistoryVerdict.ALL), oursHeld));
         }
         return judge(play, outcomes);
@@ -96,7 +106,7 @@ final class BrokenDemo implements Scenario {
         return found.isEmpty() ? "did not fail" : String.join("; ", found);
     }
 
-    private static HistoryVerdict act(Play play, RedisServer redis, Scheme scene, Scheme scheme)
+    private static HistoryVerdict act(Play play, RedisServer redis, Scheme scene, Scheme scheme, Duration medium)
             throws DemoFailure, IOException, InterruptedException {
         redis.call("FLUSHALL");
         play.say(Ink.PLAIN, "");
@@ -105,9 +115,9 @@ final class BrokenDemo implements Scenario {
                 Ink.BOLD,
                 ours ? "Leasehold, in the same place" : "A lock by hand: " + scheme.words() + " — " + moment(scene));
         play.cast(NAMES);
-        play.begin(scene.name() + (ours ? "-ours" : ""), NAMES);
+        play.begin(NAMES);
         for (String name : NAMES) {
-            play.enter(name, scheme, ttl(name, scene, ours), false, List.of(redis.uri()));
+            play.enter(name, scheme, ttl(name, scene, medium), false, List.of(redis.uri()));
         }
         switch (scene) {
             case SETNX_THEN_EXPIRE -> deathBetweenTwoCommands(play, ours);
@@ -120,14 +130,14 @@ final class BrokenDemo implements Scenario {
     }
 
     /** Only the first is to lose its lock by waiting. */
-    private static Duration ttl(String name, Scheme scene, boolean ours) {
+    private static Duration ttl(String name, Scheme scene, Duration medium) {
         if (scene == Scheme.SETNX_THEN_EXPIRE) {
             return SHORT;
         }
         if (scene == Scheme.GET_THEN_SET || !name.equals("w1")) {
             return Play.ENDLESS;
         }
-        return scene == Scheme.GET_THEN_DELETE && !ours ? MEDIUM : SHORT;
+        return scene == Scheme.GET_THEN_DELETE ? medium : SHORT;
     }
 
     private static String moment(Scheme scene) {

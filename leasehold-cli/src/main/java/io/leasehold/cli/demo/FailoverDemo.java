@@ -41,7 +41,7 @@ final class FailoverDemo implements Scenario {
                 "Started: Redis " + primary.version() + ", primary on 127.0.0.1:" + primary.port() + ", replica on :"
                         + replica.port());
         play.cast("w1", "w2");
-        play.begin(name(), "w1", "w2");
+        play.begin("w1", "w2");
         play.enter("w1", Scheme.LEASEHOLD, TTL, !play.naive(), List.of(primary.uri()));
         cutOff(replica);
         play.line(Ink.DIM, "the replica is cut off: what the primary is told does not reach it");

@@ -2,6 +2,7 @@ package io.leasehold.cli.demo;
 
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.LockOptions;
 import io.leasehold.cli.demo.actor.Scheme;
 import io.leasehold.servers.RedisServer;
 import java.net.URLEncoder;
@@ -13,8 +14,10 @@ import java.util.stream.Collectors;
 /** Independent Redis servers without persistence, of which a quorum makes one lock. Counted from 1. For one thread. */
 final class Nodes {
 
-    /** What is asked for: more than a busy machine needs. */
-    private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
+    /** The most, for a busy machine; what is still open after it counts as no answer. */
+    private static final Duration MOST_NODE_TIMEOUT = Duration.ofMillis(500);
+
+    private static final int NODE_TIMEOUTS_PER_TTL = 6;
 
     /** Moves the end of each key by so much, as a jump of the server's clock does: Redis keeps ends in wall-clock time. */
     private static final String MOVE_ENDS = """
@@ -58,12 +61,21 @@ final class Nodes {
         return each.stream()
                         .map(uri -> "node=" + URLEncoder.encode(uri, StandardCharsets.UTF_8))
                         .collect(Collectors.joining("&", "redlock:?", ""))
-                + "&maxTtl=" + maxTtl.toMillis() + "ms&nodeTimeout=" + NODE_TIMEOUT.toMillis() + "ms";
+                + "&maxTtl=" + maxTtl.toMillis() + "ms&nodeTimeout="
+                + nodeTimeout(maxTtl).toMillis() + "ms";
+    }
+
+    private static Duration nodeTimeout(Duration maxTtl) {
+        Duration part = maxTtl.dividedBy(NODE_TIMEOUTS_PER_TTL);
+        return part.compareTo(MOST_NODE_TIMEOUT) < 0 ? part : MOST_NODE_TIMEOUT;
     }
 
     /** What {@code leasehold redlock init} does: they are new, and need not wait out a quarantine. */
     void declareNew(Duration maxTtl) {
-        try (LockClient locks = Leasehold.connect(uris(Scheme.LEASEHOLD, maxTtl).get(0))) {
+        try (LockClient locks = Leasehold.builder()
+                .store(uris(Scheme.LEASEHOLD, maxTtl).get(0))
+                .defaults(LockOptions.defaults().ttl(maxTtl))
+                .connect()) {
             locks.admin().declareNewNodes();
         }
     }

@@ -35,7 +35,7 @@ final class PauseDemo implements Scenario {
         RedisServer redis = play.stage().startRedis();
         play.say(Ink.DIM, "Started: Redis " + redis.version() + " on 127.0.0.1:" + redis.port());
         play.cast("w1", "w2");
-        play.begin(name(), "w1", "w2");
+        play.begin("w1", "w2");
         for (String name : List.of("w1", "w2")) {
             play.enter(name, Scheme.LEASEHOLD, TTL, !play.naive(), List.of(redis.uri()));
         }

@@ -92,8 +92,8 @@ final class Play {
     }
 
     /** A new act, with a counter and histories of its own. */
-    void begin(String act, String... names) throws IOException {
-        directory = stage.newDirectory(act);
+    void begin(String... names) throws IOException {
+        directory = stage.newDirectory();
         timeline = look.timeline(List.of(names));
         begun = false;
     }

@@ -37,7 +37,7 @@ final class RestartDemo implements Scenario {
             nodes.declareNew(TTL);
         }
         play.cast("w1", "w2");
-        play.begin(name(), "w1", "w2");
+        play.begin("w1", "w2");
         for (String name : List.of("w1", "w2")) {
             play.enter(name, scheme, ttl, false, nodes.uris(scheme, TTL));
         }

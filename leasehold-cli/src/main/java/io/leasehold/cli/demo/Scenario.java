@@ -1,6 +1,7 @@
 package io.leasehold.cli.demo;
 
 import java.io.IOException;
+import java.time.Duration;
 
 /** A demonstration of one hazard: made to happen, not waited for, so that it comes out the same on every machine. */
 interface Scenario {
@@ -10,6 +11,11 @@ interface Scenario {
 
     /** What it shows, in a few words. */
     String summary();
+
+    /** How long each line is left to be read. */
+    default Duration beat() {
+        return Duration.ofMillis(300);
+    }
 
     /**
      * Plays it.

@@ -6,7 +6,6 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /** The hazards that can be seen, by name. */
 public final class Scenarios {
@@ -20,7 +19,6 @@ public final class Scenarios {
             new TokensDemo(),
             new BrokenDemo());
 
-    private static final Duration BEAT = Duration.ofMillis(300);
     private static final long SIGNAL_MILLIS = 300;
 
     private Scenarios() {}
@@ -43,14 +41,19 @@ public final class Scenarios {
     public static boolean play(
             String name, boolean naive, boolean quick, Terminal terminal, Map<String, String> environment)
             throws DemoFailure, IOException, InterruptedException {
-        Optional<Scenario> scenario =
-                ALL.stream().filter(one -> one.name().equals(name)).findFirst();
+        Scenario scenario = ALL.stream()
+                .filter(one -> one.name().equals(name))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("no scenario is called " + name));
         boolean colourful = Colours.wanted(environment);
         try (Stage stage = Stage.open()) {
             try {
                 Play play = new Play(
-                        stage, names -> new Timeline(terminal, colourful, names), naive, quick ? Duration.ZERO : BEAT);
-                return scenario.orElseThrow().play(play);
+                        stage,
+                        names -> new Timeline(terminal, colourful, names),
+                        naive,
+                        quick ? Duration.ZERO : scenario.beat());
+                return scenario.play(play);
             } catch (DemoFailure | IOException | RuntimeException e) {
                 // Ctrl-C in a terminal reaches the processes, too, perhaps before this one has begun to end.
                 Thread.sleep(SIGNAL_MILLIS);

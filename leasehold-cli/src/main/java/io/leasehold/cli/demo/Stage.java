@@ -74,8 +74,8 @@ final class Stage implements AutoCloseable {
     }
 
     /** A directory for what is written in one act. */
-    Path newDirectory(String act) throws IOException {
-        return Files.createDirectory(directory.resolve(act));
+    Path newDirectory() throws IOException {
+        return Files.createTempDirectory(directory, "act");
     }
 
     /** Starts a worker. */

@@ -42,13 +42,18 @@ final class LeaseholdLock implements ActorLock {
             }
             return new Granted(new Held(attempt.orElseThrow()));
         } catch (LockStoreException e) {
-            return new Denied(String.valueOf(e.getMessage()));
+            // What each node said in full is more than a line can show.
+            String message = String.valueOf(e.getMessage());
+            int firstNode = message.indexOf(';');
+            return new Denied(firstNode < 0 ? message : message.substring(0, firstNode));
         }
     }
 
     private static String words(NodeVote vote) {
         String answer = vote.answer().name().toLowerCase(Locale.ROOT);
-        return vote.detail().isBlank() ? answer : answer + " (" + vote.detail() + ")";
+        return vote.detail().isBlank() || vote.answer() == NodeVote.Answer.BUSY
+                ? answer
+                : answer + " (" + vote.detail() + ")";
     }
 
     @Override
