@@ -236,7 +236,7 @@ public final class FirstDemo {
     private void show(HistoryEvent event, @Nullable HistoryEvent before) {
         String worker = event.worker();
         switch (event.kind()) {
-            case READY, WRITING -> {}
+            case READY, WRITING, REJECTED, LOCKED_OUT -> {}
             case WAITING -> timeline.waits(worker);
             case ACQUIRED -> {
                 timeline.holds(worker);
