@@ -31,6 +31,7 @@ final class NodeSet {
     private final String configuration;
     private final NodeTrust trust;
     private final Births births;
+    private final Standings standings;
 
     NodeSet(List<QuorumMember> members, QuorumSettings settings, LockRuntime runtime) {
         this.runtime = runtime;
@@ -43,6 +44,7 @@ final class NodeSet {
         this.configuration = configuration(members, settings);
         this.trust = new NodeTrust(names, settings.exclusionNanos(), settings.boundMicros());
         this.births = new Births(this);
+        this.standings = new Standings(names, settings.quarantineNanos() / 1_000_000);
     }
 
     private static String configuration(List<QuorumMember> members, QuorumSettings settings) {
@@ -82,6 +84,11 @@ final class NodeSet {
     /** The set as people would describe it, and as all its clients must. */
     String configuration() {
         return configuration;
+    }
+
+    /** Who hears what the nodes count for. */
+    Standings standings() {
+        return standings;
     }
 
     /** The clock of the set, or empty before a quorum has answered. */
@@ -132,7 +139,7 @@ final class NodeSet {
                 settings.quarantineNanos() / 1_000,
                 settings.boundMicros(),
                 members.get(node).persistence());
-        return ask(node, target -> target.acquire(ballot, membership)).thenApply(reply -> {
+        return ask(node, true, target -> target.acquire(ballot, membership)).thenApply(reply -> {
             births.answered(node, reply);
             return reply instanceof NodeReply.Yes ? believed(node, reply) : reply;
         });
@@ -153,18 +160,24 @@ final class NodeSet {
 
     /** Reads a node's life and clock. */
     CompletableFuture<NodeReply> probe(int node, long timeoutNanos) {
-        return ask(node, target -> target.probe(timeoutNanos));
+        return ask(node, false, target -> target.probe(timeoutNanos));
     }
 
-    private CompletableFuture<NodeReply> ask(int node, Function<LockNode, CompletableFuture<NodeReply>> request) {
+    private CompletableFuture<NodeReply> ask(
+            int node, boolean ballot, Function<LockNode, CompletableFuture<NodeReply>> request) {
         long sentAtNanos = runtime.nanoTime();
         return links.get(node).ask(request, NodeReply.Failed::new).thenApply(reply -> {
-            if (reply instanceof NodeReply.Answered answered) {
-                synchronized (trust) {
-                    trust.answered(
-                            node, answered.incarnation(), answered.serverMicros(), sentAtNanos, runtime.nanoTime());
+            long nowNanos = runtime.nanoTime();
+            String[] distrusted = new String[size()];
+            synchronized (trust) {
+                if (reply instanceof NodeReply.Answered answered) {
+                    trust.answered(node, answered.incarnation(), answered.serverMicros(), sentAtNanos, nowNanos);
+                }
+                for (int one = 0; one < size(); one++) {
+                    distrusted[one] = trust.distrust(one, nowNanos);
                 }
             }
+            standings.heard(node, reply, ballot, distrusted);
             return reply;
         });
     }

@@ -212,6 +212,7 @@ public final class QuorumStore implements LockStore, MemberSet {
     @Override
     public void listen(StoreSignals listener) {
         signals = listener;
+        nodes.standings().listen(listener::nodeChanged);
         for (int node = 0; node < nodes.size(); node++) {
             int from = node;
             nodes.link(node).node().listen(new StoreSignals() {

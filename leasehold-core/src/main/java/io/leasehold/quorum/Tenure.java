@@ -421,7 +421,7 @@ final class Tenure {
                 reply.complete(
                         switch (finish.verdict()) {
                             case KEPT -> new RenewReply.Renewed(renewal.keptFromNanos());
-                            case LOST -> new RenewReply.NotOurs();
+                            case LOST -> new RenewReply.NotOurs(renewal.votes());
                             case UNKNOWN ->
                                 new RenewReply.Failed(new StoreUnavailableException(
                                         "renewal of " + names + " found no quorum of " + nodes.quorum() + " of "

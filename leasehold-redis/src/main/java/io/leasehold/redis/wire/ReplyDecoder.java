@@ -60,12 +60,7 @@ public final class ReplyDecoder {
     }
 
     private static NodeReply young(long leftMicros, Incarnation incarnation, long nowMicros) {
-        return new NodeReply.Refused(
-                "it may have forgotten what it granted, and grants nothing for " + (leftMicros / 1_000 + 1)
-                        + " ms more",
-                leftMicros * 1_000,
-                incarnation,
-                nowMicros);
+        return new NodeReply.Quarantined(leftMicros * 1_000, incarnation, nowMicros);
     }
 
     private static @Nullable Holder heldBy(List<?> reply) {

@@ -244,8 +244,8 @@ final class QuorumSequencesTest {
         slow.acquire();
         run(100);
         NodeReply reply = propose(servers.get(0), membership(slow));
-        assertThat(reply).isInstanceOf(NodeReply.Refused.class);
-        long left = ((NodeReply.Refused) reply).retryNanos();
+        assertThat(reply).isInstanceOf(NodeReply.Quarantined.class);
+        long left = ((NodeReply.Quarantined) reply).leftNanos();
         assertThat(left)
                 .as("the rest of the quarantine")
                 .isGreaterThanOrEqualTo(QUARANTINE.toNanos() - (world.elapsedNanos() - forgotten) - 50_000_000L);
