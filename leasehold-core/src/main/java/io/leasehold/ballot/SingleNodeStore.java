@@ -20,6 +20,10 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.Map;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.Incarnation;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -39,6 +43,9 @@ public final class SingleNodeStore implements LockStore {
     /** Ballots of one request before it is answered as refused; doubling makes more of them pointless. */
     private static final int MOST_BALLOTS = 12;
 
+    /** Of as many waiters at once the place is kept; of more it may be lost. */
+    private static final int MOST_FLOORS = 10_000;
+
     private static final long RETRY_NANOS = 10_000_000L;
 
     /**
@@ -50,6 +57,10 @@ public final class SingleNodeStore implements LockStore {
     private final LockNode node;
     private final LockRuntime runtime;
     private final BallotClock clock = new BallotClock();
+    /** What the node told to waiters that asked below its floor, where that is far ahead of its clock; bounded. */
+    private final Map<OwnerToken, NodeReply.Stale> floors = new ConcurrentHashMap<>();
+
+    private volatile @Nullable Incarnation life;
     private volatile @Nullable StoreSignals ear;
 
     /** Lifts a node, which is closed with this store. */
@@ -87,7 +98,7 @@ public final class SingleNodeStore implements LockStore {
     }
 
     private CompletableFuture<AcquireReply> begin(AcquireRequest request, long startAtNanos, long estimate) {
-        long most = estimate + MOST_LEAD_MICROS;
+        long most = Math.max(estimate, floorTold(request.owner())) + MOST_LEAD_MICROS;
         if (request.ballotSoFar() >= most) {
             return CompletableFuture.completedFuture(new AcquireReply.Refused(
                     "the clock of " + node.description() + " went back: the attempt has proposed fencing token "
@@ -116,13 +127,33 @@ public final class SingleNodeStore implements LockStore {
                     if (reply instanceof NodeReply.Answered answered) {
                         learn(answered, sentAtNanos);
                     }
+                    if (reply instanceof NodeReply.Yes) {
+                        floors.remove(request.owner());
+                    }
                     if (reply instanceof NodeReply.Stale stale && mayGoOn(effort)) {
+                        remember(request, stale);
                         long floor = Math.max(stale.floor(), estimate().orElse(0));
                         long lead = (long) request.reserve() << effort.stale();
                         return propose(effort.afterStale(), Math.max(candidate, floor) + lead);
                     }
                     return CompletableFuture.completedFuture(answer(ballot, sentAtNanos, reply));
                 });
+    }
+
+    /** A floor counts as long as the node that told it remembers it. */
+    private long floorTold(OwnerToken owner) {
+        NodeReply.Stale told = floors.get(owner);
+        return told != null && told.incarnation().equals(life) ? told.floor() : 0;
+    }
+
+    /** Without it a waiter would lose its place at each recheck for as long as a clock that was set back is behind. */
+    private void remember(AcquireRequest request, NodeReply.Stale stale) {
+        if (request.isWaiting() && stale.floor() > stale.serverMicros()) {
+            if (floors.size() >= MOST_FLOORS) {
+                floors.clear();
+            }
+            floors.put(request.owner(), stale);
+        }
     }
 
     private NodeReply broken(Ballot ballot, Throwable error) {
@@ -182,6 +213,7 @@ public final class SingleNodeStore implements LockStore {
     }
 
     private void learn(NodeReply.Answered answered, long sentAtNanos) {
+        life = answered.incarnation();
         synchronized (clock) {
             clock.answered(answered.incarnation(), answered.serverMicros(), sentAtNanos, runtime.nanoTime());
         }
@@ -215,6 +247,7 @@ public final class SingleNodeStore implements LockStore {
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        floors.remove(request.owner());
         return node.release(request);
     }
 

@@ -1,5 +1,6 @@
 package io.leasehold.quorum;
 
+import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.FailureKind;
@@ -8,6 +9,8 @@ import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.Membership;
 import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -156,6 +159,34 @@ final class NodeSet {
                 ? yes
                 : new NodeReply.Failed(
                         FailureKind.UNKNOWN, new StoreUnavailableException(names.get(node) + " " + why, null));
+    }
+
+    /**
+     * Renews at one node, with a look at its clock, which comes first: a node whose clock is not believed keeps a lock for
+     * another time than it says.
+     */
+    CompletableFuture<RenewReply> renew(int node, RenewBatch batch) {
+        probe(node, batch.timeoutNanos());
+        return links.get(node)
+                .ask(target -> target.renew(batch), (kind, error) -> allFailed(batch, error))
+                .thenApply(reply -> {
+                    String why = distrust(node);
+                    return why == null ? reply : allButNotOursFailed(reply, names.get(node) + " " + why);
+                });
+    }
+
+    private static RenewReply allFailed(RenewBatch batch, LockStoreException error) {
+        return new RenewReply(batch.items().stream()
+                .<RenewReply.Item>map(item -> new RenewReply.Failed(error))
+                .toList());
+    }
+
+    private static RenewReply allButNotOursFailed(RenewReply reply, String why) {
+        return new RenewReply(reply.items().stream()
+                .map(item -> item instanceof RenewReply.Renewed
+                        ? new RenewReply.Failed(new StoreUnavailableException(why, null))
+                        : item)
+                .toList());
     }
 
     /** Reads a node's life and clock. */

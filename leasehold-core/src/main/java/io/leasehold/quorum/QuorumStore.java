@@ -290,13 +290,11 @@ public final class QuorumStore implements LockStore, MemberSet {
         RenewBatch sent = new RenewBatch(items, batch.timeoutNanos());
         for (int node = 0; node < nodes.size(); node++) {
             int voter = node;
-            nodes.link(node)
-                    .ask(target -> target.renew(sent), (kind, error) -> failed(items.size(), error))
-                    .thenAccept(reply -> {
-                        for (int i = 0; i < renewed.size(); i++) {
-                            renewed.get(i).renewed(round, voter, reply.items().get(i));
-                        }
-                    });
+            nodes.renew(node, sent).thenAccept(reply -> {
+                for (int i = 0; i < renewed.size(); i++) {
+                    renewed.get(i).renewed(round, voter, reply.items().get(i));
+                }
+            });
         }
         return CompletableFuture.allOf(replies.toArray(CompletableFuture<?>[]::new))
                 .thenApply(done -> {
@@ -304,14 +302,6 @@ public final class QuorumStore implements LockStore, MemberSet {
                     return new RenewReply(
                             replies.stream().map(CompletableFuture::join).toList());
                 });
-    }
-
-    private static RenewReply failed(int count, io.leasehold.LockStoreException error) {
-        List<RenewReply.Item> items = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            items.add(new RenewReply.Failed(error));
-        }
-        return new RenewReply(items);
     }
 
     @Override
