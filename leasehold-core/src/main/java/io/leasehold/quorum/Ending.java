@@ -130,12 +130,16 @@ final class Ending {
     private @Nullable ReleaseReply verdict() {
         int released = 0;
         int notOurs = 0;
+        boolean awaited = false;
         for (int node = 0; node < replies.length; node++) {
-            released += replies[node] instanceof ReleaseReply.Released ? 1 : 0;
+            if (replies[node] instanceof ReleaseReply.Released one) {
+                released++;
+                awaited |= one.awaited();
+            }
             notOurs += replies[node] instanceof ReleaseReply.NotOurs && !doubtful[node] ? 1 : 0;
         }
         if (released >= nodes.quorum()) {
-            return new ReleaseReply.Released(votes());
+            return new ReleaseReply.Released(votes(), awaited);
         }
         return nodes.size() - notOurs < nodes.quorum() ? new ReleaseReply.NotOurs(votes()) : null;
     }

@@ -254,8 +254,14 @@ public final class QuorumStore implements LockStore, MemberSet {
             long nowNanos = runtime.nanoTime();
             tenures.values().removeIf(tenure -> tenure.isDeserted(nowNanos));
         }
-        return tenures.computeIfAbsent(request.owner(), owner -> tenure(request.names(), owner))
-                .acquire(request);
+        Tenure tenure = tenures.computeIfAbsent(request.owner(), owner -> tenure(request.names(), owner));
+        long courtesyNanos = retries.courtesyNanos(request.names().get(0));
+        if (courtesyNanos == 0 || courtesyNanos > request.timeoutNanos() / 4) {
+            return tenure.acquire(request);
+        }
+        CompletableFuture<AcquireReply> reply = new CompletableFuture<>();
+        runtime.schedule(courtesyNanos, () -> tenure.acquire(request).thenAccept(reply::complete));
+        return reply;
     }
 
     private Tenure tenure(List<LockName> names, OwnerToken owner) {
@@ -265,7 +271,14 @@ public final class QuorumStore implements LockStore, MemberSet {
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         Tenure tenure = tenures.get(request.owner());
-        return (tenure != null ? tenure : tenure(request.names(), request.owner())).release(request);
+        return (tenure != null ? tenure : tenure(request.names(), request.owner()))
+                .release(request)
+                .thenApply(reply -> {
+                    if (reply instanceof ReleaseReply.Released released && released.awaited()) {
+                        retries.awaited(request.names().get(0));
+                    }
+                    return reply;
+                });
     }
 
     @Override

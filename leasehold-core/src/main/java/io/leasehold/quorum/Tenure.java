@@ -273,6 +273,7 @@ final class Tenure {
         highest = Math.max(highest, ballot);
         if (verdict instanceof QuorumRound.Won won) {
             held = true;
+            retries.measured(nodes.runtime().nanoTime() - startedAtNanos);
             retries.done(this);
             holders.granted(this, nodeOwner);
             answer(new AcquireReply.Granted(new Grant(nodeOwner, won.tokens(), won.sentAtNanos(), SET), votes));

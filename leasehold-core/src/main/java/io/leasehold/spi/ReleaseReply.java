@@ -11,16 +11,20 @@ public sealed interface ReleaseReply {
     /** What each node said; empty for a store that is one node. */
     List<NodeVote> votes();
 
-    /** The lock was held by this owner token, and is not any more. */
-    record Released(List<NodeVote> votes) implements ReleaseReply {
+    /**
+     * The lock was held by this owner token, and is not any more.
+     *
+     * @param awaited whether a waiter was told that it may be free now: a hint
+     */
+    record Released(List<NodeVote> votes, boolean awaited) implements ReleaseReply {
         /** Copies the votes. */
         public Released {
             votes = List.copyOf(votes);
         }
 
-        /** Of a store that is one node. */
+        /** Of a store that is one node, and hands over what somebody waits for. */
         public Released() {
-            this(List.of());
+            this(List.of(), false);
         }
     }
 

@@ -36,7 +36,8 @@ final class NodeLinkTest {
                     .contains("node-1")
                     .contains("1024 unanswered requests");
             sent.get(0).complete("yes");
-            CompletableFuture<String> one = link.ask(target -> CompletableFuture.completedFuture("heard"), NodeLinkTest::said);
+            CompletableFuture<String> one =
+                    link.ask(target -> CompletableFuture.completedFuture("heard"), NodeLinkTest::said);
             assertThat(one.join()).as("an answer makes room").isEqualTo("heard");
         } finally {
             runtime.close();

@@ -181,10 +181,12 @@ final class RedlockFaultTest {
             assertThat(after).as("granted again after the quarantine").isNotNull();
             assertThat(after.fencingToken()).isGreaterThan(lease.fencingToken());
         }
-        until("and that is told, too", () -> changes.stream()
-                .anyMatch(event -> event.node().equals("node-1")
-                        && event.before() == NodeStanding.QUARANTINED
-                        && event.now() == NodeStanding.TRUSTED));
+        until(
+                "and that is told, too",
+                () -> changes.stream()
+                        .anyMatch(event -> event.node().equals("node-1")
+                                && event.before() == NodeStanding.QUARANTINED
+                                && event.now() == NodeStanding.TRUSTED));
     }
 
     @Test
@@ -312,7 +314,9 @@ final class RedlockFaultTest {
     void aTtlThatDoesNotFitIsRefusedWithTheArithmetic() {
         RedlockServers servers = five();
         LockClient locks = client(servers.uri());
-        assertThatThrownBy(() -> locks.named("long").with(o -> o.ttl(Duration.ofSeconds(20))).attempt(Duration.ZERO))
+        assertThatThrownBy(() -> locks.named("long")
+                        .with(o -> o.ttl(Duration.ofSeconds(20)))
+                        .attempt(Duration.ZERO))
                 .isInstanceOf(UnsafeStoreException.class)
                 .hasMessageContaining("PT20S")
                 .hasMessageContaining("PT8S");
@@ -354,7 +358,9 @@ final class RedlockFaultTest {
         assertThat(next.release()).isEqualTo(ReleaseOutcome.RELEASED);
         HoldEnd released = next.whenEnded().toCompletableFuture().get(60, TimeUnit.SECONDS);
         assertThat(released.votes()).hasSize(5);
-        assertThat(released.votes().stream().filter(vote -> vote.answer() == NodeVote.Answer.GRANTED).count())
+        assertThat(released.votes().stream()
+                        .filter(vote -> vote.answer() == NodeVote.Answer.GRANTED)
+                        .count())
                 .isGreaterThanOrEqualTo(3);
     }
 

@@ -155,10 +155,16 @@ final class RedlockLateYesTest {
             LockSupport.parkNanos(10_000_000);
         }
         System.out.printf("late yes: the last wrong key was gone %d ms after the last answer%n", millisSince(start));
-        assertThat(deletions(servers.server(3)) - deletedAtFour).as("they were there").isEqualTo(TIMES);
-        assertThat(deletions(servers.server(4)) - deletedAtFive).as("they were there").isEqualTo(TIMES);
+        assertThat(deletions(servers.server(3)) - deletedAtFour)
+                .as("they were there")
+                .isEqualTo(TIMES);
+        assertThat(deletions(servers.server(4)) - deletedAtFive)
+                .as("they were there")
+                .isEqualTo(TIMES);
         for (int node = 0; node < 3; node++) {
-            assertThat(keys(servers.server(node), "lost-*")).as("the strangers' keys").isEqualTo(TIMES);
+            assertThat(keys(servers.server(node), "lost-*"))
+                    .as("the strangers' keys")
+                    .isEqualTo(TIMES);
         }
     }
 }

@@ -72,7 +72,9 @@ public final class ReplyDecoder {
     public ReleaseReply release(List<?> reply) {
         String kind = text(reply, 0);
         return switch (kind) {
-            case "released" -> new ReleaseReply.Released();
+            case "released" ->
+                new ReleaseReply.Released(
+                        List.of(), reply.size() > 1 && text(reply, 1).equals("woken"));
             case "not-ours" -> new ReleaseReply.NotOurs();
             case "clamped" ->
                 new ReleaseReply.Failed(

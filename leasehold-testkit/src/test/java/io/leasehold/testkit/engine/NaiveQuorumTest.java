@@ -40,13 +40,13 @@ final class NaiveQuorumTest {
     }
 
     private static AcquireRequest request(OwnerToken owner, String who, long ttlNanos) {
-        return AcquireRequest.exclusive(
-                List.of(QuorumLab.LOCK), owner, "host/1/" + who, ttlNanos, QuorumLab.TIMEOUT);
+        return AcquireRequest.exclusive(List.of(QuorumLab.LOCK), owner, "host/1/" + who, ttlNanos, QuorumLab.TIMEOUT);
     }
 
     /** What a plain {@code SET NX PX} would say: true if the lock is the owner's now. */
     private boolean takes(LockNode node, OwnerToken owner, String who) {
-        return node.acquire(new Ballot(request(owner, who, QuorumLab.TTL), micros(), 1)).join()
+        return node.acquire(new Ballot(request(owner, who, QuorumLab.TTL), micros(), 1))
+                        .join()
                 instanceof NodeReply.Yes;
     }
 
@@ -60,8 +60,7 @@ final class NaiveQuorumTest {
     }
 
     private static ReleaseRequest end(OwnerToken owner, long ballot) {
-        return new ReleaseRequest(
-                List.of(QuorumLab.LOCK), owner, ballot, ReleaseRequest.Kind.UNDO, QuorumLab.TIMEOUT);
+        return new ReleaseRequest(List.of(QuorumLab.LOCK), owner, ballot, ReleaseRequest.Kind.UNDO, QuorumLab.TIMEOUT);
     }
 
     private static boolean renews(LockNode node, OwnerToken owner) {
@@ -120,8 +119,7 @@ final class NaiveQuorumTest {
 
         QuorumLab ours = new QuorumLab();
         ours.servers(1);
-        assertThat(secondBallotThenRival(
-                        new InMemoryNode(ours.servers.get(0).host), ours.servers.get(0).host))
+        assertThat(secondBallotThenRival(new InMemoryNode(ours.servers.get(0).host), ours.servers.get(0).host))
                 .isInstanceOf(NodeReply.Stale.class);
     }
 
@@ -131,14 +129,17 @@ final class NaiveQuorumTest {
         long shortTtl = SECOND / 5;
         long now = host.wallMillis() * 1_000;
         long second = now + 700_000;
-        assertThat(node.acquire(new Ballot(request(first, "first", shortTtl), now, 1)).join())
+        assertThat(node.acquire(new Ballot(request(first, "first", shortTtl), now, 1))
+                        .join())
                 .isInstanceOf(NodeReply.Yes.class);
-        assertThat(node.acquire(new Ballot(request(first, "first", shortTtl), second, 1)).join())
+        assertThat(node.acquire(new Ballot(request(first, "first", shortTtl), second, 1))
+                        .join())
                 .isInstanceOf(NodeReply.Yes.class);
         host.world().runFor(Duration.ofMillis(300));
         long smaller = host.wallMillis() * 1_000;
         assertThat(smaller).isLessThan(second);
-        return node.acquire(new Ballot(request(OwnerToken.draw(host), "rival", shortTtl), smaller, 1)).join();
+        return node.acquire(new Ballot(request(OwnerToken.draw(host), "rival", shortTtl), smaller, 1))
+                .join();
     }
 
     private static final class OwnIsYes extends PassingNode {
@@ -243,16 +244,18 @@ final class NaiveQuorumTest {
                 AcquireRequest wanted = request(owners.get(waiter), "waiter-" + waiter, QuorumLab.TTL)
                         .waiting(3 * SECOND)
                         .claiming(3 * SECOND);
-                nodes.get(node).acquire(new Ballot(wanted, micros() + waiter, 1, wanted.claimNanos()));
+                nodes.get(node).acquire(new Ballot(wanted, micros() + 100 + waiter, 1, wanted.claimNanos()));
             }
-            nodes.get(node).release(end(holder, micros() + 10)).join();
+            nodes.get(node).release(end(holder, micros())).join();
         }
         List<String> next = nodes.stream()
                 .map(node -> node.describe(QuorumLab.LOCK).join())
                 .flatMap(Optional::stream)
                 .map(record -> record.holder().id())
                 .toList();
-        assertThat(next).as("each node has chosen another one: nobody has a quorum").doesNotHaveDuplicates();
+        assertThat(next)
+                .as("each node has chosen another one: nobody has a quorum")
+                .doesNotHaveDuplicates();
         assertThat(next).hasSize(3);
 
         QuorumLab ours = new QuorumLab();
@@ -338,7 +341,8 @@ final class NaiveQuorumTest {
         Membership now = world.membership(client);
         NodeReply.Unborn unborn = (NodeReply.Unborn) world.propose(server, now);
         long born = now.estimateMicros() - tooEarly.toMillis() * 1_000;
-        server.birth(new Birth(unborn.nonce(), born, now.configuration(), QuorumLab.TIMEOUT)).join();
+        server.birth(new Birth(unborn.nonce(), born, now.configuration(), QuorumLab.TIMEOUT))
+                .join();
         world.run(200);
         return world.propose(server, world.membership(client)) instanceof NodeReply.Yes
                 && world.world.elapsedNanos() < until;
@@ -355,6 +359,7 @@ final class NaiveQuorumTest {
         lab.run(5);
         assertThat(takes(lab.servers.get(1), naive, "naive")).isTrue();
         deletes(lab.servers.get(1), naive);
+        lab.run(1);
         OwnerToken rival = owner();
         assertThat(takes(lab.servers.get(1), rival, "rival") && takes(lab.servers.get(2), rival, "rival"))
                 .as("two hold")

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 final class QuorumLivenessTest {
 
     private static final LockName LOCK = LockName.exactly("turn");
-    private static final Duration HOLD = Duration.ofMillis(3);
+    private static final Duration HOLD = Duration.ofMillis(20);
     private static final long MILLI = 1_000_000L;
     private static final QuorumSettings SETTINGS = QuorumSettings.standard().nodeTimeout(Duration.ofMillis(50));
 
@@ -91,8 +91,9 @@ final class QuorumLivenessTest {
                     waits.add(now - asked);
                     grantsInSecond[(int) Math.min(59, now / 1_000_000_000L)]++;
                     Lease lease = ((Attempt.Acquired<Lease>) attempt).lease();
-                    process.schedule(HOLD.toNanos(), () -> lease.releaseAsync()
-                            .thenRun(() -> process.schedule(1, () -> takeTurns(untilNanos))));
+                    process.schedule(
+                            HOLD.toNanos(),
+                            () -> lease.releaseAsync().thenRun(() -> process.schedule(1, () -> takeTurns(untilNanos))));
                 });
             }
         }
@@ -144,7 +145,9 @@ final class QuorumLivenessTest {
                 p99 / 1e6,
                 bound / 1e6,
                 Arrays.stream(grantsInSecond).skip(began).min().orElse(0));
-        assertThat(Arrays.stream(grantsInSecond).skip(began).toArray()).as("grants in each second").doesNotContain(0);
+        assertThat(Arrays.stream(grantsInSecond).skip(began).toArray())
+                .as("grants in each second")
+                .doesNotContain(0);
         assertThat(p99).as("the 99th of 100 waits").isLessThanOrEqualTo(bound);
     }
 
@@ -182,7 +185,8 @@ final class QuorumLivenessTest {
     @Test
     void maxHoldIsAnnouncedAndReached() {
         servers(3);
-        Client client = new Client("client", options -> options.ttl(Duration.ofSeconds(10)).maxHold(Duration.ofSeconds(60)));
+        Client client = new Client(
+                "client", options -> options.ttl(Duration.ofSeconds(10)).maxHold(Duration.ofSeconds(60)));
         long start = world.elapsedNanos();
         Lease lease = client.acquired();
         List<Duration> risks = new ArrayList<>();

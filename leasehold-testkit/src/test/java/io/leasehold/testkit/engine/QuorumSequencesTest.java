@@ -56,7 +56,9 @@ final class QuorumSequencesTest {
         QuorumLab.delay(loser.links.get(2), 80);
         assertThat(loser.acquire()).isInstanceOf(AcquireReply.Busy.class);
         lab.run(100);
-        assertThat(lab.keptBy("loser")).as("the late request took the free node").containsExactly(2);
+        assertThat(lab.keptBy("loser"))
+                .as("the late request took the free node")
+                .containsExactly(2);
         lab.run(200);
         assertThat(lab.keptBy("loser")).as("and it was undone").isEmpty();
         assertThat(holder.release(grant)).isInstanceOf(ReleaseReply.Released.class);
