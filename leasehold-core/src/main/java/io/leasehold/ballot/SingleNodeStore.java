@@ -8,7 +8,6 @@ import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
-import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
@@ -56,11 +55,11 @@ public final class SingleNodeStore implements LockStore {
 
     private final LockNode node;
     private final LockRuntime runtime;
-    private final BallotClock clock = new BallotClock();
+    /** The clock of each part of the node that has answered; there are few. */
+    private final Map<String, BallotClock> clocks = new ConcurrentHashMap<>();
     /** What the node told to waiters that asked below its floor, where that is far ahead of its clock; bounded. */
     private final Map<OwnerToken, NodeReply.Stale> floors = new ConcurrentHashMap<>();
 
-    private volatile @Nullable Incarnation life;
     private volatile @Nullable StoreSignals ear;
 
     /** Lifts a node, which is closed with this store. */
@@ -71,15 +70,17 @@ public final class SingleNodeStore implements LockStore {
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
-        OptionalLong estimate = estimate();
+        LockName name = request.names().get(0);
+        BallotClock clock = clockOf(name);
+        OptionalLong estimate = estimate(clock);
         if (estimate.isPresent()) {
             return begin(request, runtime.nanoTime(), estimate.getAsLong());
         }
         long startAtNanos = runtime.nanoTime();
-        return node.probe(request.timeoutNanos()).thenCompose(reply -> {
+        return node.probe(name, request.timeoutNanos()).thenCompose(reply -> {
             if (reply instanceof NodeReply.Answered answered) {
-                learn(answered, startAtNanos);
-                return begin(request, startAtNanos, estimate().orElse(runtime.nanoTime()));
+                learn(clock, answered, startAtNanos);
+                return begin(request, startAtNanos, estimate(clock).orElse(runtime.nanoTime()));
             }
             return CompletableFuture.completedFuture(failed(((NodeReply.Failed) reply), FailureKind.NO_EFFECT, 0));
         });
@@ -98,7 +99,7 @@ public final class SingleNodeStore implements LockStore {
     }
 
     private CompletableFuture<AcquireReply> begin(AcquireRequest request, long startAtNanos, long estimate) {
-        long most = Math.max(estimate, floorTold(request.owner())) + MOST_LEAD_MICROS;
+        long most = Math.max(estimate, floorTold(request)) + MOST_LEAD_MICROS;
         if (request.ballotSoFar() >= most) {
             return CompletableFuture.completedFuture(new AcquireReply.Refused(
                     "the clock of " + node.description() + " went back: the attempt has proposed fencing token "
@@ -120,19 +121,20 @@ public final class SingleNodeStore implements LockStore {
             return CompletableFuture.completedFuture(tokensExhausted(candidate));
         }
         Ballot ballot = new Ballot(request, candidate, request.reserve(), request.claimNanos());
+        BallotClock clock = clockOf(request.names().get(0));
         long sentAtNanos = runtime.nanoTime();
         return node.acquire(ballot)
                 .exceptionally(error -> broken(ballot, error))
                 .thenCompose(reply -> {
                     if (reply instanceof NodeReply.Answered answered) {
-                        learn(answered, sentAtNanos);
+                        learn(clock, answered, sentAtNanos);
                     }
                     if (reply instanceof NodeReply.Yes) {
                         floors.remove(request.owner());
                     }
                     if (reply instanceof NodeReply.Stale stale && mayGoOn(effort)) {
                         remember(request, stale);
-                        long floor = Math.max(stale.floor(), estimate().orElse(0));
+                        long floor = Math.max(stale.floor(), estimate(clock).orElse(0));
                         long lead = (long) request.reserve() << effort.stale();
                         return propose(effort.afterStale(), Math.max(candidate, floor) + lead);
                     }
@@ -141,9 +143,15 @@ public final class SingleNodeStore implements LockStore {
     }
 
     /** A floor counts as long as the node that told it remembers it. */
-    private long floorTold(OwnerToken owner) {
-        NodeReply.Stale told = floors.get(owner);
-        return told != null && told.incarnation().equals(life) ? told.floor() : 0;
+    private long floorTold(AcquireRequest request) {
+        NodeReply.Stale told = floors.get(request.owner());
+        if (told == null) {
+            return 0;
+        }
+        BallotClock clock = clockOf(request.names().get(0));
+        synchronized (clock) {
+            return clock.isOf(told.incarnation()) ? told.floor() : 0;
+        }
     }
 
     /** Without it a waiter would lose its place at each recheck for as long as a clock that was set back is behind. */
@@ -206,14 +214,17 @@ public final class SingleNodeStore implements LockStore {
                 0);
     }
 
-    private OptionalLong estimate() {
+    private BallotClock clockOf(LockName name) {
+        return clocks.computeIfAbsent(node.part(name), part -> new BallotClock());
+    }
+
+    private OptionalLong estimate(BallotClock clock) {
         synchronized (clock) {
             return clock.estimateMicros(runtime.nanoTime());
         }
     }
 
-    private void learn(NodeReply.Answered answered, long sentAtNanos) {
-        life = answered.incarnation();
+    private void learn(BallotClock clock, NodeReply.Answered answered, long sentAtNanos) {
         synchronized (clock) {
             clock.answered(answered.incarnation(), answered.serverMicros(), sentAtNanos, runtime.nanoTime());
         }

@@ -19,6 +19,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -50,7 +51,6 @@ public final class VerifiedMember implements LockNode {
     private final Map<Incarnation, String> lives = new ConcurrentHashMap<>();
 
     private volatile @Nullable Incarnation current;
-    private volatile boolean looked;
     private boolean looking;
     private long lookedAtNanos;
 
@@ -59,7 +59,7 @@ public final class VerifiedMember implements LockNode {
      *
      * @param durable whether it was declared to keep every acknowledged write
      * @param mayEvict whether the set promises no more than a server that evicts
-     * @param looked whether the life that answers first has been looked at already
+     * @param fit the lives that have been looked at already
      * @param look reads the configuration of the servers that can be reached
      */
     public VerifiedMember(
@@ -67,16 +67,16 @@ public final class VerifiedMember implements LockNode {
             String name,
             boolean durable,
             boolean mayEvict,
-            boolean looked,
+            Collection<Incarnation> fit,
             Supplier<CompletableFuture<DurabilityCheck>> look,
             LockRuntime runtime) {
         this.node = node;
         this.name = name;
         this.durable = durable;
         this.mayEvict = mayEvict;
-        this.looked = looked;
         this.look = look;
         this.runtime = runtime;
+        fit.forEach(life -> lives.put(life, FIT));
     }
 
     @Override
@@ -103,10 +103,7 @@ public final class VerifiedMember implements LockNode {
 
     private void heard(Incarnation life) {
         current = life;
-        if (looked) {
-            looked = false;
-            lives.put(life, FIT);
-        } else if (!lives.containsKey(life)) {
+        if (!lives.containsKey(life)) {
             look(life);
         }
     }
@@ -204,6 +201,16 @@ public final class VerifiedMember implements LockNode {
     @Override
     public CompletableFuture<NodeReply> probe(long timeoutNanos) {
         return heard(node.probe(timeoutNanos));
+    }
+
+    @Override
+    public String part(LockName lock) {
+        return node.part(lock);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> probe(LockName lock, long timeoutNanos) {
+        return heard(node.probe(lock, timeoutNanos));
     }
 
     @Override
