@@ -5,6 +5,7 @@ import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
 import io.leasehold.cli.demo.actor.Scheme;
 import io.leasehold.servers.RedisServer;
+import io.leasehold.servers.ServerUnavailableException;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -29,14 +30,35 @@ final class Nodes {
             """;
 
     private final List<RedisServer> servers;
+    private final boolean clocks;
 
-    private Nodes(List<RedisServer> servers) {
+    private Nodes(List<RedisServer> servers, boolean clocks) {
         this.servers = servers;
+        this.clocks = clocks;
     }
 
     /** Starts so many. */
     static Nodes start(Play play, int count) {
-        Nodes nodes = new Nodes(play.stage().startRedises(count));
+        return said(play, new Nodes(play.stage().startRedises(count), false));
+    }
+
+    /** Starts so many, with clocks of their own where this machine can give them some. */
+    static Nodes startWithClocks(Play play, int count) {
+        try {
+            return said(play, new Nodes(play.stage().startRedisesWithClocks(count), true));
+        } catch (ServerUnavailableException e) {
+            Nodes nodes = start(play, count);
+            String reason = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
+            play.say(Ink.DIM, "No clock can be moved here (" + reason + ").");
+            play.say(
+                    Ink.DIM,
+                    "Redis keeps the ends of its keys in wall-clock time: instead of the clock, they are moved by the jump.");
+            return nodes;
+        }
+    }
+
+    private static Nodes said(Play play, Nodes nodes) {
+        int count = nodes.servers.size();
         String ports = nodes.servers.stream()
                 .map(server -> Integer.toString(server.port()))
                 .collect(Collectors.joining(", "));
@@ -90,9 +112,18 @@ final class Nodes {
         node(number).call("CONFIG", "SET", "maxmemory", "0");
     }
 
-    /** All keys of this node end as much earlier. */
-    void moveEnds(int number, Duration jump) {
-        node(number).call("EVAL", MOVE_ENDS, "0", Long.toString(jump.toMillis()));
+    /** Whether the nodes have clocks that can be moved; else what a jump does to the keys is all that can be shown. */
+    boolean haveClocks() {
+        return clocks;
+    }
+
+    /** The clock of this node jumps forwards; or, where it has none of its own, all its keys end as much earlier. */
+    void jump(int number, Duration jump) {
+        if (clocks) {
+            node(number).clock().step(jump);
+        } else {
+            node(number).call("EVAL", MOVE_ENDS, "0", Long.toString(jump.toMillis()));
+        }
     }
 
     /** Whether this node has the lock. */

@@ -1,7 +1,9 @@
 package io.leasehold.cli.demo;
 
+import io.leasehold.servers.ClockShim;
 import io.leasehold.servers.RedisReplicated;
 import io.leasehold.servers.RedisServer;
+import io.leasehold.servers.ServerUnavailableException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -51,6 +53,27 @@ final class Stage implements AutoCloseable {
             requireOpen();
             RedisServer one =
                     RedisServer.builder().config("maxmemory-policy noeviction").start();
+            servers.add(one);
+            started.add(one);
+        }
+        return started;
+    }
+
+    /**
+     * Starts so many, each with a clock of its own.
+     *
+     * @throws ServerUnavailableException if this machine cannot do that
+     */
+    synchronized List<RedisServer> startRedisesWithClocks(int count) {
+        requireOpen();
+        ClockShim shim = ClockShim.compile();
+        servers.add(shim);
+        List<RedisServer> started = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            RedisServer one = RedisServer.builder()
+                    .config("maxmemory-policy noeviction")
+                    .clock(shim.clock())
+                    .start();
             servers.add(one);
             started.add(one);
         }
