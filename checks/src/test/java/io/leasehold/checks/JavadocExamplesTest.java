@@ -26,7 +26,8 @@ class JavadocExamplesTest {
 
     private static final Pattern EXAMPLE = Pattern.compile("<pre>\\{@code\\R(.*?)\\R[ *]*\\}</pre>", Pattern.DOTALL);
     private static final Pattern MARGIN = Pattern.compile("(?m)^ *\\* ?");
-    private static final Pattern TYPE = Pattern.compile("^(public |final |abstract |sealed )*(class|interface|record) ");
+    private static final Pattern TYPE =
+            Pattern.compile("^(public |final |abstract |sealed )*(class|interface|record) ");
     private static final int LEAST = 14;
 
     /** What examples take as given: the reader's own objects. */

@@ -51,7 +51,8 @@ final class ClockDemo implements Scenario {
         nodes.free(3);
         play.line(Ink.DIM, "node 3 has memory again");
         if (!play.naive() && !nodes.haveClocks()) {
-            // The node's own clock does not show this jump, so nobody can notice it: one node more has to have the lock.
+            // The node's own clock does not show this jump, so nobody can notice it: one node more has to have the
+            // lock.
             play.await("the lock of w1 at node 3", () -> nodes.hasLock(3) || !play.isValid("w1"));
             play.line(Ink.PLAIN, "w1 renews, and brings the lock to node 3");
         }

@@ -11,7 +11,10 @@ import io.leasehold.LockOptions;
 import io.leasehold.LockStoreException;
 import io.leasehold.NodeVote;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /** Ours. */
@@ -34,26 +37,26 @@ final class LeaseholdLock implements ActorLock {
         try {
             Attempt<Lease> attempt = lock.attempt(patience);
             if (attempt instanceof Attempt.Busy<Lease> busy) {
-                String votes = busy.votes().stream()
-                        .map(LeaseholdLock::words)
-                        .distinct()
-                        .collect(Collectors.joining("; "));
-                return new Denied(votes.isEmpty() ? "busy" : votes);
+                return new Denied(busy.votes().size() < 2 ? "busy" : words(busy.votes()));
             }
             return new Granted(new Held(attempt.orElseThrow()));
         } catch (LockStoreException e) {
-            // What each node said in full is more than a line can show.
-            String message = String.valueOf(e.getMessage());
-            int firstNode = message.indexOf(';');
-            return new Denied(firstNode < 0 ? message : message.substring(0, firstNode));
+            return new Denied(e.votes().isEmpty() ? String.valueOf(e.getMessage()) : words(e.votes()));
         }
     }
 
-    private static String words(NodeVote vote) {
-        String answer = vote.answer().name().toLowerCase(Locale.ROOT);
-        return vote.detail().isBlank() || vote.answer() == NodeVote.Answer.BUSY
-                ? answer
-                : answer + " (" + vote.detail() + ")";
+    /** How many nodes said what: {@code 1 busy, 1 granted, 1 refused (may have forgotten what it granted)}. */
+    private static String words(List<NodeVote> votes) {
+        Map<String, Integer> counts = new TreeMap<>();
+        for (NodeVote vote : votes) {
+            String answer = vote.answer().name().toLowerCase(Locale.ROOT);
+            boolean telling =
+                    vote.answer() == NodeVote.Answer.REFUSED && !vote.detail().isBlank();
+            counts.merge(telling ? answer + " (" + vote.detail() + ")" : answer, 1, Integer::sum);
+        }
+        return counts.entrySet().stream()
+                .map(entry -> entry.getValue() + " " + entry.getKey())
+                .collect(Collectors.joining(", "));
     }
 
     @Override
