@@ -42,7 +42,7 @@ final class FailoverDemo implements Scenario {
                         + replica.port());
         play.cast("w1", "w2");
         play.begin("w1", "w2");
-        play.enter("w1", Scheme.LEASEHOLD, TTL, !play.naive(), List.of(primary.uri()));
+        play.enter("w1", Scheme.LEASEHOLD, TTL, !play.naive(), List.of(group.uri()));
         cutOff(replica);
         play.line(Ink.DIM, "the replica is cut off: what the primary is told does not reach it");
         play.acquire("w1", Play.PATIENT);
