@@ -5,6 +5,7 @@ import io.leasehold.Guarantees;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.Waiter;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.Birth;
@@ -79,7 +80,7 @@ public final class InMemoryNode implements LockNode {
     }
 
     /** A place in the queue, and what its waiter asked for. */
-    private record Place(String holderId, int reserve, long claimNanos, long forgottenAtNanos) {}
+    private record Place(String holderId, int reserve, long claimNanos, long sinceAtNanos, long forgottenAtNanos) {}
 
     private record Held(OwnerToken owner, String holderId, long token, long endsAtNanos) {}
 
@@ -187,9 +188,12 @@ public final class InMemoryNode implements LockNode {
             long forgottenAtNanos = nowNanos
                     + 2 * request.recheckNanos()
                     + Duration.ofSeconds(1).toNanos();
+            Place before = entry.waiters.get(request.owner());
+            long sinceAtNanos = before == null ? nowNanos : before.sinceAtNanos();
             entry.waiters.put(
                     request.owner(),
-                    new Place(request.holderId(), ballot.reserve(), ballot.claimNanos(), forgottenAtNanos));
+                    new Place(
+                            request.holderId(), ballot.reserve(), ballot.claimNanos(), sinceAtNanos, forgottenAtNanos));
         }
         return new NodeReply.Held(
                 held == null ? null : holder(held, nowNanos), request.isWaiting(), incarnation, serverMicros);
@@ -314,6 +318,20 @@ public final class InMemoryNode implements LockNode {
             }
         }
         return CompletableFuture.completedFuture(found);
+    }
+
+    @Override
+    public synchronized CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        Entry entry = entries.get(name);
+        if (entry == null) {
+            return CompletableFuture.completedFuture(List.of());
+        }
+        long nowNanos = runtime.nanoTime();
+        dropSilentWaiters(entry, nowNanos);
+        return CompletableFuture.completedFuture(entry.waiters.values().stream()
+                .limit(limit)
+                .map(place -> new Waiter(place.holderId(), Duration.ofNanos(nowNanos - place.sinceAtNanos())))
+                .toList());
     }
 
     @Override

@@ -13,6 +13,7 @@ import io.etcd.jetcd.op.CmpTarget;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.LeaseOption;
 import io.etcd.jetcd.options.PutOption;
 import io.etcd.jetcd.options.WatchOption;
 import io.etcd.jetcd.watch.WatchEvent;
@@ -107,6 +108,14 @@ final class Etcd implements AutoCloseable {
                 .thenCompose(next -> next);
     }
 
+    /** How much is left of a lease; empty if it has ended. */
+    CompletableFuture<Optional<Duration>> remaining(long lease) {
+        return client.getLeaseClient()
+                .timeToLive(lease, LeaseOption.DEFAULT)
+                .thenApply(
+                        left -> left.getTTL() < 0 ? Optional.empty() : Optional.of(Duration.ofSeconds(left.getTTL())));
+    }
+
     /** Ends a lease and deletes what it keeps; one that has ended is fine. */
     CompletableFuture<Boolean> revoke(long lease) {
         return client.getLeaseClient()
@@ -142,11 +151,16 @@ final class Etcd implements AutoCloseable {
 
     /** Who came first of those whose keys begin so. */
     static GetOption first() {
+        return inOrder(1);
+    }
+
+    /** Those whose keys begin so, first come first. */
+    static GetOption inOrder(long limit) {
         return GetOption.builder()
                 .isPrefix(true)
                 .withSortField(GetOption.SortTarget.CREATE)
                 .withSortOrder(GetOption.SortOrder.ASCEND)
-                .withLimit(1)
+                .withLimit(limit)
                 .build();
     }
 

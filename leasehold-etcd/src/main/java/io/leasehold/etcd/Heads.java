@@ -6,8 +6,11 @@ import io.leasehold.Holder;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** Reads what others wrote: who holds, and whether a key was given back or lost. */
 final class Heads {
@@ -24,9 +27,25 @@ final class Heads {
         this.tokenBase = tokenBase;
     }
 
+    /** Who made that key; how much is left of its lease is not asked. */
     Holder holder(KeyValue first) {
+        return holder(first, null);
+    }
+
+    private Holder holder(KeyValue first, @Nullable Duration left) {
         return new Holder(
-                idIn(first.getValue().getBytes()), null, OptionalLong.of(tokenBase + first.getCreateRevision()));
+                idIn(first.getValue().getBytes()),
+                left,
+                OptionalLong.of(tokenBase + first.getCreateRevision()),
+                first.getLease() == 0 ? Holder.Ends.NEVER : Holder.Ends.BY_TTL);
+    }
+
+    /** Who made that key, and how much is left of its lease; empty if that has just ended. */
+    CompletableFuture<Optional<Holder>> withTime(KeyValue first) {
+        if (first.getLease() == 0) {
+            return CompletableFuture.completedFuture(Optional.of(holder(first)));
+        }
+        return etcd.remaining(first.getLease()).thenApply(left -> left.map(time -> holder(first, time)));
     }
 
     /** What a stranger wrote need not be text. */

@@ -5,6 +5,7 @@ import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.Waiter;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
@@ -186,6 +187,28 @@ final class Administration {
                             : CompletableFuture.<List<String>>failedFuture(error);
                 })
                 .thenCompose(next -> next);
+    }
+
+    /** Whoever stands behind the head; whoever leaves while we read is left out. */
+    CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return inTime(
+                "list of the waiters of \"" + name + "\"",
+                () -> session()
+                        .thenCompose(session -> queue(session, name, true)
+                                .thenCompose(queue -> behind(session, lockPath(name), queue, limit))));
+    }
+
+    private CompletableFuture<List<Waiter>> behind(Session session, String lock, List<String> queue, int limit) {
+        List<CompletableFuture<Optional<Holder>>> asked = queue.stream()
+                .skip(1)
+                .limit(limit)
+                .map(node -> heads.holderOf(session, lock + "/" + node))
+                .toList();
+        return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new))
+                .thenApply(nothing -> asked.stream()
+                        .flatMap(one -> one.join().stream())
+                        .map(waiter -> new Waiter(waiter.id(), null))
+                        .toList());
     }
 
     CompletableFuture<List<LockRecord>> list(String glob, int limit) {

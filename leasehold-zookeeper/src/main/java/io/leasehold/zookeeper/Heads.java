@@ -36,7 +36,10 @@ final class Heads {
 
     Holder holder(Session.Node node) {
         return new Holder(
-                idIn(node.data()), null, OptionalLong.of(tokenBase + node.stat().getCzxid()));
+                idIn(node.data()),
+                null,
+                OptionalLong.of(tokenBase + node.stat().getCzxid()),
+                node.stat().getEphemeralOwner() == 0 ? Holder.Ends.NEVER : Holder.Ends.WITH_SESSION);
     }
 
     /** What a stranger wrote need not be text. */

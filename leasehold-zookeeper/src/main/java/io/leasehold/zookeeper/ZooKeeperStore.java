@@ -5,6 +5,7 @@ import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.LossCause;
+import io.leasehold.Waiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
@@ -300,6 +301,11 @@ final class ZooKeeperStore implements LockStore {
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         return administration.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return administration.waiters(name, limit);
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.leasehold.redis.node;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
+import io.leasehold.Waiter;
 import io.leasehold.redis.topology.Connections;
 import io.leasehold.redis.topology.Driver;
 import io.leasehold.redis.topology.RedisUri;
@@ -343,6 +344,11 @@ public final class RedisNode implements LockNode {
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         return admin.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return admin.waiters(name, limit);
     }
 
     @Override
