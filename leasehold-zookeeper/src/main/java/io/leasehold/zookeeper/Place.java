@@ -37,7 +37,7 @@ final class Place {
 
     private static final int MOST_LOOKS = 8;
     private static final long LEAST_PATIENCE_NANOS = Duration.ofSeconds(3).toNanos();
-    private static final long LOSS_NOTICE_NANOS = Duration.ofSeconds(2).toNanos();
+    private static final long LOSS_NOTICE_NANOS = Duration.ofSeconds(4).toNanos();
     /** How long a lost holder may be left without its cause: clearly less than {@link #LOSS_NOTICE_NANOS}. */
     private static final long CAUSE_NANOS = Duration.ofMillis(500).toNanos();
 
@@ -481,7 +481,7 @@ final class Place {
 
     /**
      * A node that was not given back was lost by somebody who may not know it yet: the ensemble has just closed that
-     * connection, and the driver asks again within a second. So whoever waited lets a moment pass.
+     * connection, and the driver waits for up to two seconds before it connects again. So whoever waited lets that time pass, twice.
      */
     private void awaitedHasGone(Watcher.Event.EventType event) {
         if (event == Watcher.Event.EventType.NodeDeleted) {
