@@ -22,7 +22,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.LongConsumer;
 import javax.net.ssl.SSLException;
 
 /**
@@ -229,13 +228,25 @@ final class Etcd implements AutoCloseable {
 
     // ---- watching
 
-    /**
-     * Calls back when the key is deleted at or after this revision, with the revision of the deletion; with 0 if the watch
-     * ended for another reason.
-     */
-    Watch.Watcher onDeletion(ByteSequence key, long fromRevision, LongConsumer callback) {
-        WatchOption option =
-                WatchOption.builder().withRevision(fromRevision).withNoPut(true).build();
+    /** Hears of a key that is watched. */
+    interface Deletion {
+        /** The key was deleted in this revision. */
+        void deleted(long revision);
+
+        /** The watch is broken; unless {@link #over} follows, the driver goes on with it where it was. */
+        void broken();
+
+        /** The watch has ended. */
+        void over();
+    }
+
+    /** Calls back when the key is deleted at or after this revision. Breaks also where the member knows of no leader. */
+    Watch.Watcher onDeletion(ByteSequence key, long fromRevision, Deletion callback) {
+        WatchOption option = WatchOption.builder()
+                .withRevision(fromRevision)
+                .withNoPut(true)
+                .withRequireLeader(true)
+                .build();
         return client.getWatchClient()
                 .watch(
                         key,
@@ -244,10 +255,10 @@ final class Etcd implements AutoCloseable {
                                 response -> response.getEvents().stream()
                                         .filter(event -> event.getEventType() == WatchEvent.EventType.DELETE)
                                         .findFirst()
-                                        .ifPresent(event -> callback.accept(
+                                        .ifPresent(event -> callback.deleted(
                                                 event.getKeyValue().getModRevision())),
-                                error -> callback.accept(0),
-                                () -> callback.accept(0)));
+                                error -> callback.broken(),
+                                callback::over));
     }
 
     @Override

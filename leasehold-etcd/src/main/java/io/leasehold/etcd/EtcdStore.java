@@ -62,13 +62,19 @@ final class EtcdStore implements LockStore {
         }
 
         @Override
-        public void taken(Place place) {
+        public void taken(Place place, LossCause cause) {
             StoreSignals ear = signals;
-            if (ear == null) {
-                return;
+            if (ear != null) {
+                ear.lost(place.owner(), cause);
             }
-            // Deleted by force, or with its lease: both are the end, and the watch does not tell which.
-            ear.lost(place.owner(), LossCause.SESSION_LOST);
+        }
+
+        @Override
+        public void suspended(Place place) {
+            StoreSignals ear = signals;
+            if (ear != null) {
+                ear.suspended(place.owner());
+            }
         }
 
         @Override

@@ -210,6 +210,12 @@ public final class EtcdServer implements AutoCloseable {
         awaitReady();
     }
 
+    /** Starts killed members of one cluster with their data, and returns when all answer. */
+    public static void restartAll(List<EtcdServer> members) {
+        members.forEach(EtcdServer::launch);
+        members.forEach(EtcdServer::awaitReady);
+    }
+
     /** SIGSTOP: the server does nothing until {@link #thaw()}. */
     public void freeze() {
         signal("STOP");

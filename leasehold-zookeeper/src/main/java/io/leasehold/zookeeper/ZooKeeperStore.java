@@ -93,6 +93,19 @@ final class ZooKeeperStore implements LockStore {
         }
 
         @Override
+        public void suspended(Session session) {
+            StoreSignals ear = signals;
+            if (ear == null) {
+                return;
+            }
+            for (Place place : List.copyOf(byOwner.values())) {
+                if (place.isIn(session) && place.isHeld()) {
+                    ear.suspended(place.owner());
+                }
+            }
+        }
+
+        @Override
         public void resumed(Session session) {
             StoreSignals ear = signals;
             if (ear != null) {

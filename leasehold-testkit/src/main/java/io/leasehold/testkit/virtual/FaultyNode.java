@@ -123,6 +123,11 @@ public final class FaultyNode implements LockNode {
             }
 
             @Override
+            public void suspended(OwnerToken owner) {
+                replies.send(() -> signals.suspended(owner));
+            }
+
+            @Override
             public void reconnected() {
                 replies.send(signals::reconnected);
             }
