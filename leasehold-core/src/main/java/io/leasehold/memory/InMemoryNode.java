@@ -9,6 +9,7 @@ import io.leasehold.Waiter;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.Birth;
+import io.leasehold.spi.Glob;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockNode;
@@ -36,7 +37,6 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -306,14 +306,12 @@ public final class InMemoryNode implements LockNode {
 
     @Override
     public synchronized CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        Pattern pattern = Globs.pattern(glob);
+        Glob names = Glob.of(glob);
         long nowNanos = runtime.nanoTime();
         List<LockRecord> found = new ArrayList<>();
         for (Map.Entry<LockName, Entry> e : entries.entrySet()) {
             Held held = current(e.getValue(), nowNanos);
-            if (held != null
-                    && found.size() < limit
-                    && pattern.matcher(e.getKey().text()).matches()) {
+            if (held != null && found.size() < limit && names.matches(e.getKey())) {
                 found.add(new LockRecord(e.getKey(), holder(held, nowNanos)));
             }
         }

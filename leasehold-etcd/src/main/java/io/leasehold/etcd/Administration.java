@@ -8,9 +8,11 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.Waiter;
+import io.leasehold.spi.Glob;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.TimeLimit;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -20,7 +22,6 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** What operators ask of the cluster, and what a store checks before it is used. */
@@ -178,7 +179,7 @@ final class Administration {
     }
 
     CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        Pattern pattern = pattern(glob);
+        Glob wanted = Glob.of(glob);
         GetOption everything = GetOption.builder().isPrefix(true).build();
         return inTime(
                 "list of locks",
@@ -186,7 +187,7 @@ final class Administration {
                     Map<LockName, KeyValue> firsts = new TreeMap<>();
                     for (KeyValue one : found.getKvs()) {
                         keys.lockOf(one.getKey())
-                                .filter(name -> pattern.matcher(name.text()).matches())
+                                .filter(wanted::matches)
                                 .ifPresent(name -> firsts.merge(
                                         name, one, (a, b) -> a.getCreateRevision() < b.getCreateRevision() ? a : b));
                     }
@@ -201,21 +202,6 @@ final class Administration {
         return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new))
                 .thenApply(nothing ->
                         asked.stream().flatMap(one -> one.join().stream()).toList());
-    }
-
-    private static Pattern pattern(String glob) {
-        StringBuilder regex = new StringBuilder();
-        StringBuilder literal = new StringBuilder();
-        for (int i = 0; i < glob.length(); i++) {
-            char c = glob.charAt(i);
-            if (c == '*' || c == '?') {
-                regex.append(Pattern.quote(literal.toString())).append(c == '*' ? ".*" : ".");
-                literal.setLength(0);
-            } else {
-                literal.append(c);
-            }
-        }
-        return Pattern.compile(regex.append(Pattern.quote(literal.toString())).toString(), Pattern.DOTALL);
     }
 
     // ---- repairing

@@ -57,9 +57,10 @@ final class Etcd implements AutoCloseable {
                 .keepaliveTimeout(CONNECT_TIMEOUT)
                 .retryMaxAttempts(1)
                 .waitForReady(false);
-        EtcdUri.Credentials credentials = uri.credentials();
-        if (credentials != null) {
-            builder = builder.user(Keys.bytes(credentials.user())).password(Keys.bytes(credentials.password()));
+        String user = uri.user();
+        String password = uri.password();
+        if (user != null && password != null) {
+            builder = builder.user(Keys.bytes(user)).password(Keys.bytes(password));
         }
         if (!uri.tls()) {
             return builder;

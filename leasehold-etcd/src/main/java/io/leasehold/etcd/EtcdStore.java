@@ -17,6 +17,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.TimeLimit;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

@@ -3,9 +3,7 @@ package io.leasehold.etcd;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.options.GetOption;
 import io.leasehold.Holder;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
+import io.leasehold.spi.ForeignText;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -14,8 +12,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads what others wrote: who holds, and whether a key was given back or lost. */
 final class Heads {
-
-    private static final int MOST_CHARACTERS = 256;
 
     private final Etcd etcd;
     private final Keys keys;
@@ -34,7 +30,7 @@ final class Heads {
 
     private Holder holder(KeyValue first, @Nullable Duration left) {
         return new Holder(
-                idIn(first.getValue().getBytes()),
+                ForeignText.holderId(first.getValue().getBytes()),
                 left,
                 OptionalLong.of(tokenBase + first.getCreateRevision()),
                 first.getLease() == 0 ? Holder.Ends.NEVER : Holder.Ends.BY_TTL);
@@ -46,22 +42,6 @@ final class Heads {
             return CompletableFuture.completedFuture(Optional.of(holder(first)));
         }
         return etcd.remaining(first.getLease()).thenApply(left -> left.map(time -> holder(first, time)));
-    }
-
-    /** What a stranger wrote need not be text. */
-    private static String idIn(byte[] data) {
-        try {
-            String text = StandardCharsets.UTF_8
-                    .newDecoder()
-                    .decode(ByteBuffer.wrap(data))
-                    .toString();
-            boolean readable = !text.isBlank()
-                    && text.length() <= MOST_CHARACTERS
-                    && text.chars().noneMatch(Character::isISOControl);
-            return readable ? text : "foreign";
-        } catch (CharacterCodingException e) {
-            return "foreign";
-        }
     }
 
     /** Whether the deletion of this revision was a release: then the same step wrote the mark. */

@@ -18,6 +18,7 @@ import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.TimeLimit;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;

@@ -12,6 +12,8 @@ import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.PlainName;
+import io.leasehold.spi.TimeLimit;
 import io.leasehold.spi.TokenRange;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -99,8 +101,8 @@ final class Place {
         this.shared = shared;
         this.name = request.name();
         this.owner = request.owner();
-        this.id = Znodes.idOf(owner);
-        this.lockPath = shared.uri.chroot() + "/" + Znodes.escaped(name);
+        this.id = owner.publicId();
+        this.lockPath = shared.uri.chroot() + "/" + PlainName.of(name);
         this.data = request.holderId().getBytes(StandardCharsets.UTF_8);
         this.ttlNanos = request.ttlNanos();
     }

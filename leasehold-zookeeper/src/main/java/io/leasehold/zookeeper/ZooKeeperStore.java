@@ -18,6 +18,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.TimeLimit;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
