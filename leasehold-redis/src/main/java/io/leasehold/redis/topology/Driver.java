@@ -12,6 +12,7 @@ import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
 import java.io.File;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -36,11 +37,11 @@ public final class Driver implements AutoCloseable {
 
     private final ClientResources resources;
     private final RedisClient client;
-    private final RedisURI uri;
+    private final RedisUri uri;
 
-    /** A driver for one server; nothing is connected yet. */
+    /** A driver for one server, or for several with the same settings; nothing is connected yet. */
     public Driver(RedisUri uri) {
-        this.uri = uri.forDriver(CONNECT_TIMEOUT);
+        this.uri = uri;
         this.resources = ClientResources.builder()
                 .ioThreadPoolSize(2)
                 .computationThreadPoolSize(2)
@@ -71,13 +72,22 @@ public final class Driver implements AutoCloseable {
     }
 
     /** Makes a connection for commands. */
-    CompletableFuture<StatefulRedisConnection<String, String>> connect() {
-        return client.connectAsync(StringCodec.UTF8, uri).toCompletableFuture();
+    CompletableFuture<StatefulRedisConnection<String, String>> connect(RedisUri server) {
+        return client.connectAsync(StringCodec.UTF8, handshake(server)).toCompletableFuture();
     }
 
     /** Makes a connection for subscriptions. */
-    CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectForPushes() {
-        return client.connectPubSubAsync(StringCodec.UTF8, uri).toCompletableFuture();
+    CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectForPushes(RedisUri server) {
+        return client.connectPubSubAsync(StringCodec.UTF8, handshake(server)).toCompletableFuture();
+    }
+
+    /** Makes a connection for questions to a Sentinel. */
+    CompletableFuture<StatefulRedisSentinelConnection<String, String>> connectToSentinel(RedisUri sentinel) {
+        return client.connectSentinelAsync(StringCodec.UTF8, handshake(sentinel));
+    }
+
+    private static RedisURI handshake(RedisUri server) {
+        return server.forDriver(CONNECT_TIMEOUT);
     }
 
     /** Ends all connections and threads. */
@@ -90,7 +100,7 @@ public final class Driver implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (ExecutionException | TimeoutException e) {
-            LOG.warn("the threads of the connections to {} did not end within {} s", uri.getHost(), SHUTDOWN_SECONDS);
+            LOG.warn("the threads of the connections to {} did not end within {} s", uri, SHUTDOWN_SECONDS);
         }
     }
 }
