@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 public interface Topology extends AutoCloseable {
 
     /** The topology of a deployment; nothing is connected yet. */
-    static Topology of(Deployment where, RedisErrors errors, LockRuntime runtime) {
-        Driver driver = new Driver(where.data());
+    static Topology of(Deployment where, RedisErrors errors, LockRuntime runtime, DriverThreads threads) {
+        Driver driver = new Driver(where.data(), threads);
         return switch (where.kind()) {
             case SINGLE, REPLICATED, SENTINEL -> new MasterTopology(where, driver, errors, runtime);
             case CLUSTER -> new ClusterTopology(where, driver, errors, runtime);
