@@ -29,11 +29,9 @@ public final class Driver implements AutoCloseable {
 
     private final DriverThreads threads;
     private final RedisClient client;
-    private final RedisUri uri;
 
     /** A driver for one server, or for several with the same settings; nothing is connected yet. */
     public Driver(RedisUri uri, DriverThreads threads) {
-        this.uri = uri;
         this.threads = threads;
         this.client = RedisClient.create(threads.use());
         client.setOptions(options(uri));
