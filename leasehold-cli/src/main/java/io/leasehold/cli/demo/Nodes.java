@@ -4,6 +4,7 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
 import io.leasehold.cli.demo.actor.Scheme;
+import io.leasehold.cli.demo.actor.ScriptFile;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.servers.ServerUnavailableException;
 import java.net.URLEncoder;
@@ -19,15 +20,6 @@ final class Nodes {
     private static final Duration MOST_NODE_TIMEOUT = Duration.ofMillis(500);
 
     private static final int NODE_TIMEOUTS_PER_TTL = 6;
-
-    /** Moves the end of each key by so much, as a jump of the server's clock does: Redis keeps ends in wall-clock time. */
-    private static final String MOVE_ENDS = """
-            for _, key in ipairs(redis.call('KEYS', '*')) do
-              local left = redis.call('PTTL', key)
-              if left >= 0 then redis.call('PEXPIRE', key, left - tonumber(ARGV[1])) end
-            end
-            return 'moved'
-            """;
 
     private final List<RedisServer> servers;
     private final boolean clocks;
@@ -122,7 +114,8 @@ final class Nodes {
         if (clocks) {
             node(number).clock().step(jump);
         } else {
-            node(number).call("EVAL", MOVE_ENDS, "0", Long.toString(jump.toMillis()));
+            String moveEnds = ScriptFile.read(Nodes.class, "move-ends.lua");
+            node(number).call("EVAL", moveEnds, "0", Long.toString(jump.toMillis()));
         }
     }
 

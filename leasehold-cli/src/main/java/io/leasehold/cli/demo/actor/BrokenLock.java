@@ -16,8 +16,7 @@ import org.jspecify.annotations.Nullable;
 final class BrokenLock implements ActorLock {
 
     /** Deletes the key if it has this value: what a release has to be. */
-    static final String COMPARE_AND_DELETE =
-            "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
+    static final String COMPARE_AND_DELETE = ScriptFile.read(BrokenLock.class, "compare-and-delete.lua");
 
     private static final String SAME_FOR_ALL = "locked";
     private static final long RETRY_MILLIS = 20;
