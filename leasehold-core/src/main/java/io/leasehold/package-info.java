@@ -51,8 +51,7 @@
  * }</pre>
  *
  * <p>No check can foresee a pause <em>after</em> the check. Where that matters, the resource checks the fencing token: {@link
- * io.leasehold.fencing}. Where two holders at once only cost work twice, {@link io.leasehold.EfficiencyLock} is the cheaper
- * lock, and says in its type that it has no token.
+ * io.leasehold.fencing}.
  *
  * <h2>Where to go on</h2>
  *

@@ -41,8 +41,8 @@ final class BrokenDemo implements Scenario {
         play.say(
                 Ink.BOLD,
                 "Five locks on one Redis as people write them by hand, and the moment at which each of them fails.");
-        RedisServer redis = play.stage().startRedis();
-        play.say(Ink.DIM, "Started: Redis " + redis.version() + " on 127.0.0.1:" + redis.port());
+        RedisServer server = play.stage().startRedis();
+        play.say(Ink.DIM, "Started: Redis " + server.version() + " on 127.0.0.1:" + server.port());
         List<Outcome> outcomes = new ArrayList<>();
         for (Scheme scheme : List.of(
                 Scheme.SETNX_THEN_EXPIRE,
@@ -50,13 +50,13 @@ final class BrokenDemo implements Scenario {
                 Scheme.FIXED_VALUE,
                 Scheme.DELETE_WITHOUT_COMPARE,
                 Scheme.GET_THEN_DELETE)) {
-            HistoryVerdict broken = act(play, redis, scheme, scheme, MEDIUM);
+            HistoryVerdict broken = act(play, server, scheme, scheme, MEDIUM);
             if (broken.held(HistoryVerdict.ALL)) {
                 // The machine was so slow that the lock was over before it was to be.
-                broken = act(play, redis, scheme, scheme, MEDIUM.multipliedBy(5));
+                broken = act(play, server, scheme, scheme, MEDIUM.multipliedBy(5));
             }
             boolean oursHeld = play.naive()
-                    || act(play, redis, scheme, Scheme.LEASEHOLD, SHORT).held(HistoryVerdict.ALL);
+                    || act(play, server, scheme, Scheme.LEASEHOLD, SHORT).held(HistoryVerdict.ALL);
             outcomes.add(new Outcome(scheme, finding(broken), broken.held(HistoryVerdict.ALL), oursHeld));
         }
         return judge(play, outcomes);
@@ -106,9 +106,9 @@ final class BrokenDemo implements Scenario {
         return found.isEmpty() ? "did not fail" : String.join("; ", found);
     }
 
-    private static HistoryVerdict act(Play play, RedisServer redis, Scheme scene, Scheme scheme, Duration medium)
+    private static HistoryVerdict act(Play play, RedisServer server, Scheme scene, Scheme scheme, Duration medium)
             throws DemoFailure, IOException, InterruptedException {
-        redis.call("FLUSHALL");
+        server.call("FLUSHALL");
         play.say(Ink.PLAIN, "");
         boolean ours = scheme == Scheme.LEASEHOLD;
         play.say(
@@ -117,7 +117,7 @@ final class BrokenDemo implements Scenario {
         play.cast(NAMES);
         play.begin(NAMES);
         for (String name : NAMES) {
-            play.enter(name, scheme, ttl(name, scene, medium), false, List.of(redis.uri()));
+            play.enter(name, scheme, ttl(name, scene, medium), false, List.of(server.uri()));
         }
         switch (scene) {
             case SETNX_THEN_EXPIRE -> deathBetweenTwoCommands(play, ours);
