@@ -145,7 +145,11 @@ final class ClusterFaultTest {
         LockClient other = bench.client(cluster.uri());
         Lease held = client.named(name).acquire();
         CompletableFuture<Lease> waiting = other.named(name).acquireAsync();
-        until("it waits", () -> cluster.masterOf(slot(name)).call("EXISTS", lockKey(name) + ":waiters").equals("1"));
+        until(
+                "it waits",
+                () -> cluster.masterOf(slot(name))
+                        .call("EXISTS", lockKey(name) + ":waiters")
+                        .equals("1"));
         Move move = new Move(name);
         move.begin();
         move.carry(2);
@@ -174,12 +178,16 @@ final class ClusterFaultTest {
         Lease held = client.named(name).acquire();
         CompletableFuture<Lease> waiting = other.named(name).acquireAsync();
         Move move = new Move(name);
-        until("it is subscribed", () -> !move.from.call("PUBSUB", "SHARDCHANNELS").isEmpty());
+        until(
+                "it is subscribed",
+                () -> !move.from.call("PUBSUB", "SHARDCHANNELS").isEmpty());
 
         move.begin();
         move.end();
 
-        until("it is subscribed at the new master", () -> !move.to.call("PUBSUB", "SHARDCHANNELS").isEmpty());
+        until(
+                "it is subscribed at the new master",
+                () -> !move.to.call("PUBSUB", "SHARDCHANNELS").isEmpty());
         held.close();
         waiting.orTimeout(60, TimeUnit.SECONDS).join().close();
         move.undo();
@@ -198,14 +206,16 @@ final class ClusterFaultTest {
         for (int i = 0; i < 60; i++) {
             waiting.add(other.named("many:" + i).acquireAsync());
         }
-        until("all wait", () -> cluster.nodes().stream()
-                        .limit(3)
-                        .mapToLong(node -> node.call("PUBSUB", "SHARDCHANNELS")
-                                .lines()
-                                .filter(line -> line.startsWith("lock:wake:"))
-                                .count())
-                        .sum()
-                >= 55);
+        until(
+                "all wait",
+                () -> cluster.nodes().stream()
+                                .limit(3)
+                                .mapToLong(node -> node.call("PUBSUB", "SHARDCHANNELS")
+                                        .lines()
+                                        .filter(line -> line.startsWith("lock:wake:"))
+                                        .count())
+                                .sum()
+                        >= 55);
         for (RedisServer master : cluster.nodes().subList(0, 3)) {
             assertThat(master.call("CLIENT", "LIST", "TYPE", "PUBSUB").lines().count())
                     .isLessThanOrEqualTo(1);
@@ -220,7 +230,9 @@ final class ClusterFaultTest {
     @Order(5)
     void severalLocksAreOneScriptOnlyIfOneSlotHasThem() throws InterruptedException {
         LockClient client = bench.client(cluster.uri());
-        try (var leases = client.all("a", "b", "c", "d", "e").attempt(Duration.ofSeconds(20)).orElseThrow()) {
+        try (var leases = client.all("a", "b", "c", "d", "e")
+                .attempt(Duration.ofSeconds(20))
+                .orElseThrow()) {
             assertThat(leases.isValid()).isTrue();
             leases.renew();
             assertThat(leases.isValid()).isTrue();
@@ -259,6 +271,8 @@ final class ClusterFaultTest {
         heldOrReported(held, bench.client(cluster.uri()), name);
         held.close();
         obtainsSoon(client, name);
-        until("nothing is held by nobody", () -> replica.call("EXISTS", lockKey(name)).equals("0"));
+        until(
+                "nothing is held by nobody",
+                () -> replica.call("EXISTS", lockKey(name)).equals("0"));
     }
 }

@@ -41,7 +41,9 @@ final class RedisServerFaultTest {
             long passedMillis = (System.nanoTime() - started) / 1_000_000;
             assertThat(after).as("not lost").isPositive();
             assertThat(after).as("not lengthened").isLessThanOrEqualTo(before);
-            assertThat(after).as("not shortened by more than the time that passed").isGreaterThan(before - passedMillis - 50);
+            assertThat(after)
+                    .as("not shortened by more than the time that passed")
+                    .isGreaterThan(before - passedMillis - 50);
             assertThat(held.isValid()).isTrue();
             bench.obtainsSoon(server.uri(), client, "free");
             heldOrReported(held, bench.client(server.uri()), "held");
@@ -80,13 +82,16 @@ final class RedisServerFaultTest {
             bench.obtainsSoon(server.uri(), client, "free", "other");
             heldOrReported(held, client, "held");
             held.close();
-            until("nothing is held by nobody", () -> server.call("EXISTS", "lock:{free}").equals("0"));
+            until(
+                    "nothing is held by nobody",
+                    () -> server.call("EXISTS", "lock:{free}").equals("0"));
         }
     }
 
     @Test
     void aServerThatCannotSaveSaysSoAndServesAgainWhenItCan(@TempDir Path directory) throws Exception {
-        try (RedisServer server = RedisUnderTest.start(b -> b.directory(directory).config("save 3600 1000000"));
+        try (RedisServer server =
+                        RedisUnderTest.start(b -> b.directory(directory).config("save 3600 1000000"));
                 TopologyBench bench = new TopologyBench()) {
             LockClient client = bench.client(server.uri());
             Lease held = client.named("held").acquire();
@@ -145,7 +150,11 @@ final class RedisServerFaultTest {
                 }
             });
             busy.setDaemon(true);
-            server.call("CONFIG", "SET", server.version().isAtLeast(7, 0) ? "busy-reply-threshold" : "lua-time-limit", "50");
+            server.call(
+                    "CONFIG",
+                    "SET",
+                    server.version().isAtLeast(7, 0) ? "busy-reply-threshold" : "lua-time-limit",
+                    "50");
             busy.start();
             until("it is busy", () -> {
                 try {
@@ -163,7 +172,9 @@ final class RedisServerFaultTest {
             bench.obtainsSoon(server.uri(), client, "free");
             heldOrReported(held, client, "held");
             held.close();
-            until("nothing is held by nobody", () -> server.call("EXISTS", "lock:{free}").equals("0"));
+            until(
+                    "nothing is held by nobody",
+                    () -> server.call("EXISTS", "lock:{free}").equals("0"));
         }
     }
 

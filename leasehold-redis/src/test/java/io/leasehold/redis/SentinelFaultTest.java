@@ -51,7 +51,9 @@ final class SentinelFaultTest {
         Lease held = client.named("held").acquire();
         CompletableFuture<Lease> waiting = other.named("held").acquireAsync();
         RedisServer former = group.primary();
-        until("the replica has it", () -> group.servers().get(1).call("EXISTS", "lock:{held}").equals("1"));
+        until(
+                "the replica has it",
+                () -> group.servers().get(1).call("EXISTS", "lock:{held}").equals("1"));
 
         former.kill();
         RedisServer present = group.awaitPrimaryOtherThan(former);
@@ -64,8 +66,9 @@ final class SentinelFaultTest {
                 .isEqualTo("1");
         held.close();
         waiting.orTimeout(60, TimeUnit.SECONDS).join().close();
-        until("nothing is held by nobody", () -> present.call("EXISTS", "lock:{held}")
-                .equals("0"));
+        until(
+                "nothing is held by nobody",
+                () -> present.call("EXISTS", "lock:{held}").equals("0"));
 
         former.restart();
         until("the former master follows", () -> former.call("ROLE").startsWith("slave"));
@@ -99,9 +102,12 @@ final class SentinelFaultTest {
         RedisServer former = group.primary();
         group.sentinels().get(0).freeze();
         former.kill();
-        until("the others have agreed", () -> group.sentinels().get(1)
-                .call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", RedisSentinelGroup.MASTER_NAME)
-                .endsWith(Integer.toString(group.servers().get(1).port())));
+        until(
+                "the others have agreed",
+                () -> group.sentinels()
+                        .get(1)
+                        .call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", RedisSentinelGroup.MASTER_NAME)
+                        .endsWith(Integer.toString(group.servers().get(1).port())));
         former.restart();
         former.call("REPLICAOF", "NO", "ONE");
         group.sentinels().get(0).thaw();

@@ -12,9 +12,9 @@ import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.servers.RedisCluster;
 import io.leasehold.servers.RedisReplicated;
+import io.leasehold.servers.RedisSentinel;
 import io.leasehold.servers.RedisSentinelGroup;
 import io.leasehold.servers.RedisServer;
-import io.leasehold.servers.RedisSentinel;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -40,16 +40,17 @@ final class TopologyRightsTest {
                 Lease held = client.named(name).acquire();
                 held.renew();
                 CompletableFuture<Lease> waiting = other.named(name).acquireAsync();
-                until("it waits", () -> servers.stream().anyMatch(server -> server.call("KEYS", "*:waiters")
-                        .contains("{" + name + "}")));
+                until(
+                        "it waits",
+                        () -> servers.stream()
+                                .anyMatch(server ->
+                                        server.call("KEYS", "*:waiters").contains("{" + name + "}")));
                 assertThat(client.admin().list("*", 10)).isNotEmpty();
                 held.close();
                 waiting.orTimeout(60, TimeUnit.SECONDS).join().close();
             }
             for (RedisServer server : servers) {
-                assertThat(refusedObjects(server))
-                        .as("%s", server)
-                        .isSubsetOf("client", "client|maint_notifications");
+                assertThat(refusedObjects(server)).as("%s", server).isSubsetOf("client", "client|maint_notifications");
             }
         }
     }
@@ -64,16 +65,16 @@ final class TopologyRightsTest {
 
     @Test
     void onACluster() throws InterruptedException {
-        try (RedisCluster cluster = Groups.cluster(
-                0, node -> node.user("app", USER + RedisErrors.RIGHTS + Deployment.RIGHTS_IN_CLUSTER))) {
+        try (RedisCluster cluster =
+                Groups.cluster(0, node -> node.user("app", USER + RedisErrors.RIGHTS + Deployment.RIGHTS_IN_CLUSTER))) {
             doesEverything(cluster.uri().replace("//", "//app:secret@"), cluster.nodes());
         }
     }
 
     @Test
     void onAReplicatedGroupWithAcknowledgements() throws InterruptedException {
-        try (RedisReplicated group = Groups.orSkip(() -> RedisReplicated.start(
-                1, member -> member.user("app", USER + RedisErrors.RIGHTS + " +wait")))) {
+        try (RedisReplicated group = Groups.orSkip(() ->
+                RedisReplicated.start(1, member -> member.user("app", USER + RedisErrors.RIGHTS + " +wait")))) {
             doesEverything(
                     group.uri().replace("//", "//app:secret@") + "?waitReplicas=1&waitTimeout=5s",
                     List.of(group.primary()));
@@ -82,18 +83,27 @@ final class TopologyRightsTest {
 
     @Test
     void atSentinelsThatAskForAPassword() throws InterruptedException {
-        try (RedisSentinelGroup group =
-                Groups.sentinel(1, member -> member.user("app", USER + RedisErrors.RIGHTS))) {
+        try (RedisSentinelGroup group = Groups.sentinel(1, member -> member.user("app", USER + RedisErrors.RIGHTS))) {
             for (RedisSentinel sentinel : group.sentinels()) {
-                sentinel.call("ACL", "SETUSER", "watcher", "on", ">hunter2", "resetchannels",
-                        "&+switch-master", "+sentinel|get-master-addr-by-name", "+sentinel|master",
-                        "+sentinel|masters", "+subscribe", "+ping");
+                sentinel.call(
+                        "ACL",
+                        "SETUSER",
+                        "watcher",
+                        "on",
+                        ">hunter2",
+                        "resetchannels",
+                        "&+switch-master",
+                        "+sentinel|get-master-addr-by-name",
+                        "+sentinel|master",
+                        "+sentinel|masters",
+                        "+subscribe",
+                        "+ping");
                 sentinel.call("ACL", "SETUSER", "nobody", "on", ">hunter2", "+ping");
             }
             String uri = group.uri().replace("//", "//app:secret@");
             doesEverything(uri + "?sentinelUser=watcher&sentinelPassword=hunter2", List.of(group.primary()));
-            for (String wrong : List.of("sentinelUser=nobody&sentinelPassword=hunter2",
-                    "sentinelUser=watcher&sentinelPassword=hunter3")) {
+            for (String wrong : List.of(
+                    "sentinelUser=nobody&sentinelPassword=hunter2", "sentinelUser=watcher&sentinelPassword=hunter3")) {
                 assertThatThrownBy(() -> {
                             try (TopologyBench bench = new TopologyBench()) {
                                 bench.client(uri + "?" + wrong);
@@ -117,8 +127,8 @@ final class TopologyRightsTest {
                     .isInstanceOf(UnsafeStoreException.class)
                     .hasMessageContaining("127.0.0.1:" + replica + " is a replica")
                     .hasMessageContaining("127.0.0.1:" + master);
-            assertThatThrownBy(() -> bench.client(
-                            "redis-replicated://127.0.0.1:" + master + ",127.0.0.1:" + stranger.port()))
+            assertThatThrownBy(() ->
+                            bench.client("redis-replicated://127.0.0.1:" + master + ",127.0.0.1:" + stranger.port()))
                     .isInstanceOf(UnsafeStoreException.class)
                     .hasMessageContaining("127.0.0.1:" + stranger.port())
                     .hasMessageContaining("is a master itself");
@@ -127,9 +137,12 @@ final class TopologyRightsTest {
 
     @Test
     void theDocumentationListsTheseRights() throws IOException {
-        String cluster = Files.readString(Path.of("..", "docs", "stores", "redis-cluster.md")).replaceAll("\\s+", " ");
+        String cluster = Files.readString(Path.of("..", "docs", "stores", "redis-cluster.md"))
+                .replaceAll("\\s+", " ");
         assertThat(cluster).contains((RedisErrors.RIGHTS + Deployment.RIGHTS_IN_CLUSTER).replaceAll("\\s+", " "));
-        assertThat(Files.readString(Path.of("..", "docs", "stores", "redis-sentinel.md")).replaceAll("\\s+", " "))
-                .contains("&+switch-master +sentinel|get-master-addr-by-name +sentinel|master +sentinel|masters +subscribe +ping");
+        assertThat(Files.readString(Path.of("..", "docs", "stores", "redis-sentinel.md"))
+                        .replaceAll("\\s+", " "))
+                .contains(
+                        "&+switch-master +sentinel|get-master-addr-by-name +sentinel|master +sentinel|masters +subscribe +ping");
     }
 }

@@ -42,7 +42,8 @@ final class WaitAcknowledgementTest {
     }
 
     private static long calls(RedisServer server, String command) {
-        Matcher calls = Pattern.compile("cmdstat_" + command + ":calls=(\\d+)").matcher(server.call("INFO", "commandstats"));
+        Matcher calls =
+                Pattern.compile("cmdstat_" + command + ":calls=(\\d+)").matcher(server.call("INFO", "commandstats"));
         return calls.find() ? Long.parseLong(calls.group(1)) : 0;
     }
 
@@ -90,13 +91,15 @@ final class WaitAcknowledgementTest {
                             .hasMessageContaining("0 of 1 replicas")
                             .hasMessageContaining("50 ms");
                 }
-                until("no key is left", () -> group.primary()
-                        .call("EXISTS", "lock:{alone}")
-                        .equals("0"));
+                until(
+                        "no key is left",
+                        () -> group.primary().call("EXISTS", "lock:{alone}").equals("0"));
             } finally {
                 replica.thaw();
             }
-            until("replicas are back", () -> group.primary().call("WAIT", "1", "1000").equals("1"));
+            until(
+                    "replicas are back",
+                    () -> group.primary().call("WAIT", "1", "1000").equals("1"));
             TopologyBench.obtainsSoon(client, "alone");
         }
     }
@@ -128,8 +131,9 @@ final class WaitAcknowledgementTest {
             three.primary().kill();
             acknowledging.kill();
             behind.thaw();
-            until("the one that was behind has noticed", () -> behind.call("INFO", "replication")
-                    .contains("master_link_status:down"));
+            until(
+                    "the one that was behind has noticed",
+                    () -> behind.call("INFO", "replication").contains("master_link_status:down"));
             behind.call("REPLICAOF", "NO", "ONE");
 
             LockClient second = bench.client(behind.uri());

@@ -33,12 +33,26 @@ public record NodeSettings(
 
     /** Retention 60 s, bound 7.5 s, claim and window 3 s. */
     public static NodeSettings standard(Guarantees guarantees) {
-        return new NodeSettings(micros(RETENTION), micros(BOUND), GRACE.toMillis(), micros(WINDOW), guarantees, false, Acknowledgement.NONE);
+        return new NodeSettings(
+                micros(RETENTION),
+                micros(BOUND),
+                GRACE.toMillis(),
+                micros(WINDOW),
+                guarantees,
+                false,
+                Acknowledgement.NONE);
     }
 
     /** Those of a member of a set. */
     public static NodeSettings ofMember(Guarantees guarantees) {
-        return new NodeSettings(micros(RETENTION), micros(BOUND), GRACE.toMillis(), micros(WINDOW), guarantees, true, Acknowledgement.NONE);
+        return new NodeSettings(
+                micros(RETENTION),
+                micros(BOUND),
+                GRACE.toMillis(),
+                micros(WINDOW),
+                guarantees,
+                true,
+                Acknowledgement.NONE);
     }
 
     /** These, with acquires that replicas acknowledge. */

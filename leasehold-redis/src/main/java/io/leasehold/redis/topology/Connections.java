@@ -193,8 +193,7 @@ final class Connections implements AutoCloseable {
                                     connection.closeAsync();
                                 }
                             });
-                            return checked(
-                                    connection, new GroupCommit(second, server.acknowledgement()), server, info);
+                            return checked(connection, new GroupCommit(second, server.acknowledgement()), server, info);
                         })
                         .whenComplete((link, error) -> {
                             if (error != null) {
@@ -210,7 +209,8 @@ final class Connections implements AutoCloseable {
                     return CompletableFuture.<Link>failedFuture(
                             cause instanceof LockStoreException
                                     ? cause
-                                    : errors.of(cause, "wait for replicas (WAIT)").error());
+                                    : errors.of(cause, "wait for replicas (WAIT)")
+                                            .error());
                 })
                 .thenCompose(f -> f);
     }

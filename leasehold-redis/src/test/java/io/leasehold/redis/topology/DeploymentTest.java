@@ -40,16 +40,23 @@ class DeploymentTest {
 
     @Test
     void dataServersAndSentinelsHaveCredentialsOfTheirOwn() {
-        Deployment where = parse("redis-sentinel://u:data@a,b/m?sentinelUser=w&sentinelPassword=wa%26tch&sentinelTls=true");
+        Deployment where =
+                parse("redis-sentinel://u:data@a,b/m?sentinelUser=w&sentinelPassword=wa%26tch&sentinelTls=true");
 
         var sentinel = where.servers().get(1).forDriver(java.time.Duration.ofSeconds(1));
         var data = where.data().at("h", 7).forDriver(java.time.Duration.ofSeconds(1));
 
         assertThat(sentinel.isSsl()).isTrue();
         assertThat(data.isSsl()).isFalse();
-        assertThat(new String(sentinel.getCredentialsProvider().resolveCredentials().block().getPassword()))
+        assertThat(new String(sentinel.getCredentialsProvider()
+                        .resolveCredentials()
+                        .block()
+                        .getPassword()))
                 .isEqualTo("wa&tch");
-        assertThat(new String(data.getCredentialsProvider().resolveCredentials().block().getPassword()))
+        assertThat(new String(data.getCredentialsProvider()
+                        .resolveCredentials()
+                        .block()
+                        .getPassword()))
                 .isEqualTo("data");
     }
 
@@ -107,15 +114,18 @@ class DeploymentTest {
     @Test
     void everySlotHasATagOfItsOwn() {
         for (int slot = 0; slot < SlotTable.SLOTS; slot++) {
-            assertThat(SlotHash.getSlot("lock:wake:{" + SlotTags.of(slot) + "}x")).isEqualTo(slot);
+            assertThat(SlotHash.getSlot("lock:wake:{" + SlotTags.of(slot) + "}x"))
+                    .isEqualTo(slot);
         }
     }
 
     @Test
     void theLaterViewOfTheSlotsCounts() {
-        List<Object> first = List.of(Arrays.asList(0L, 16_383L, Arrays.asList("a", 1L, "id"), Arrays.asList("b", 2L, "id2")));
+        List<Object> first =
+                List.of(Arrays.asList(0L, 16_383L, Arrays.asList("a", 1L, "id"), Arrays.asList("b", 2L, "id2")));
         List<Object> second = List.of(
-                Arrays.asList(0L, 9L, Arrays.asList(null, 2L, "id2")), Arrays.asList(20L, 29L, Arrays.asList("", 3L, "id3")));
+                Arrays.asList(0L, 9L, Arrays.asList(null, 2L, "id2")),
+                Arrays.asList(20L, 29L, Arrays.asList("", 3L, "id3")));
         SlotTable before = SlotTable.parse("asked", first, "cluster_current_epoch:4\r\n");
         SlotTable after = SlotTable.parse("asked", second, "cluster_current_epoch:5\r\n");
 
