@@ -37,12 +37,25 @@ final class GroupCommit {
     }
 
     /** One script and who hears of it. */
-    private record Call(
-            LuaScript script,
-            String[] keys,
-            String[] arguments,
-            boolean whole,
-            BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
+    private static final class Call {
+        private final LuaScript script;
+        private final String[] keys;
+        private final String[] arguments;
+        private final boolean whole;
+        private final BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then;
+
+        Call(
+                LuaScript script,
+                String[] keys,
+                String[] arguments,
+                boolean whole,
+                BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
+            this.script = script;
+            this.keys = keys;
+            this.arguments = arguments;
+            this.whole = whole;
+            this.then = then;
+        }
 
         Call withText() {
             return new Call(script, keys, arguments, true, then);
@@ -102,7 +115,7 @@ final class GroupCommit {
                 // The server has refused the digest, so nothing has run yet.
                 again.add(call.withText());
             } else {
-                call.then().accept(reply == null ? null : new Acknowledged(reply, acknowledged), error);
+                call.then.accept(reply == null ? null : new Acknowledged(reply, acknowledged), error);
             }
         });
     }
