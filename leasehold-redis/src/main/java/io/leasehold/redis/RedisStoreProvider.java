@@ -4,6 +4,7 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.ballot.SingleNodeStore;
 import io.leasehold.redis.node.DurabilityCheck;
+import io.leasehold.redis.node.EfficiencyStore;
 import io.leasehold.redis.node.NodeSettings;
 import io.leasehold.redis.node.RedisNode;
 import io.leasehold.redis.store.RedisGuarantees;
@@ -45,15 +46,36 @@ public final class RedisStoreProvider implements StoreProvider {
     /** One server as a node, connected. */
     RedisNode openNode(StoreUri uri, LockRuntime runtime) {
         RedisUri server = RedisUri.parse(uri);
-        RedisErrors errors = new RedisErrors(server.toString());
-        Driver driver = new Driver(server);
+        return openNode(server, new Driver(server), runtime);
+    }
+
+    /** One server as a node, over a driver that is closed with it. */
+    static RedisNode openNode(RedisUri server, Driver driver, LockRuntime runtime) {
+        RedisErrors errors = new RedisErrors(server.toString(), server.keys());
         Connections connections = new Connections(driver, server, errors, runtime);
         try {
             Link link = await(connections.open(), runtime, server);
             DurabilityCheck durability = await(DurabilityCheck.of(link), runtime, server);
             warn(server, durability);
-            NodeSettings settings = NodeSettings.standard(RedisGuarantees.single(durability.durable()));
+            NodeSettings settings = NodeSettings.standard(RedisGuarantees.single(durability.durable()))
+                    .keys(server.keys());
             return new RedisNode(server, settings, driver, connections, runtime);
+        } catch (RuntimeException e) {
+            connections.close();
+            driver.close();
+            throw e;
+        }
+    }
+
+    /** One server for locks without fence and queue, over a driver that is closed with it. */
+    static EfficiencyStore openPlain(RedisUri server, Driver driver, LockRuntime runtime) {
+        RedisErrors errors = new RedisErrors(server.toString(), server.keys());
+        Connections connections = new Connections(driver, server, errors, runtime);
+        try {
+            await(connections.open(), runtime, server);
+            EfficiencyStore store = new EfficiencyStore(server.toString(), server.keys(), driver, connections, runtime);
+            await(store.detect(), runtime, server);
+            return store;
         } catch (RuntimeException e) {
             connections.close();
             driver.close();

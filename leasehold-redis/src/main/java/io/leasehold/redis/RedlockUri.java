@@ -2,6 +2,7 @@ package io.leasehold.redis;
 
 import io.leasehold.quorum.QuorumSettings;
 import io.leasehold.redis.topology.RedisUri;
+import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.StoreUri;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -106,6 +107,10 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
             }
         }
         RedisUri server = RedisUri.parse(StoreUri.parse(rest.toString()));
+        if (!server.keys().equals(KeyLayout.standard())) {
+            throw new IllegalArgumentException("node \"" + whole.redacted()
+                    + "\": the members of a set keep their locks as " + KeyLayout.standard() + "; leave keys= out");
+        }
         return new Node(server, name == null ? server.toString() : name, durable);
     }
 

@@ -83,7 +83,7 @@ final class MemberVerbs {
             Long.toString(membership.quarantineMicros()),
             membership.persistence().name().toLowerCase(Locale.ROOT)
         };
-        String lock = KeyLayout.lock(name);
+        String lock = settings.keys().lock(name);
         return requests.run(
                 subject,
                 timeoutNanos,
@@ -107,7 +107,7 @@ final class MemberVerbs {
 
     CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         LockName name = request.names().get(0);
-        String lock = KeyLayout.lock(name);
+        String lock = settings.keys().lock(name);
         String[] arguments = {
             request.owner().hex(),
             Long.toString(request.ballot()),

@@ -40,11 +40,15 @@ final class RedisAdmin {
     }
 
     CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        if (settings.keys().refusal(name) != null) {
+            // No client of this store can hold it.
+            return CompletableFuture.completedFuture(Optional.empty());
+        }
         return requests.run(
                 new Requests.Subject("inspect", name),
                 TIMEOUT_NANOS,
                 LuaScript.INSPECT,
-                new String[] {KeyLayout.lock(name)},
+                new String[] {settings.keys().lock(name)},
                 new String[0],
                 (reply, link) -> decoder.inspect(reply, name),
                 failure -> {
@@ -53,8 +57,8 @@ final class RedisAdmin {
     }
 
     CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        if (holderId != null && holderId.isEmpty()) {
-            // On the wire an empty holder id stands for anybody.
+        if ((holderId != null && holderId.isEmpty()) || settings.keys().refusal(name) != null) {
+            // On the wire an empty holder id stands for anybody; and a name without a key is held by nobody.
             return CompletableFuture.completedFuture(false);
         }
         String[] arguments = {
@@ -66,7 +70,7 @@ final class RedisAdmin {
                 new Requests.Subject("take away", name),
                 TIMEOUT_NANOS,
                 LuaScript.FORCE_RELEASE,
-                RedisNode.allKeys(name),
+                RedisNode.allKeys(settings.keys().lock(name)),
                 arguments,
                 (reply, link) -> decoder.forceRelease(reply, name),
                 failure -> {
@@ -78,24 +82,26 @@ final class RedisAdmin {
         if (limit <= 0) {
             return CompletableFuture.completedFuture(List.of());
         }
-        return scan(new Listing(glob, limit), ScanCursor.INITIAL)
+        return scan(new Listing(glob, settings.keys(), limit), ScanCursor.INITIAL)
                 .thenCompose(listing -> inspect(List.copyOf(listing.names), 0, new ArrayList<>()));
     }
 
     /** The names found so far that come first. Touched by one step of the walk at a time. */
     private static final class Listing {
+        private final KeyLayout keys;
         private final NameGlob pattern;
         private final int limit;
         private final NavigableSet<LockName> names = new TreeSet<>();
 
-        private Listing(String glob, int limit) {
-            this.pattern = new NameGlob(glob);
+        private Listing(String glob, KeyLayout keys, int limit) {
+            this.keys = keys;
+            this.pattern = new NameGlob(glob, keys);
             this.limit = limit;
         }
 
-        private void add(List<String> keys) {
-            for (String key : keys) {
-                LockName name = KeyLayout.nameOf(key);
+        private void add(List<String> found) {
+            for (String key : found) {
+                LockName name = keys.nameOf(key);
                 if (name != null && pattern.matches(name)) {
                     names.add(name);
                     if (names.size() > limit) {

@@ -2,6 +2,7 @@ package io.leasehold.redis.node;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
 import io.leasehold.redis.topology.Connections;
 import io.leasehold.redis.topology.Driver;
 import io.leasehold.redis.topology.RedisUri;
@@ -51,6 +52,7 @@ public final class RedisNode implements LockNode {
 
     private final RedisUri uri;
     private final NodeSettings settings;
+    private final KeyLayout keys;
     private final LockRuntime runtime;
     private final Driver driver;
     private final Connections connections;
@@ -73,7 +75,8 @@ public final class RedisNode implements LockNode {
         this.runtime = runtime;
         this.driver = driver;
         this.connections = connections;
-        this.errors = new RedisErrors(uri.toString());
+        this.keys = settings.keys();
+        this.errors = new RedisErrors(uri.toString(), keys);
         this.decoder = new ReplyDecoder(errors);
         this.requests = new Requests(connections, errors, runtime);
         this.admin = new RedisAdmin(requests, decoder, settings);
@@ -112,8 +115,8 @@ public final class RedisNode implements LockNode {
     private void pushed(String message) {
         StoreSignals listener = signals;
         if (listener != null) {
-            Messages.wakeUp(message).ifPresent(listener::wake);
-            Messages.handOver(message).ifPresent(listener::handedOver);
+            Messages.wakeUp(message, keys).ifPresent(listener::wake);
+            Messages.handOver(message, keys).ifPresent(listener::handedOver);
         }
     }
 
@@ -144,6 +147,13 @@ public final class RedisNode implements LockNode {
     @Override
     public CompletableFuture<NodeReply> acquire(Ballot ballot) {
         AcquireRequest request = ballot.request();
+        for (LockName name : request.names()) {
+            String refusal = keys.refusal(name);
+            if (refusal != null) {
+                LockStoreException error = new LockStoreException(refusal, null);
+                return CompletableFuture.completedFuture(new NodeReply.Failed(FailureKind.PERMANENT, error));
+            }
+        }
         if (request.names().size() > 1) {
             return proposeForAll(ballot);
         }
@@ -209,7 +219,7 @@ public final class RedisNode implements LockNode {
                 subject,
                 timeoutNanos,
                 LuaScript.ACQUIRE,
-                allKeys(name),
+                allKeys(keys.lock(name)),
                 arguments,
                 (reply, link) -> decoder.acquire(reply, link.incarnation(), subject.toString()),
                 RedisNode::failed);
@@ -219,8 +229,8 @@ public final class RedisNode implements LockNode {
     private CompletableFuture<NodeReply> proposeForAll(Ballot ballot) {
         AcquireRequest request = ballot.request();
         List<LockName> names = request.names();
-        String[] keys = names.stream()
-                .map(KeyLayout::lock)
+        String[] all = names.stream()
+                .map(this.keys::lock)
                 .flatMap(lock -> Stream.of(lock, KeyLayout.fence(lock), KeyLayout.queued(lock)))
                 .toArray(String[]::new);
         String[] arguments = {
@@ -236,14 +246,13 @@ public final class RedisNode implements LockNode {
                 subject,
                 request.timeoutNanos(),
                 LuaScript.ACQUIRE_ALL,
-                keys,
+                all,
                 arguments,
                 (reply, link) -> decoder.acquire(reply, link.incarnation(), subject),
                 RedisNode::failed);
     }
 
-    static String[] allKeys(LockName name) {
-        String lock = KeyLayout.lock(name);
+    static String[] allKeys(String lock) {
         return new String[] {
             lock, KeyLayout.fence(lock), KeyLayout.queued(lock), KeyLayout.waiters(lock), KeyLayout.asked(lock)
         };
@@ -284,7 +293,7 @@ public final class RedisNode implements LockNode {
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
                 LuaScript.RELEASE,
-                allKeys(name),
+                allKeys(keys.lock(name)),
                 arguments,
                 (reply, link) -> decoder.release(reply),
                 failure -> new ReleaseReply.Failed(failure.kind(), failure.error()));
@@ -310,11 +319,11 @@ public final class RedisNode implements LockNode {
         if (items.isEmpty()) {
             return CompletableFuture.completedFuture(List.of());
         }
-        String[] keys = new String[items.size()];
+        String[] locks = new String[items.size()];
         String[] arguments = new String[2 * items.size()];
-        for (int i = 0; i < keys.length; i++) {
+        for (int i = 0; i < locks.length; i++) {
             RenewBatch.Item item = items.get(i);
-            keys[i] = KeyLayout.lock(item.name());
+            locks[i] = keys.lock(item.name());
             arguments[2 * i] = item.owner().hex();
             arguments[2 * i + 1] = Long.toString(NodeSettings.ceilMillis(item.ttlNanos()));
         }
@@ -327,7 +336,7 @@ public final class RedisNode implements LockNode {
                 subject,
                 timeoutNanos,
                 LuaScript.RENEW,
-                keys,
+                locks,
                 arguments,
                 (reply, link) -> decoder.renew(reply, names, sentAtNanos),
                 failure -> items.stream()

@@ -94,7 +94,7 @@ public final class Connections implements AutoCloseable {
                             .toCompletableFuture()
                             .handle((info, refusal) -> {
                                 if (refusal != null) {
-                                    connection.closeAsync();
+                                    driver.end(connection);
                                     return CompletableFuture.<Link>failedFuture(
                                             errors.of(refusal, "read INFO").error());
                                 }
@@ -109,7 +109,7 @@ public final class Connections implements AutoCloseable {
         try {
             ServerFacts facts = ServerFacts.parse(info);
             refuseUnfit(facts);
-            Link link = new Link(connection, facts, runtime);
+            Link link = new Link(connection, driver, facts, runtime);
             connection.addListener(new RedisConnectionStateListener() {
                 @Override
                 public void onRedisDisconnected(RedisChannelHandler<?, ?> ended) {
@@ -118,7 +118,7 @@ public final class Connections implements AutoCloseable {
             });
             return CompletableFuture.completedFuture(link);
         } catch (RuntimeException e) {
-            connection.closeAsync();
+            driver.end(connection);
             LockStoreException reason = e instanceof LockStoreException known
                     ? known
                     : errors.unavailable("does not answer like a Redis server: " + e.getMessage(), e);
@@ -187,6 +187,7 @@ public final class Connections implements AutoCloseable {
             current = null;
             failure = errors.unavailable("closed the connection", null);
         }
+        link.close();
         if (!isClosed()) {
             LOG.info("connection to {} ended; connecting again", uri);
             reconnectLater();

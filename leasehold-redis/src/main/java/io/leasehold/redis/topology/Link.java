@@ -27,13 +27,15 @@ public final class Link {
     private static final long SILENCE_NANOS = 3_000_000_000L;
 
     private final StatefulRedisConnection<String, String> connection;
+    private final Driver driver;
     private final ServerFacts facts;
     private final LockRuntime runtime;
     private volatile boolean silent;
     private volatile long silentSinceNanos;
 
-    Link(StatefulRedisConnection<String, String> connection, ServerFacts facts, LockRuntime runtime) {
+    Link(StatefulRedisConnection<String, String> connection, Driver driver, ServerFacts facts, LockRuntime runtime) {
         this.connection = connection;
+        this.driver = driver;
         this.facts = facts;
         this.runtime = runtime;
     }
@@ -115,6 +117,6 @@ public final class Link {
     }
 
     void close() {
-        connection.closeAsync();
+        driver.end(connection);
     }
 }

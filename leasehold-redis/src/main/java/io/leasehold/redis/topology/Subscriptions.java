@@ -105,7 +105,7 @@ public final class Subscriptions implements AutoCloseable {
             });
             connection.async().subscribe(channel).whenComplete((done, refusal) -> {
                 if (refusal != null) {
-                    connection.closeAsync();
+                    driver.end(connection);
                     failed(refusal);
                 } else {
                     adopt(connection);
@@ -117,7 +117,7 @@ public final class Subscriptions implements AutoCloseable {
     private void adopt(StatefulRedisPubSubConnection<String, String> connection) {
         synchronized (this) {
             if (closed) {
-                connection.closeAsync();
+                driver.end(connection);
                 return;
             }
             current = connection;
@@ -146,6 +146,7 @@ public final class Subscriptions implements AutoCloseable {
             }
             current = null;
         }
+        driver.end(connection);
         if (!isClosed()) {
             LOG.info("subscription to wake-ups ended; subscribing again");
             retryLater();
@@ -191,7 +192,7 @@ public final class Subscriptions implements AutoCloseable {
             if (isClosed() || current != connection) {
                 return;
             }
-            LockRuntime.Timer patience = runtime.schedule(PING_NANOS, connection::closeAsync);
+            LockRuntime.Timer patience = runtime.schedule(PING_NANOS, () -> driver.end(connection));
             connection.async().ping().whenComplete((pong, error) -> {
                 patience.cancel();
                 if (error == null) {
