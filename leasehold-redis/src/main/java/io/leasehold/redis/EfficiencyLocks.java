@@ -82,4 +82,10 @@ public final class EfficiencyLocks implements AutoCloseable {
     public void close(Duration patience) {
         client.close(patience);
     }
+
+    /** The server as people would name it: without user and password. */
+    @Override
+    public String toString() {
+        return "EfficiencyLocks[" + client.storeDescription() + "]";
+    }
 }

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** What an efficiency lock does, and what it leaves out. */
 class EfficiencyLockTest {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
     private static final String NAME = "report:daily";
     private static final String KEY = "lock:{report:daily}";
 

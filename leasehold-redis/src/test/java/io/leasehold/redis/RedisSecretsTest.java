@@ -18,7 +18,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** A password is nowhere to be read: not in a log at its finest level, an exception, a title of a process or thread. */
 class RedisSecretsTest {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(120);
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
     private static final String RIGHT = "s3cret-right";
     private static final String WRONG = "s3cret-wrong";
     private static final String LIMITED = "s3cret-limited";

@@ -4,6 +4,8 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.spi.StoreUri;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.util.List;
 
 /** Does what may go wrong with URIs that hold passwords, and prints everything there is to print about it. */
@@ -21,13 +23,13 @@ public final class SecretsMain {
                 System.out.println(variable + " did not fail");
             } catch (RuntimeException e) {
                 System.out.println(variable + " failed: " + e);
-                e.printStackTrace();
+                print(e);
             }
             try {
                 System.out.println(Redlock.over(uri) + " " + StoreUri.parse(uri));
                 System.out.println(RedisStore.at(uri));
             } catch (RuntimeException e) {
-                e.printStackTrace();
+                print(e);
             }
         }
         String uri = System.getenv("RIGHT");
@@ -42,5 +44,11 @@ public final class SecretsMain {
             System.in.read();
         }
         System.out.println("done");
+    }
+
+    private static void print(RuntimeException thrown) {
+        StringWriter text = new StringWriter();
+        thrown.printStackTrace(new PrintWriter(text));
+        System.out.println(text);
     }
 }
