@@ -20,10 +20,12 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,7 +51,9 @@ public final class SingleNodeStore implements LockStore {
 
     private final LockNode node;
     private final LockRuntime runtime;
-    private final BallotClock clock = new BallotClock();
+    /** The clock of each part of the node that has answered; there are few. */
+    private final Map<String, BallotClock> clocks = new ConcurrentHashMap<>();
+
     private volatile @Nullable StoreSignals ear;
 
     /** Lifts a node, which is closed with this store. */
@@ -60,15 +64,17 @@ public final class SingleNodeStore implements LockStore {
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
-        OptionalLong estimate = estimate();
+        LockName name = request.names().get(0);
+        BallotClock clock = clockOf(name);
+        OptionalLong estimate = estimate(clock);
         if (estimate.isPresent()) {
             return begin(request, runtime.nanoTime(), estimate.getAsLong());
         }
         long startAtNanos = runtime.nanoTime();
-        return node.probe(request.timeoutNanos()).thenCompose(reply -> {
+        return node.probe(name, request.timeoutNanos()).thenCompose(reply -> {
             if (reply instanceof NodeReply.Answered answered) {
-                learn(answered, startAtNanos);
-                return begin(request, startAtNanos, estimate().orElse(runtime.nanoTime()));
+                learn(clock, answered, startAtNanos);
+                return begin(request, startAtNanos, estimate(clock).orElse(runtime.nanoTime()));
             }
             return CompletableFuture.completedFuture(failed(((NodeReply.Failed) reply), FailureKind.NO_EFFECT, 0));
         });
@@ -109,15 +115,16 @@ public final class SingleNodeStore implements LockStore {
             return CompletableFuture.completedFuture(tokensExhausted(candidate));
         }
         Ballot ballot = new Ballot(request, candidate, request.reserve(), request.claimNanos());
+        BallotClock clock = clockOf(request.names().get(0));
         long sentAtNanos = runtime.nanoTime();
         return node.acquire(ballot)
                 .exceptionally(error -> broken(ballot, error))
                 .thenCompose(reply -> {
                     if (reply instanceof NodeReply.Answered answered) {
-                        learn(answered, sentAtNanos);
+                        learn(clock, answered, sentAtNanos);
                     }
                     if (reply instanceof NodeReply.Stale stale && mayGoOn(effort)) {
-                        long floor = Math.max(stale.floor(), estimate().orElse(0));
+                        long floor = Math.max(stale.floor(), estimate(clock).orElse(0));
                         long lead = (long) request.reserve() << effort.stale();
                         return propose(effort.afterStale(), Math.max(candidate, floor) + lead);
                     }
@@ -175,13 +182,17 @@ public final class SingleNodeStore implements LockStore {
                 0);
     }
 
-    private OptionalLong estimate() {
+    private BallotClock clockOf(LockName name) {
+        return clocks.computeIfAbsent(node.part(name), part -> new BallotClock());
+    }
+
+    private OptionalLong estimate(BallotClock clock) {
         synchronized (clock) {
             return clock.estimateMicros(runtime.nanoTime());
         }
     }
 
-    private void learn(NodeReply.Answered answered, long sentAtNanos) {
+    private void learn(BallotClock clock, NodeReply.Answered answered, long sentAtNanos) {
         synchronized (clock) {
             clock.answered(answered.incarnation(), answered.serverMicros(), sentAtNanos, runtime.nanoTime());
         }

@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * A connection to one Redis or Valkey server for {@linkplain EfficiencyLock efficiency locks}.
+ * A connection to one Redis or Valkey deployment for {@linkplain EfficiencyLock efficiency locks}.
  *
  * <pre>{@code
  * try (EfficiencyLocks locks = EfficiencyLocks.connect("redis://localhost:6379");
@@ -32,7 +32,7 @@ public final class EfficiencyLocks implements AutoCloseable {
     }
 
     /**
-     * Connects to the server of a {@code redis://} or {@code rediss://} URI, with default options, and makes sure that it
+     * Connects to the deployment of a {@code redis…://} URI, with default options, and makes sure that it
      * answers.
      *
      * @throws IllegalArgumentException if the URI is malformed; secrets are not repeated

@@ -2,6 +2,7 @@ package io.leasehold.redis;
 
 import io.leasehold.ballot.SingleNodeStore;
 import io.leasehold.redis.node.EfficiencyStore;
+import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.Driver;
 import io.leasehold.redis.topology.RedisUri;
 import io.leasehold.redis.wire.KeyLayout;
@@ -17,7 +18,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks in one Redis or Valkey server: the builder behind {@code redis://} URIs, and the way to bring a Lettuce client or
+ * Locks in one Redis or Valkey deployment: the builder behind {@code redis://} URIs, and the way to bring a Lettuce client or
  * connection of one's own. Immutable.
  *
  * <pre>{@code
@@ -30,26 +31,22 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RedisStore {
 
-    private final RedisUri server;
-    private final Function<RedisUri, Driver> drivers;
+    private final Deployment server;
+    private final Function<Deployment, Driver> drivers;
 
-    private RedisStore(RedisUri server, Function<RedisUri, Driver> drivers) {
+    private RedisStore(Deployment server, Function<Deployment, Driver> drivers) {
         this.server = server;
         this.drivers = drivers;
     }
 
     /**
-     * The server of a {@code redis://} or {@code rediss://} URI, over connections of its own.
+     * The deployment of a {@code redis://}, {@code redis-replicated://}, {@code redis-sentinel://} or {@code
+     * redis-cluster://} URI, over connections of its own.
      *
      * @throws IllegalArgumentException if the URI is malformed; secrets are not repeated
      */
     public static RedisStore at(String uri) {
-        StoreUri parsed = StoreUri.parse(uri);
-        if (!parsed.scheme().equals("redis") && !parsed.scheme().equals("rediss")) {
-            throw new IllegalArgumentException(
-                    "store URI \"" + parsed.redacted() + "\": RedisStore is for redis:// and rediss://");
-        }
-        return new RedisStore(RedisUri.parse(parsed), Driver::new);
+        return new RedisStore(Deployment.parse(StoreUri.parse(uri)), Driver::of);
     }
 
     /**
@@ -60,7 +57,8 @@ public final class RedisStore {
      */
     public static RedisStore over(RedisClient client, RedisURI server) {
         Objects.requireNonNull(client, "client");
-        return new RedisStore(RedisUri.of(server, KeyLayout.standard()), uri -> Driver.over(client, uri));
+        RedisUri named = RedisUri.of(server, KeyLayout.standard());
+        return new RedisStore(Deployment.of(named), where -> Driver.over(client, named));
     }
 
     /**
@@ -83,7 +81,8 @@ public final class RedisStore {
             StatefulRedisConnection<String, String> connection,
             @Nullable StatefulRedisPubSubConnection<String, String> wakeUps) {
         Objects.requireNonNull(connection, "connection");
-        return new RedisStore(RedisUri.of(name, KeyLayout.standard()), uri -> Driver.over(uri, connection, wakeUps));
+        RedisUri named = RedisUri.of(name, KeyLayout.standard());
+        return new RedisStore(Deployment.of(named), where -> Driver.over(named, connection, wakeUps));
     }
 
     /**

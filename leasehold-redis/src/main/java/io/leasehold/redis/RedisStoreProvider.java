@@ -8,10 +8,8 @@ import io.leasehold.redis.node.EfficiencyStore;
 import io.leasehold.redis.node.NodeSettings;
 import io.leasehold.redis.node.RedisNode;
 import io.leasehold.redis.store.RedisGuarantees;
-import io.leasehold.redis.topology.Connections;
+import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.Driver;
-import io.leasehold.redis.topology.Link;
-import io.leasehold.redis.topology.RedisUri;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -24,7 +22,10 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Opens stores in a single Redis or Valkey server: {@code redis://} and, over TLS, {@code rediss://}. */
+/**
+ * Opens stores in Redis or Valkey: {@code redis://}, {@code redis-replicated://}, {@code redis-sentinel://}, {@code
+ * redis-cluster://} and, over TLS, the same with {@code rediss}.
+ */
 public final class RedisStoreProvider implements StoreProvider {
 
     private static final Logger LOG = LoggerFactory.getLogger(RedisStoreProvider.class);
@@ -35,7 +36,7 @@ public final class RedisStoreProvider implements StoreProvider {
 
     @Override
     public Set<String> schemes() {
-        return Set.of("redis", "rediss");
+        return Deployment.schemes();
     }
 
     @Override
@@ -43,47 +44,53 @@ public final class RedisStoreProvider implements StoreProvider {
         return new SingleNodeStore(openNode(uri, runtime), runtime);
     }
 
-    /** One server as a node, connected. */
+    /** One deployment as a node, connected. */
     RedisNode openNode(StoreUri uri, LockRuntime runtime) {
-        RedisUri server = RedisUri.parse(uri);
-        return openNode(server, new Driver(server), runtime);
+        Deployment where = Deployment.parse(uri);
+        return openNode(where, Driver.of(where), runtime);
     }
 
-    /** One server as a node, over a driver that is closed with it. */
-    static RedisNode openNode(RedisUri server, Driver driver, LockRuntime runtime) {
-        RedisErrors errors = new RedisErrors(server.toString(), server.keys());
-        Connections connections = new Connections(driver, server, errors, runtime);
+    /** One deployment as a node, over a driver that is closed with it. */
+    static RedisNode openNode(Deployment where, Driver driver, LockRuntime runtime) {
+        NodeOpening opening = new NodeOpening(where, driver, runtime);
         try {
-            Link link = await(connections.open(), runtime, server);
-            DurabilityCheck durability = await(DurabilityCheck.of(link), runtime, server);
-            warn(server, durability);
-            NodeSettings settings = NodeSettings.standard(RedisGuarantees.single(durability.durable()))
-                    .keys(server.keys());
-            return new RedisNode(server, settings, driver, connections, runtime);
+            DurabilityCheck durability = found(opening, runtime);
+            warn(where, durability);
+            return opening.node(NodeSettings.standard(RedisGuarantees.of(where.kind(), durability.durable())));
         } catch (RuntimeException e) {
-            connections.close();
-            driver.close();
+            opening.close();
             throw e;
         }
     }
 
-    /** One server for locks without fence and queue, over a driver that is closed with it. */
-    static EfficiencyStore openPlain(RedisUri server, Driver driver, LockRuntime runtime) {
-        RedisErrors errors = new RedisErrors(server.toString(), server.keys());
-        Connections connections = new Connections(driver, server, errors, runtime);
+    /** One deployment for locks without fence and queue, over a driver that is closed with it. */
+    static EfficiencyStore openPlain(Deployment where, Driver driver, LockRuntime runtime) {
+        NodeOpening opening = new NodeOpening(where, driver, runtime);
         try {
-            await(connections.open(), runtime, server);
-            EfficiencyStore store = new EfficiencyStore(server.toString(), server.keys(), driver, connections, runtime);
-            await(store.detect(), runtime, server);
+            warn(where, found(opening, runtime));
+            EfficiencyStore store = opening.plain();
+            await(store.detect(), runtime, where);
             return store;
         } catch (RuntimeException e) {
-            connections.close();
-            driver.close();
+            opening.close();
             throw e;
         }
     }
 
-    private static void warn(RedisUri server, DurabilityCheck durability) {
+    private static DurabilityCheck found(NodeOpening opening, LockRuntime runtime) {
+        return await(
+                opening.outcome()
+                        .thenCompose(outcome -> outcome.found() != null
+                                ? CompletableFuture.completedFuture(outcome.found())
+                                : CompletableFuture.failedFuture(
+                                        outcome.failure() == null
+                                                ? new IllegalStateException("no outcome")
+                                                : outcome.failure())),
+                runtime,
+                opening.where());
+    }
+
+    private static void warn(Deployment server, DurabilityCheck durability) {
         if (durability.evicting() != null) {
             LOG.warn(
                     "{} has maxmemory-policy {}: it may drop held locks when its memory is full; set noeviction",
@@ -92,7 +99,7 @@ public final class RedisStoreProvider implements StoreProvider {
         }
     }
 
-    private static <T> T await(CompletableFuture<T> future, LockRuntime runtime, RedisUri server) {
+    private static <T> T await(CompletableFuture<T> future, LockRuntime runtime, Deployment server) {
         CompletableFuture<T> limited = future.copy();
         LockRuntime.Timer patience = runtime.schedule(
                 OPEN_NANOS,

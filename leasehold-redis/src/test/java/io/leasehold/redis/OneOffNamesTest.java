@@ -7,12 +7,8 @@ import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
 import io.leasehold.ballot.SingleNodeStore;
 import io.leasehold.redis.node.NodeSettings;
-import io.leasehold.redis.node.RedisNode;
 import io.leasehold.redis.store.RedisGuarantees;
-import io.leasehold.redis.topology.Connections;
-import io.leasehold.redis.topology.Driver;
-import io.leasehold.redis.topology.RedisUri;
-import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.topology.Deployment;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;
@@ -34,13 +30,12 @@ class OneOffNamesTest {
     static final RedisUnderTest SERVER = new RedisUnderTest();
 
     private static LockStore shortMemory(LockRuntime runtime) {
-        RedisUri server = RedisUri.parse(StoreUri.parse(SERVER.server().uri()));
-        Driver driver = new Driver(server);
-        Connections connections = new Connections(driver, server, new RedisErrors(server.toString()), runtime);
-        NodeBench.answer(connections.open());
+        NodeOpening opening =
+                new NodeOpening(Deployment.parse(StoreUri.parse(SERVER.server().uri())), runtime);
+        NodeBench.answer(opening.outcome());
         NodeSettings settings =
                 NodeSettings.standard(RedisGuarantees.single(false)).retention(RETENTION);
-        return new SingleNodeStore(new RedisNode(server, settings, driver, connections, runtime), runtime);
+        return new SingleNodeStore(opening.node(settings), runtime);
     }
 
     @Test

@@ -4,9 +4,8 @@ import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
-import io.leasehold.redis.topology.Connections;
-import io.leasehold.redis.topology.Driver;
 import io.leasehold.redis.topology.Link;
+import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.CompareAndDelete;
 import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.KeyLayout;
@@ -45,7 +44,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks at one server without fence and queue: {@code SET NX PX}, renewal, compare-and-delete; one key for each lock, and
+ * Locks without fence and queue: {@code SET NX PX}, renewal, compare-and-delete; one key for each lock, and
  * nothing left behind.
  *
  * <p>Its tokens count the grants of this process and mean nothing to a resource; {@code EfficiencyLocks} does not show
@@ -53,6 +52,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class EfficiencyStore implements LockStore {
 
+    private static final int MOST_RENEWALS_IN_ONE = 500;
     private static final long DETECTION_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final Guarantees GUARANTEES = new Guarantees(
             Guarantee.Exclusion.BEST_EFFORT,
@@ -62,11 +62,9 @@ public final class EfficiencyStore implements LockStore {
 
     private final String description;
     private final KeyLayout keys;
-    private final Driver driver;
-    private final Connections connections;
+    private final Topology topology;
     private final LockRuntime runtime;
     private final Requests requests;
-    private final RedisErrors errors;
     private final ReplyDecoder decoder;
     private final RedisAdmin admin;
     private final AtomicLong nextToken = new AtomicLong(1);
@@ -74,22 +72,19 @@ public final class EfficiencyStore implements LockStore {
     private volatile String holderId = "";
 
     /**
-     * A store over connections that are open already; all of them are closed with it.
+     * A store over a topology that is open already, and is closed with it.
      *
-     * @param description the server as people would name it
+     * @param description the deployment as people would name it
      */
     public EfficiencyStore(
-            String description, KeyLayout keys, Driver driver, Connections connections, LockRuntime runtime) {
+            String description, KeyLayout keys, Topology topology, RedisErrors errors, LockRuntime runtime) {
         this.description = description;
         this.keys = keys;
-        this.driver = driver;
-        this.connections = connections;
+        this.topology = topology;
         this.runtime = runtime;
-        this.errors = new RedisErrors(description, keys);
         this.decoder = new ReplyDecoder(errors);
-        this.requests = new Requests(connections, errors, runtime);
-        this.admin = new RedisAdmin(
-                requests, decoder, NodeSettings.standard(GUARANTEES).keys(keys));
+        this.requests = new Requests(topology, errors, runtime);
+        this.admin = new RedisAdmin(requests, topology, decoder, NodeSettings.standard(GUARANTEES).keys(keys));
     }
 
     /** Finds out how the server compares and deletes; without an answer by script. */
@@ -97,6 +92,7 @@ public final class EfficiencyStore implements LockStore {
         return requests.<String, CompareAndDelete>send(
                         "read INFO",
                         DETECTION_NANOS,
+                        KeyLayout.marker(),
                         (link, then) -> link.send(redis -> redis.info("server"), then),
                         (info, link) -> CompareAndDelete.of(info),
                         failure -> CompareAndDelete.SCRIPT)
@@ -128,7 +124,7 @@ public final class EfficiencyStore implements LockStore {
 
     @Override
     public void listen(StoreSignals signals) {
-        connections.onReconnected(signals::reconnected);
+        topology.onReconnected(signals::reconnected);
     }
 
     private String value(OwnerToken owner) {
@@ -155,6 +151,7 @@ public final class EfficiencyStore implements LockStore {
             return requests.<Object, AcquireReply>ask(
                     subject,
                     request.timeoutNanos(),
+                    key,
                     (link, then) -> runForNumber(
                             link, LuaScript.PLAIN_ACQUIRE, key, new String[] {value, Long.toString(ttlMillis)}, then),
                     (taken, link) -> reply(taken.equals(1L), request, sentAtNanos, link),
@@ -164,6 +161,7 @@ public final class EfficiencyStore implements LockStore {
         return requests.<String, AcquireReply>ask(
                 subject,
                 request.timeoutNanos(),
+                key,
                 (link, then) -> link.send(
                         redis -> redis.set(key, value, onlyIfFree).thenApply(done -> done == null ? "" : done), then),
                 (done, link) -> reply(done.equals("OK"), request, sentAtNanos, link),
@@ -196,12 +194,19 @@ public final class EfficiencyStore implements LockStore {
 
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
-        List<LockName> names = batch.items().stream().map(RenewBatch.Item::name).toList();
-        if (names.isEmpty()) {
+        if (batch.items().isEmpty()) {
             return CompletableFuture.completedFuture(new RenewReply(List.of()));
         }
-        String[] arguments = batch.items().stream()
-                .flatMap(item -> Stream.of(item.owner().hex(), Long.toString(NodeSettings.ceilMillis(item.ttlNanos()))))
+        return new RenewalGroups(batch.items(), MOST_RENEWALS_IN_ONE, item -> topology.slotTag(keys.lock(item.name())))
+                .renew(items -> renew(items, batch.timeoutNanos()))
+                .thenApply(RenewReply::new);
+    }
+
+    private CompletableFuture<List<RenewReply.Item>> renew(List<RenewBatch.Item> items, long timeoutNanos) {
+        List<LockName> names = items.stream().map(RenewBatch.Item::name).toList();
+        String[] arguments = items.stream()
+                .flatMap(item -> Stream.of(
+                        item.owner().hex(), Long.toString(NodeSettings.ceilMillis(item.ttlNanos()))))
                 .toArray(String[]::new);
         long sentAtNanos = runtime.nanoTime();
         String subject = names.size() == 1
@@ -209,14 +214,14 @@ public final class EfficiencyStore implements LockStore {
                 : "renew " + names.size() + " locks, among them \"" + names.get(0) + "\"";
         return requests.run(
                 subject,
-                batch.timeoutNanos(),
+                timeoutNanos,
                 LuaScript.RENEW,
                 names.stream().map(keys::lock).toArray(String[]::new),
                 arguments,
-                (reply, link) -> new RenewReply(decoder.renew(reply, names, sentAtNanos)),
-                failure -> new RenewReply(batch.items().stream()
+                (reply, link) -> decoder.renew(reply, names, sentAtNanos),
+                failure -> items.stream()
                         .<RenewReply.Item>map(item -> new RenewReply.Failed(failure.error()))
-                        .toList()));
+                        .toList());
     }
 
     @Override
@@ -243,6 +248,7 @@ public final class EfficiencyStore implements LockStore {
         return requests.<Object, ReleaseReply>send(
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
+                key,
                 (link, then) -> {
                     if (way == CompareAndDelete.SCRIPT) {
                         runForNumber(link, LuaScript.PLAIN_RELEASE, key, new String[] {value}, then);
@@ -295,7 +301,6 @@ public final class EfficiencyStore implements LockStore {
 
     @Override
     public void close() {
-        connections.close();
-        driver.close();
+        topology.close();
     }
 }

@@ -1,6 +1,9 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.redis.topology.Link;
+import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.NameGlob;
@@ -30,11 +33,13 @@ final class RedisAdmin {
     private static final int INSPECTIONS_AT_ONCE = 100;
 
     private final Requests requests;
+    private final Topology topology;
     private final ReplyDecoder decoder;
     private final NodeSettings settings;
 
-    RedisAdmin(Requests requests, ReplyDecoder decoder, NodeSettings settings) {
+    RedisAdmin(Requests requests, Topology topology, ReplyDecoder decoder, NodeSettings settings) {
         this.requests = requests;
+        this.topology = topology;
         this.decoder = decoder;
         this.settings = settings;
     }
@@ -82,8 +87,16 @@ final class RedisAdmin {
         if (limit <= 0) {
             return CompletableFuture.completedFuture(List.of());
         }
-        return scan(new Listing(glob, settings.keys(), limit), ScanCursor.INITIAL)
-                .thenCompose(listing -> inspect(List.copyOf(listing.names), 0, new ArrayList<>()));
+        CompletableFuture<Listing> listed =
+                CompletableFuture.completedFuture(new Listing(glob, settings.keys(), limit));
+        try {
+            for (Link master : topology.everywhere()) {
+                listed = listed.thenCompose(listing -> scan(master, listing, ScanCursor.INITIAL));
+            }
+        } catch (LockStoreException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+        return listed.thenCompose(listing -> inspect(List.copyOf(listing.names), 0, new ArrayList<>()));
     }
 
     /** The names found so far that come first. Touched by one step of the walk at a time. */
@@ -112,10 +125,12 @@ final class RedisAdmin {
         }
     }
 
-    private CompletableFuture<Listing> scan(Listing listing, ScanCursor from) {
+    private CompletableFuture<Listing> scan(Link master, Listing listing, ScanCursor from) {
         ScanArgs arguments =
                 ScanArgs.Builder.matches(listing.pattern.keyPattern()).limit(KEYS_PER_STEP);
-        return requests.<KeyScanCursor<String>, KeyScanCursor<String>>send(
+        return requests.<KeyScanCursor<String>, KeyScanCursor<String>>sendTo(
+                        master,
+                        "",
                         "list locks",
                         TIMEOUT_NANOS,
                         (link, then) -> link.send(redis -> redis.scan(from, arguments), then),
@@ -127,7 +142,7 @@ final class RedisAdmin {
                     listing.add(cursor.getKeys());
                     return cursor.isFinished()
                             ? CompletableFuture.completedFuture(listing)
-                            : scan(listing, ScanCursor.of(cursor.getCursor()));
+                            : scan(master, listing, ScanCursor.of(cursor.getCursor()));
                 });
     }
 

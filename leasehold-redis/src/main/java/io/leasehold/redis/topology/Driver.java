@@ -14,6 +14,7 @@ import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
 import java.io.File;
 import java.time.Duration;
 import java.util.Collections;
@@ -45,7 +46,7 @@ public final class Driver implements AutoCloseable {
     private final ClientResources resources;
     private final boolean ownResources;
     private final RedisClient client;
-    private final RedisURI uri;
+    private final RedisUri uri;
     private final @Nullable Borrowed<StatefulRedisConnection<String, String>> commands;
     private final @Nullable Borrowed<StatefulRedisPubSubConnection<String, String>> pushes;
     private final Set<StatefulConnection<?, ?>> ended =
@@ -53,9 +54,9 @@ public final class Driver implements AutoCloseable {
     private final Map<StatefulConnection<?, ?>, CompletableFuture<Void>> endings = new ConcurrentHashMap<>();
     private volatile boolean closing;
 
-    /** A driver for one server; nothing is connected yet. */
+    /** A driver for one server, or for several with the same settings; nothing is connected yet. */
     public Driver(RedisUri uri) {
-        this.uri = uri.forDriver(CONNECT_TIMEOUT);
+        this.uri = uri;
         this.resources = ClientResources.builder()
                 .ioThreadPoolSize(2)
                 .computationThreadPoolSize(2)
@@ -68,13 +69,18 @@ public final class Driver implements AutoCloseable {
         client.setOptions(options(uri));
     }
 
+    /** A driver for the servers of a deployment. */
+    public static Driver of(Deployment where) {
+        return new Driver(where.data());
+    }
+
     private Driver(
             RedisUri uri,
             ClientResources resources,
             ClientOptions options,
             @Nullable Borrowed<StatefulRedisConnection<String, String>> commands,
             @Nullable Borrowed<StatefulRedisPubSubConnection<String, String>> pushes) {
-        this.uri = uri.forDriver(CONNECT_TIMEOUT);
+        this.uri = uri;
         this.resources = resources;
         this.ownResources = false;
         this.commands = commands;
@@ -130,22 +136,31 @@ public final class Driver implements AutoCloseable {
     }
 
     /** Makes a connection for commands. */
-    CompletableFuture<StatefulRedisConnection<String, String>> connect() {
+    CompletableFuture<StatefulRedisConnection<String, String>> connect(RedisUri server) {
         if (commands != null) {
             return commands.lend();
         }
-        return client.connectAsync(StringCodec.UTF8, uri).toCompletableFuture();
+        return client.connectAsync(StringCodec.UTF8, handshake(server)).toCompletableFuture();
     }
 
     /** Makes a connection for subscriptions. */
-    CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectForPushes() {
+    CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectForPushes(RedisUri server) {
         if (pushes != null) {
             return pushes.lend();
         }
         if (commands != null) {
             return CompletableFuture.failedFuture(new RedisException("no connection for wake-ups was brought along"));
         }
-        return client.connectPubSubAsync(StringCodec.UTF8, uri).toCompletableFuture();
+        return client.connectPubSubAsync(StringCodec.UTF8, handshake(server)).toCompletableFuture();
+    }
+
+    /** Makes a connection for questions to a Sentinel. */
+    CompletableFuture<StatefulRedisSentinelConnection<String, String>> connectToSentinel(RedisUri sentinel) {
+        return client.connectSentinelAsync(StringCodec.UTF8, handshake(sentinel));
+    }
+
+    private static RedisURI handshake(RedisUri server) {
+        return server.forDriver(CONNECT_TIMEOUT);
     }
 
     /**
@@ -189,7 +204,7 @@ public final class Driver implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (ExecutionException | TimeoutException e) {
-            LOG.warn("the connections to {} did not end within {} s", uri.getHost(), 2 * SHUTDOWN_SECONDS);
+            LOG.warn("the connections to {} did not end within {} s", uri, 2 * SHUTDOWN_SECONDS);
         }
     }
 }

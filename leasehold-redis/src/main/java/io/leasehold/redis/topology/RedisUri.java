@@ -13,7 +13,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The URI of one server: {@code redis://[[user]:password@]host[:port][/database][?tls=true][&ca=FILE][&keys=TEMPLATE]},
+ * The URI of one server: {@code redis://[[user]:password@]host[:port][/database][?tls=true][&ca=FILE][&keys=TEMPLATE]
+ * [&waitReplicas=1&waitTimeout=100ms]},
  * {@code rediss://} for TLS.
  *
  * <p>User, password and file are percent-decoded. Neither messages nor {@link #toString()} show user or password.
@@ -22,7 +23,8 @@ public final class RedisUri {
 
     private static final int DEFAULT_PORT = 6379;
     private static final int MOST_DATABASES = 1 << 20;
-    private static final Set<String> PARAMETERS = new TreeSet<>(Set.of("tls", "ca", "keys"));
+    private static final Set<String> PARAMETERS =
+            new TreeSet<>(Set.of("tls", "ca", "keys", "waitReplicas", "waitTimeout"));
     private static final String FORM = "redis://[[user]:password@]host[:port][/database]";
 
     private final String host;
@@ -35,6 +37,8 @@ public final class RedisUri {
     private final KeyLayout keys;
     private final @Nullable RedisURI given;
 
+    private final Acknowledgement acknowledgement;
+
     private RedisUri(RedisURI given, KeyLayout keys) {
         this.host = given.getHost();
         this.port = given.getPort();
@@ -45,9 +49,16 @@ public final class RedisUri {
         this.certificates = null;
         this.keys = keys;
         this.given = given;
+        this.acknowledgement = Acknowledgement.parse(null, null);
     }
 
-    private RedisUri(Authority authority, int database, boolean tls, @Nullable String certificates, KeyLayout keys) {
+    private RedisUri(
+            Authority authority,
+            int database,
+            boolean tls,
+            @Nullable String certificates,
+            KeyLayout keys,
+            Acknowledgement acknowledgement) {
         this.keys = keys;
         this.given = null;
         this.host = authority.host;
@@ -57,6 +68,7 @@ public final class RedisUri {
         this.database = database;
         this.tls = tls;
         this.certificates = certificates;
+        this.acknowledgement = acknowledgement;
     }
 
     /**
@@ -84,7 +96,14 @@ public final class RedisUri {
         if (certificates != null && !tls) {
             throw parser.refused("ca=" + certificates + " is for TLS; write rediss:// or add tls=true");
         }
-        return new RedisUri(authority, database, tls, certificates, parser.keys(parameters.get("keys")));
+        Acknowledgement acknowledgement;
+        try {
+            acknowledgement = Acknowledgement.parse(parameters.get("waitReplicas"), parameters.get("waitTimeout"));
+        } catch (IllegalArgumentException e) {
+            throw parser.refused(String.valueOf(e.getMessage()));
+        }
+        return new RedisUri(
+                authority, database, tls, certificates, parser.keys(parameters.get("keys")), acknowledgement);
     }
 
     /**
@@ -102,10 +121,22 @@ public final class RedisUri {
     }
 
     /** The same with the locks elsewhere. */
-    public RedisUri keys(KeyLayout layout) {
+    RedisUri keys(KeyLayout layout) {
         return given != null
                 ? new RedisUri(given, layout)
-                : new RedisUri(new Authority(host, port, user, password), database, tls, certificates, layout);
+                : new RedisUri(
+                        new Authority(host, port, user, password), database, tls, certificates, layout, acknowledgement);
+    }
+
+    /** Another server of the same deployment: with these credentials and settings, at another address. */
+    RedisUri at(String otherHost, int otherPort) {
+        return new RedisUri(
+                new Authority(otherHost, otherPort, user, password),
+                database,
+                tls,
+                certificates,
+                keys,
+                acknowledgement);
     }
 
     /** Who and where; holds the secret, so it is no record. */
@@ -247,8 +278,28 @@ public final class RedisUri {
     }
 
     /** Where the locks are. */
-    public KeyLayout keys() {
+    KeyLayout keys() {
         return keys;
+    }
+
+    /** By how many replicas an acquire is to be acknowledged. */
+    Acknowledgement acknowledgement() {
+        return acknowledgement;
+    }
+
+    /** The host alone. */
+    String host() {
+        return host;
+    }
+
+    /** The database, 0 unless named. */
+    int database() {
+        return database;
+    }
+
+    /** Whether over TLS. */
+    boolean tls() {
+        return tls;
     }
 
     /** {@code host:port}. */

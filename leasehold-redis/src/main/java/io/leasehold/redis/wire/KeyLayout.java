@@ -143,7 +143,7 @@ public final class KeyLayout {
                 return reserved + "{…} is for another kind of lock";
             }
         }
-        return key.equals(MARKER) ? "members of a set of nodes are marked with it" : null;
+        return key.equals(MARKER) || key.startsWith(MARKER + ":{") ? "members of a set of nodes are marked with it" : null;
     }
 
     private static @Nullable String tag(String key) {
@@ -184,6 +184,15 @@ public final class KeyLayout {
     /** The key that tells since when a member of a set remembers. */
     public static String marker() {
         return MARKER;
+    }
+
+    /**
+     * The same for one slot of a Cluster, each of which may have a life of its own.
+     *
+     * @param slotTag a text that belongs to the slot, or empty for a member that is one server
+     */
+    public static String marker(String slotTag) {
+        return slotTag.isEmpty() ? marker() : marker() + ":{" + slotTag + "}";
     }
 
     /** The name whose lock key this is, or null if it is no lock key. */

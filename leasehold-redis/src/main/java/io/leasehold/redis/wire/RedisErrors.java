@@ -50,7 +50,7 @@ public final class RedisErrors {
     private static final Pattern IN_SCRIPT = Pattern.compile("^ERR Error running script .*@user_script: ?\\d+: -?(.*)");
 
     private final String node;
-    private final String keyRights;
+    private final String rights;
     private final KeyLayout keys;
 
     /**
@@ -59,19 +59,29 @@ public final class RedisErrors {
      * @param node as people would name it
      */
     public RedisErrors(String node) {
-        this(node, KeyLayout.standard());
+        this(node, RIGHTS, KeyLayout.standard());
     }
 
-    /** The errors of one node whose locks are laid out so. */
-    public RedisErrors(String node, KeyLayout keys) {
+    /**
+     * The errors of one node.
+     *
+     * @param node as people would name it
+     * @param rights that it needs, to be pasted after {@code ACL SETUSER name}
+     * @param keys where its locks are
+     */
+    public RedisErrors(String node, String rights, KeyLayout keys) {
         this.node = node;
+        this.rights = rights;
         this.keys = keys;
-        this.keyRights = keys.equals(KeyLayout.standard()) ? STANDARD_KEYS : keys.keyRights();
     }
 
-    /** The rights that Leasehold needs for these keys, to be pasted after {@code ACL SETUSER name}. */
-    public String rights() {
-        return RIGHTS.replace(STANDARD_KEYS, keyRights);
+    /** The rights that Leasehold needs at a single server for these keys. */
+    public static String rights(KeyLayout keys) {
+        return RIGHTS.replace(STANDARD_KEYS, keyRights(keys));
+    }
+
+    private static String keyRights(KeyLayout keys) {
+        return keys.equals(KeyLayout.standard()) ? STANDARD_KEYS : keys.keyRights();
     }
 
     /**
@@ -124,6 +134,10 @@ public final class RedisErrors {
             case "OOM" -> "; its memory is full: raise maxmemory, keep maxmemory-policy noeviction";
             case "MISCONF" -> "; it cannot write its snapshot or append-only file: look at its disk";
             case "READONLY" -> "; it is a replica: connect to its primary";
+            case "TRYAGAIN" ->
+                "; its slot is being moved to another master (resharding), and what belongs together is at two places:"
+                        + " it can be acquired again when that is done";
+            case "CLUSTERDOWN" -> "; masters are missing: look at CLUSTER INFO and CLUSTER NODES";
             case "BUSY" -> "; somebody's script is running for long: SCRIPT KILL ends it";
             default -> "";
         };
@@ -144,14 +158,14 @@ public final class RedisErrors {
             return new StoreAccessException(
                     node + " does not accept the user and password of the store URI (WRONGPASS)", cause);
         }
-        MissingRight missing = MissingRight.in(whole, keyRights);
+        MissingRight missing = MissingRight.in(whole, keyRights(keys));
         String grant = missing == null
                 ? ""
                 : "The right to " + missing.what() + " is missing; an administrator can grant it: ACL SETUSER <user> "
                         + missing.rule() + ". ";
         return new StoreAccessException(
                 node + " does not allow to " + what + ": " + text + ". " + grant
-                        + "All that Leasehold needs: ACL SETUSER" + " <user> " + rights(),
+                        + "All that Leasehold needs: ACL SETUSER <user> " + rights,
                 cause);
     }
 

@@ -51,6 +51,16 @@ local function number_in(text)
 end
 -- end shared
 
+-- shared: tell
+-- Whether anybody heard it; where that cannot be told, yes. On a Cluster the channel is one of the lock's slot, and has its
+-- tag in braces; or it ends with ~, and is broadcast: the count of that says nothing.
+local function tell(channel, message)
+  local sharded = channel:find('{', 1, true)
+  local heard = redis.pcall(sharded and 'SPUBLISH' or 'PUBLISH', channel, message)
+  return heard ~= 0 or channel:sub(-1) == '~'
+end
+-- end shared
+
 -- shared: watchers
 -- The clients that want to be woken: one sorted set with two members for each channel c:
 --   "q<c>"  score: its place, the same at every node of the set (us, always > 0)
@@ -98,7 +108,7 @@ if redis.call('EXISTS', LOCK) == 0 and redis.call('EXISTS', WATCHERS) == 1 then
     if not first or first == channel then
       break
     end
-    if redis.pcall('PUBLISH', first, 'wake 0000000000000000 ' .. digits(now) .. ' ' .. LOCK) ~= 0 then
+    if tell(first, 'wake 0000000000000000 ' .. digits(now) .. ' ' .. LOCK) then
       local alive = redis.pcall('ZSCORE', WATCHERS, 'a' .. first)
       if not alive or -tonumber(alive) > now + tonumber(ARGV[6]) then
         redis.pcall('ZADD', WATCHERS, digits(-(now + tonumber(ARGV[6]))), 'a' .. first)

@@ -6,9 +6,8 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.leasehold.LockName;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.RedisUnderTest;
-import io.leasehold.redis.topology.Connections;
-import io.leasehold.redis.topology.Driver;
-import io.leasehold.redis.topology.RedisUri;
+import io.leasehold.redis.topology.Deployment;
+import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.CompareAndDelete;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
@@ -44,11 +43,11 @@ class EfficiencyStoreTest {
 
     @BeforeEach
     void open() throws Exception {
-        RedisUri server = RedisUri.parse(StoreUri.parse(SERVER.server().uri()));
-        Driver driver = new Driver(server);
-        Connections connections = new Connections(driver, server, new RedisErrors(server.toString()), runtime);
-        answer(connections.open());
-        store = new EfficiencyStore(server.toString(), KeyLayout.standard(), driver, connections, runtime);
+        Deployment where = Deployment.parse(StoreUri.parse(SERVER.server().uri()));
+        RedisErrors errors = new RedisErrors(where.toString());
+        Topology topology = Topology.of(where, errors, runtime);
+        answer(topology.open());
+        store = new EfficiencyStore(where.toString(), KeyLayout.standard(), topology, errors, runtime);
     }
 
     @AfterEach

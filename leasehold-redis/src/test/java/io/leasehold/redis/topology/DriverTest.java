@@ -46,8 +46,8 @@ class DriverTest {
             for (int i = 0; i < 20; i++) {
                 Driver driver = new Driver(server());
                 StatefulRedisConnection<String, String> connection =
-                        driver.connect().get(60, TimeUnit.SECONDS);
-                var pushes = driver.connectForPushes().get(60, TimeUnit.SECONDS);
+                        driver.connect(server()).get(60, TimeUnit.SECONDS);
+                var pushes = driver.connectForPushes(server()).get(60, TimeUnit.SECONDS);
                 driver.end(connection);
                 driver.end(connection);
                 driver.close();
@@ -64,7 +64,13 @@ class DriverTest {
     void aConnectionThatEndedByItselfIsNotKept() throws Exception {
         LockRuntime runtime = new SystemLockRuntime();
         Driver driver = new Driver(server());
-        try (Connections connections = new Connections(driver, server(), new RedisErrors("node"), runtime)) {
+        try (Connections connections = new Connections(
+                driver,
+                Connections.Locator.fixed(server()),
+                Expectation.SERVER,
+                "node",
+                new RedisErrors("node"),
+                runtime)) {
             connections.open().get(60, TimeUnit.SECONDS);
             for (int i = 0; i < 5; i++) {
                 Link link = connections.current();
