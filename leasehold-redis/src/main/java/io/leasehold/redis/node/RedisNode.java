@@ -97,7 +97,7 @@ public final class RedisNode implements LockNode {
     @Override
     public boolean isAtomicOver(List<LockName> names) {
         return names.size() <= MOST_AT_ONCE
-                && topology.isTogether(names.stream().map(KeyLayout::lock).toList());
+                && topology.isTogether(names.stream().map(keys::place).toList());
     }
 
     @Override
@@ -122,7 +122,7 @@ public final class RedisNode implements LockNode {
 
     @Override
     public String part(LockName name) {
-        return topology.part(keys.lock(name));
+        return topology.part(keys.place(name));
     }
 
     @Override
@@ -132,7 +132,7 @@ public final class RedisNode implements LockNode {
 
     @Override
     public CompletableFuture<NodeReply> probe(LockName name, long timeoutNanos) {
-        return probe(keys.lock(name), timeoutNanos);
+        return probe(keys.place(name), timeoutNanos);
     }
 
     private CompletableFuture<NodeReply> probe(String key, long timeoutNanos) {

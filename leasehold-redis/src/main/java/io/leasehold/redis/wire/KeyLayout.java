@@ -111,6 +111,11 @@ public final class KeyLayout {
         return key(name);
     }
 
+    /** The key that a name would have, refused or not: for finding out where that would be served, and nothing else. */
+    public String place(LockName name) {
+        return key(name);
+    }
+
     private String key(LockName name) {
         return before + (around ? escaped(name.text()) : name.text()) + after;
     }
