@@ -3,6 +3,7 @@ package io.leasehold.ballot;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.Waiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
@@ -13,6 +14,7 @@ import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
@@ -41,6 +43,9 @@ public final class SingleNodeStore implements LockStore {
     /** Ballots of one request before it is answered as refused; doubling makes more of them pointless. */
     private static final int MOST_BALLOTS = 12;
 
+    /** Of as many waiters at once the place is kept; of more it may be lost. */
+    private static final int MOST_FLOORS = 10_000;
+
     private static final long RETRY_NANOS = 10_000_000L;
 
     /**
@@ -53,6 +58,8 @@ public final class SingleNodeStore implements LockStore {
     private final LockRuntime runtime;
     /** The clock of each part of the node that has answered; there are few. */
     private final Map<String, BallotClock> clocks = new ConcurrentHashMap<>();
+    /** What the node told to waiters that asked below its floor, where that is far ahead of its clock; bounded. */
+    private final Map<OwnerToken, NodeReply.Stale> floors = new ConcurrentHashMap<>();
 
     private volatile @Nullable StoreSignals ear;
 
@@ -93,7 +100,7 @@ public final class SingleNodeStore implements LockStore {
     }
 
     private CompletableFuture<AcquireReply> begin(AcquireRequest request, long startAtNanos, long estimate) {
-        long most = estimate + MOST_LEAD_MICROS;
+        long most = Math.max(estimate, floorTold(request)) + MOST_LEAD_MICROS;
         if (request.ballotSoFar() >= most) {
             return CompletableFuture.completedFuture(new AcquireReply.Refused(
                     "the clock of " + node.description() + " went back: the attempt has proposed fencing token "
@@ -123,13 +130,39 @@ public final class SingleNodeStore implements LockStore {
                     if (reply instanceof NodeReply.Answered answered) {
                         learn(clock, answered, sentAtNanos);
                     }
+                    if (reply instanceof NodeReply.Yes) {
+                        floors.remove(request.owner());
+                    }
                     if (reply instanceof NodeReply.Stale stale && mayGoOn(effort)) {
+                        remember(request, stale);
                         long floor = Math.max(stale.floor(), estimate(clock).orElse(0));
                         long lead = (long) request.reserve() << effort.stale();
                         return propose(effort.afterStale(), Math.max(candidate, floor) + lead);
                     }
                     return CompletableFuture.completedFuture(answer(ballot, sentAtNanos, reply));
                 });
+    }
+
+    /** A floor counts as long as the node that told it remembers it. */
+    private long floorTold(AcquireRequest request) {
+        NodeReply.Stale told = floors.get(request.owner());
+        if (told == null) {
+            return 0;
+        }
+        BallotClock clock = clockOf(request.names().get(0));
+        synchronized (clock) {
+            return clock.isOf(told.incarnation()) ? told.floor() : 0;
+        }
+    }
+
+    /** Without it a waiter would lose its place at each recheck for as long as a clock that was set back is behind. */
+    private void remember(AcquireRequest request, NodeReply.Stale stale) {
+        if (request.isWaiting() && stale.floor() > stale.serverMicros()) {
+            if (floors.size() >= MOST_FLOORS) {
+                floors.clear();
+            }
+            floors.put(request.owner(), stale);
+        }
     }
 
     private NodeReply broken(Ballot ballot, Throwable error) {
@@ -226,6 +259,7 @@ public final class SingleNodeStore implements LockStore {
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        floors.remove(request.owner());
         return node.release(request);
     }
 
@@ -237,6 +271,11 @@ public final class SingleNodeStore implements LockStore {
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         return node.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return node.waiters(name, limit);
     }
 
     @Override

@@ -6,9 +6,13 @@ import io.leasehold.redis.node.NodeSettings;
 import io.leasehold.redis.node.RedisNode;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.Driver;
+import io.leasehold.redis.topology.DriverThreads;
+import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -27,7 +31,12 @@ final class NodeOpening {
 
     /** Begins to connect. */
     NodeOpening(Deployment where, LockRuntime runtime) {
-        this(where, Driver.of(where), runtime);
+        this(where, runtime, new DriverThreads());
+    }
+
+    /** Begins to connect, over threads that others share. */
+    NodeOpening(Deployment where, LockRuntime runtime, DriverThreads threads) {
+        this(where, Driver.of(where, threads), runtime);
     }
 
     /** Begins to connect, over a driver that is closed with the node. */
@@ -49,6 +58,19 @@ final class NodeOpening {
     /** What was named. */
     Deployment where() {
         return where;
+    }
+
+    /** The lives of the servers that are connected. */
+    List<Incarnation> lives() {
+        return topology.connected().stream().map(Link::incarnation).toList();
+    }
+
+    /** Reads the configuration of the servers that are connected, once more; fails if none is. */
+    CompletableFuture<DurabilityCheck> look() {
+        List<Link> connected = topology.connected();
+        return connected.isEmpty()
+                ? CompletableFuture.failedFuture(new IllegalStateException(where + " is not connected"))
+                : DurabilityCheck.of(connected);
     }
 
     /** Not connected yet: goes on trying. */

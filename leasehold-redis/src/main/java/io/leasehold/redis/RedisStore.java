@@ -4,6 +4,7 @@ import io.leasehold.ballot.SingleNodeStore;
 import io.leasehold.redis.node.EfficiencyStore;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.Driver;
+import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.redis.topology.RedisUri;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.LockRuntime;
@@ -46,7 +47,7 @@ public final class RedisStore {
      * @throws IllegalArgumentException if the URI is malformed; secrets are not repeated
      */
     public static RedisStore at(String uri) {
-        return new RedisStore(Deployment.parse(StoreUri.parse(uri)), Driver::of);
+        return new RedisStore(Deployment.parse(StoreUri.parse(uri)), where -> Driver.of(where, new DriverThreads()));
     }
 
     /**

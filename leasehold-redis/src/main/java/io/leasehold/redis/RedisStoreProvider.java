@@ -10,6 +10,7 @@ import io.leasehold.redis.node.RedisNode;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.Driver;
+import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -47,7 +48,7 @@ public final class RedisStoreProvider implements StoreProvider {
     /** One deployment as a node, connected. */
     RedisNode openNode(StoreUri uri, LockRuntime runtime) {
         Deployment where = Deployment.parse(uri);
-        return openNode(where, Driver.of(where), runtime);
+        return openNode(where, Driver.of(where, new DriverThreads()), runtime);
     }
 
     /** One deployment as a node, over a driver that is closed with it. */

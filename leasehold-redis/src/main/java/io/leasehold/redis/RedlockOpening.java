@@ -9,8 +9,12 @@ import io.leasehold.quorum.QuorumSettings;
 import io.leasehold.quorum.QuorumStore;
 import io.leasehold.redis.node.DurabilityCheck;
 import io.leasehold.redis.node.NodeSettings;
+import io.leasehold.redis.node.VerifiedMember;
 import io.leasehold.redis.store.RedisGuarantees;
+import io.leasehold.redis.topology.Deployment;
+import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.Membership;
@@ -29,6 +33,7 @@ final class RedlockOpening {
     private static final long OPEN_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private final LockRuntime runtime;
+    private final DriverThreads threads = new DriverThreads();
     private final List<Opened> opened = new ArrayList<>();
 
     private RedlockOpening(LockRuntime runtime) {
@@ -65,7 +70,7 @@ final class RedlockOpening {
     }
 
     private void connect(RedlockUri.Node node) {
-        opened.add(new Opened(node, new NodeOpening(node.server(), runtime)));
+        opened.add(new Opened(node, new NodeOpening(node.server(), runtime, threads)));
     }
 
     private QuorumMember member(Opened one) {
@@ -78,12 +83,11 @@ final class RedlockOpening {
                 throw refusal;
             }
             one.opening().keepTrying();
-        } else if (node.durable() && found.readable() && !found.durable()) {
-            throw new UnsafeStoreException(
-                    node.name() + " is declared durable=true, but its configuration loses acknowledged writes: it needs"
-                            + " appendonly yes, appendfsync always, no-appendfsync-on-rewrite no and maxmemory-policy"
-                            + " noeviction",
-                    null);
+        } else {
+            String unfit = VerifiedMember.unfit(node.name(), node.durable(), found);
+            if (unfit != null) {
+                throw new UnsafeStoreException(unfit, null);
+            }
         }
         String evicting = found == null ? null : found.evicting();
         if (evicting != null) {
@@ -92,15 +96,24 @@ final class RedlockOpening {
                     node.name(),
                     evicting);
         }
-        if (node.durable() && (found == null || !found.readable())) {
+        if (node.durable() && found != null && !found.readable()) {
             LOG.warn("{} is declared durable=true, which could not be verified by CONFIG GET", node.name());
         }
         NodeSettings settings = NodeSettings.ofMember(RedisGuarantees.single(node.durable()));
-        return new QuorumMember(
+        boolean failsOver = node.server().kind() != Deployment.Kind.SINGLE;
+        LockNode member = new VerifiedMember(
                 one.opening().node(settings),
                 node.name(),
+                node.durable(),
+                evicting != null || failsOver,
+                found == null ? List.of() : one.opening().lives(),
+                one.opening()::look,
+                runtime);
+        return new QuorumMember(
+                member,
+                node.name(),
                 node.durable() ? Membership.Persistence.DURABLE : Membership.Persistence.VOLATILE,
-                evicting != null ? Guarantee.Exclusion.BEST_EFFORT : Guarantee.Exclusion.WITHIN_DRIFT);
+                evicting != null || failsOver ? Guarantee.Exclusion.BEST_EFFORT : Guarantee.Exclusion.WITHIN_DRIFT);
     }
 
     private void await(CompletableFuture<Void> future) {

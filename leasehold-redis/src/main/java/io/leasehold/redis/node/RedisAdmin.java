@@ -2,6 +2,7 @@ package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import io.leasehold.Waiter;
 import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
@@ -31,6 +32,8 @@ final class RedisAdmin {
     private static final long TIMEOUT_NANOS = 5_000_000_000L;
     private static final int KEYS_PER_STEP = 500;
     private static final int INSPECTIONS_AT_ONCE = 100;
+    /** A script keeps everybody else waiting. */
+    private static final int WAITERS_AT_ONCE = 1_000;
 
     private final Requests requests;
     private final Topology topology;
@@ -56,6 +59,23 @@ final class RedisAdmin {
                 new String[] {settings.keys().lock(name)},
                 new String[0],
                 (reply, link) -> decoder.inspect(reply, name),
+                failure -> {
+                    throw failure.error();
+                });
+    }
+
+    CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        if (settings.keys().refusal(name) != null) {
+            return CompletableFuture.completedFuture(List.of());
+        }
+        String lock = settings.keys().lock(name);
+        return requests.run(
+                new Requests.Subject("list the waiters of", name),
+                TIMEOUT_NANOS,
+                LuaScript.WAITERS,
+                new String[] {KeyLayout.waiters(lock), KeyLayout.asked(lock)},
+                new String[] {Integer.toString(Math.min(limit, WAITERS_AT_ONCE))},
+                (reply, link) -> decoder.waiters(reply),
                 failure -> {
                     throw failure.error();
                 });

@@ -10,10 +10,8 @@ import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.StringCodec;
-import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
-import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
 import java.io.File;
 import java.time.Duration;
@@ -24,7 +22,6 @@ import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
@@ -43,10 +40,9 @@ public final class Driver implements AutoCloseable {
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
     private static final long SHUTDOWN_SECONDS = 2;
 
-    private final ClientResources resources;
-    private final boolean ownResources;
-    private final RedisClient client;
     private final RedisUri uri;
+    private final DriverThreads threads;
+    private final RedisClient client;
     private final @Nullable Borrowed<StatefulRedisConnection<String, String>> commands;
     private final @Nullable Borrowed<StatefulRedisPubSubConnection<String, String>> pushes;
     private final Set<StatefulConnection<?, ?>> ended =
@@ -55,43 +51,32 @@ public final class Driver implements AutoCloseable {
     private volatile boolean closing;
 
     /** A driver for one server, or for several with the same settings; nothing is connected yet. */
-    public Driver(RedisUri uri) {
-        this.uri = uri;
-        this.resources = ClientResources.builder()
-                .ioThreadPoolSize(2)
-                .computationThreadPoolSize(2)
-                .commandLatencyRecorder(CommandLatencyRecorder.disabled())
-                .build();
-        this.ownResources = true;
-        this.commands = null;
-        this.pushes = null;
-        this.client = RedisClient.create(resources);
-        client.setOptions(options(uri));
-    }
-
-    /** A driver for the servers of a deployment. */
-    public static Driver of(Deployment where) {
-        return new Driver(where.data());
+    public Driver(RedisUri uri, DriverThreads threads) {
+        this(uri, threads, options(uri), null, null);
     }
 
     private Driver(
             RedisUri uri,
-            ClientResources resources,
+            DriverThreads threads,
             ClientOptions options,
             @Nullable Borrowed<StatefulRedisConnection<String, String>> commands,
             @Nullable Borrowed<StatefulRedisPubSubConnection<String, String>> pushes) {
         this.uri = uri;
-        this.resources = resources;
-        this.ownResources = false;
+        this.threads = threads;
         this.commands = commands;
         this.pushes = pushes;
-        this.client = RedisClient.create(resources);
-        client.setOptions(atMostOnce(options.mutate()).build());
+        this.client = RedisClient.create(threads.use());
+        client.setOptions(options);
+    }
+
+    /** A driver for the servers of a deployment. */
+    public static Driver of(Deployment where, DriverThreads threads) {
+        return new Driver(where.data(), threads);
     }
 
     /** With the threads and options of somebody else's client, which stays as it is. */
     public static Driver over(RedisClient client, RedisUri uri) {
-        return new Driver(uri, client.getResources(), client.getOptions(), null, null);
+        return new Driver(uri, DriverThreads.borrowed(client.getResources()), atMostOnce(client.getOptions()), null, null);
     }
 
     /**
@@ -106,10 +91,14 @@ public final class Driver implements AutoCloseable {
             @Nullable StatefulRedisPubSubConnection<String, String> pushes) {
         return new Driver(
                 uri,
-                commands.getResources(),
-                commands.getOptions(),
+                DriverThreads.borrowed(commands.getResources()),
+                atMostOnce(commands.getOptions()),
                 Borrowed.forCommands(commands),
                 pushes == null ? null : Borrowed.forPushes(pushes));
+    }
+
+    private static ClientOptions atMostOnce(ClientOptions options) {
+        return atMostOnce(options.mutate()).build();
     }
 
     private static ClientOptions.Builder atMostOnce(ClientOptions.Builder options) {
@@ -189,22 +178,17 @@ public final class Driver implements AutoCloseable {
         if (pushes != null) {
             pushes.giveBack();
         }
-        CompletableFuture<Void> ended = CompletableFuture.allOf(endings.values().toArray(CompletableFuture<?>[]::new))
+        CompletableFuture<Void> allEnded = CompletableFuture.allOf(
+                        endings.values().toArray(CompletableFuture<?>[]::new))
                 .handle((done, error) -> error)
                 .thenCompose(error -> client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS));
-        await(ended);
-        if (ownResources) {
-            await(resources.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS));
-        }
-    }
-
-    private void await(Future<?> end) {
         try {
-            end.get(2 * SHUTDOWN_SECONDS, TimeUnit.SECONDS);
+            allEnded.get(2 * SHUTDOWN_SECONDS, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (ExecutionException | TimeoutException e) {
             LOG.warn("the connections to {} did not end within {} s", uri, 2 * SHUTDOWN_SECONDS);
         }
+        threads.release();
     }
 }

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 public interface Topology extends AutoCloseable {
 
     /** The topology of a deployment; nothing is connected yet. */
-    static Topology of(Deployment where, RedisErrors errors, LockRuntime runtime) {
-        return of(where, Driver.of(where), errors, runtime);
+    static Topology of(Deployment where, RedisErrors errors, LockRuntime runtime, DriverThreads threads) {
+        return of(where, Driver.of(where, threads), errors, runtime);
     }
 
     /** The same over a driver that is closed with it. */

@@ -16,6 +16,7 @@
 --   7  "leave": the caller wants to be woken no more; "stay": its attempt goes on under another owner token
 -- Replies
 --   {"released"}        the lock was held by this owner token and is not any more
+--   {"released", "woken"}  so it was, and a client was woken that wants it
 --   {"not-ours"}        it was not
 --   {"clamped", limit}  as one of these, but the ballot is beyond the limit: to be repeated, or a late copy of a request
 --                       could be granted
@@ -100,6 +101,7 @@ if fence then
 end
 
 -- Tells the first client that can be reached; those that nobody listens for are dropped.
+local woken = false
 if redis.call('EXISTS', LOCK) == 0 and redis.call('EXISTS', WATCHERS) == 1 then
   drop_dead()
   for _ = 1, 64 do
@@ -113,6 +115,7 @@ if redis.call('EXISTS', LOCK) == 0 and redis.call('EXISTS', WATCHERS) == 1 then
       if not alive or -tonumber(alive) > now + tonumber(ARGV[6]) then
         redis.pcall('ZADD', WATCHERS, digits(-(now + tonumber(ARGV[6]))), 'a' .. first)
       end
+      woken = true
       break
     end
     forget(first)
@@ -120,5 +123,8 @@ if redis.call('EXISTS', LOCK) == 0 and redis.call('EXISTS', WATCHERS) == 1 then
 end
 if limit and ballot > limit then
   return {'clamped', digits(limit)}
+end
+if released and woken then
+  return {'released', 'woken'}
 end
 return {released and 'released' or 'not-ours'}

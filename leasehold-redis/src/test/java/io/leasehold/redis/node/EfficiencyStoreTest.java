@@ -7,6 +7,7 @@ import io.leasehold.LockName;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.topology.Deployment;
+import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.CompareAndDelete;
 import io.leasehold.redis.wire.KeyLayout;
@@ -45,7 +46,7 @@ class EfficiencyStoreTest {
     void open() throws Exception {
         Deployment where = Deployment.parse(StoreUri.parse(SERVER.server().uri()));
         RedisErrors errors = new RedisErrors(where.toString());
-        Topology topology = Topology.of(where, errors, runtime);
+        Topology topology = Topology.of(where, errors, runtime, new DriverThreads());
         answer(topology.open());
         store = new EfficiencyStore(where.toString(), KeyLayout.standard(), topology, errors, runtime);
     }

@@ -44,7 +44,7 @@ class DriverTest {
         System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
         try {
             for (int i = 0; i < 20; i++) {
-                Driver driver = new Driver(server());
+                Driver driver = new Driver(server(), new DriverThreads());
                 StatefulRedisConnection<String, String> connection =
                         driver.connect(server()).get(60, TimeUnit.SECONDS);
                 var pushes = driver.connectForPushes(server()).get(60, TimeUnit.SECONDS);
@@ -63,7 +63,7 @@ class DriverTest {
     @Test
     void aConnectionThatEndedByItselfIsNotKept() throws Exception {
         LockRuntime runtime = new SystemLockRuntime();
-        Driver driver = new Driver(server());
+        Driver driver = new Driver(server(), new DriverThreads());
         try (Connections connections = new Connections(
                 driver,
                 Connections.Locator.fixed(server()),

@@ -25,6 +25,7 @@ class SharedBlocksTest {
                 LuaScript.RAISE_FENCE,
                 LuaScript.RENEW,
                 LuaScript.INSPECT,
+                LuaScript.WAITERS,
                 LuaScript.FORCE_RELEASE,
                 LuaScript.MEMBER_ACQUIRE,
                 LuaScript.MEMBER_RELEASE,
