@@ -58,6 +58,7 @@ class RedisKeyTemplateTest {
     void aUserWithTheDocumentedRightsCanDoEverything(String user, String template, String name, String key)
             throws Exception {
         String credentials = user + ":secret@";
+        SERVER.redis().aclLogReset();
         try (LockClient holder = connect(credentials, template);
                 LockClient waiter = connect(credentials, template)) {
             Lease held = holder.named(name).acquire();

@@ -92,6 +92,12 @@ final class Borrowed<C extends StatefulConnection<String, String>> {
         private @Nullable Object connection(Object proxy, Method method, @Nullable Object @Nullable [] arguments)
                 throws Throwable {
             switch (method.getName()) {
+                case "equals" -> {
+                    return arguments != null && proxy == arguments[0];
+                }
+                case "hashCode" -> {
+                    return System.identityHashCode(proxy);
+                }
                 case "close" -> {
                     end();
                     return null;
