@@ -80,7 +80,12 @@ final class NodeOpening {
 
     /** The node; it is closed instead of this. */
     RedisNode node(NodeSettings settings) {
-        return new RedisNode(where.toString(), settings.keys(where.keys()), topology, errors, runtime);
+        return new RedisNode(
+                where.toString(),
+                settings.keys(where.keys()).acknowledged(where.acknowledgement()),
+                topology,
+                errors,
+                runtime);
     }
 
     /** The same place for locks without fence and queue; it is closed instead of this. */

@@ -1,6 +1,7 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.Guarantees;
+import io.leasehold.redis.topology.Acknowledgement;
 import io.leasehold.redis.wire.KeyLayout;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -16,6 +17,7 @@ import java.util.concurrent.TimeUnit;
  * @param guarantees what the node promises as a store of its own
  * @param member whether it is a member of a set of nodes, so that releases hand nothing over
  * @param keys where locks are
+ * @param acknowledgement by how many replicas an acquire has to be acknowledged
  */
 public record NodeSettings(
         long retentionMicros,
@@ -24,7 +26,8 @@ public record NodeSettings(
         long windowMicros,
         Guarantees guarantees,
         boolean member,
-        KeyLayout keys) {
+        KeyLayout keys,
+        Acknowledgement acknowledgement) {
 
     private static final Duration RETENTION = Duration.ofSeconds(60);
     private static final Duration BOUND = Duration.ofMillis(7_500);
@@ -40,7 +43,8 @@ public record NodeSettings(
                 micros(WINDOW),
                 guarantees,
                 false,
-                KeyLayout.standard());
+                KeyLayout.standard(),
+                Acknowledgement.NONE);
     }
 
     /** Those of a member of a set. */
@@ -52,17 +56,26 @@ public record NodeSettings(
                 micros(WINDOW),
                 guarantees,
                 true,
-                KeyLayout.standard());
+                KeyLayout.standard(),
+                Acknowledgement.NONE);
     }
 
     /** The same with the locks elsewhere. */
     public NodeSettings keys(KeyLayout layout) {
-        return new NodeSettings(retentionMicros, boundMicros, graceMillis, windowMicros, guarantees, member, layout);
+        return new NodeSettings(
+                retentionMicros, boundMicros, graceMillis, windowMicros, guarantees, member, layout, acknowledgement);
     }
 
     /** The same with fences that are forgotten after another span: for tests of what is left behind. */
     public NodeSettings retention(Duration retention) {
-        return new NodeSettings(micros(retention), boundMicros, graceMillis, windowMicros, guarantees, member, keys);
+        return new NodeSettings(
+                micros(retention), boundMicros, graceMillis, windowMicros, guarantees, member, keys, acknowledgement);
+    }
+
+    /** These, with acquires that replicas acknowledge. */
+    public NodeSettings acknowledged(Acknowledgement wanted) {
+        return new NodeSettings(
+                retentionMicros, boundMicros, graceMillis, windowMicros, guarantees, member, keys, wanted);
     }
 
     /** How long a place is kept for a waiter that will ask again after this at the latest. */

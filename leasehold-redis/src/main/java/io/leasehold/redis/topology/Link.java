@@ -35,6 +35,7 @@ public final class Link {
 
     private final StatefulRedisConnection<String, String> connection;
     private final Driver driver;
+    private final @Nullable GroupCommit acknowledged;
     private final RedisUri address;
     private final ServerFacts facts;
     private final LockRuntime runtime;
@@ -43,10 +44,12 @@ public final class Link {
 
     Link(
             StatefulRedisConnection<String, String> connection,
+            @Nullable GroupCommit acknowledged,
             Driver driver,
             RedisUri address,
             ServerFacts facts,
             LockRuntime runtime) {
+        this.acknowledged = acknowledged;
         this.connection = connection;
         this.driver = driver;
         this.address = address;
@@ -95,6 +98,24 @@ public final class Link {
                         then.accept(reply, error);
                     }
                 });
+    }
+
+    /** Runs a script and waits for replicas; only on a link that was made for it. */
+    public void runAcknowledged(
+            LuaScript script,
+            String[] keys,
+            String[] arguments,
+            BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
+        GroupCommit commit = acknowledged;
+        if (commit == null) {
+            then.accept(null, new IllegalStateException("this link does not wait for replicas"));
+            return;
+        }
+        asked();
+        commit.run(script, keys, arguments, (reply, error) -> {
+            heard(error);
+            then.accept(reply, error);
+        });
     }
 
     /** Runs a script at a server that has its slot only in part: that we know this, and the script, leave together. */
@@ -160,5 +181,8 @@ public final class Link {
 
     void close() {
         driver.end(connection);
+        if (acknowledged != null) {
+            acknowledged.close();
+        }
     }
 }
