@@ -27,12 +27,14 @@ import org.jspecify.annotations.Nullable;
 final class GroupCommit {
 
     private final StatefulRedisConnection<String, String> connection;
+    private final Driver driver;
     private final Acknowledgement wanted;
     private List<Call> gathered = new ArrayList<>();
     private boolean waiting;
 
-    GroupCommit(StatefulRedisConnection<String, String> connection, Acknowledgement wanted) {
+    GroupCommit(StatefulRedisConnection<String, String> connection, Driver driver, Acknowledgement wanted) {
         this.connection = connection;
+        this.driver = driver;
         this.wanted = wanted;
     }
 
@@ -134,6 +136,6 @@ final class GroupCommit {
     }
 
     void close() {
-        connection.closeAsync();
+        driver.end(connection);
     }
 }

@@ -20,21 +20,21 @@ public final class Messages {
     private Messages() {}
 
     /** The lock that may be worth asking for again, or empty if the message says something else. */
-    public static Optional<LockName> wakeUp(String message) {
+    public static Optional<LockName> wakeUp(String message, KeyLayout layout) {
         String[] parts = message.split(" ", 4);
         if (parts.length < 4 || !parts[0].equals("wake")) {
             return Optional.empty();
         }
-        return Optional.ofNullable(KeyLayout.nameOf(parts[3]));
+        return Optional.ofNullable(layout.nameOf(parts[3]));
     }
 
     /** Which waiter was given which lock, or empty if the message says something else. */
-    public static Optional<HandOver> handOver(String message) {
+    public static Optional<HandOver> handOver(String message, KeyLayout layout) {
         String[] parts = message.split(" ", 6);
         if (parts.length < 6 || !parts[0].equals("handed")) {
             return Optional.empty();
         }
-        LockName name = KeyLayout.nameOf(parts[5]);
+        LockName name = layout.nameOf(parts[5]);
         if (name == null) {
             return Optional.empty();
         }
