@@ -10,6 +10,9 @@ import java.time.Duration;
  */
 public interface LockListener {
 
+    /** Somebody wants a lock; what follows is exactly one {@link #attemptEnded}. */
+    default void attemptBegan(AttemptBegan event) {}
+
     /** An attempt has ended; every attempt ends in exactly one outcome. */
     default void attemptEnded(AttemptEnded event) {}
 
@@ -19,7 +22,7 @@ public interface LockListener {
     /** A hold's renewal is late. */
     default void atRisk(AtRisk event) {}
 
-    /** A hold ended before it was released. */
+    /** A hold ended before it was released. Each hold ends in exactly one of this and {@link #released}. */
     default void lost(Lost event) {}
 
     /** A hold was given back. */
@@ -53,6 +56,13 @@ public interface LockListener {
         /** No answer, or an error; it is tried again. */
         FAILED
     }
+
+    /**
+     * Somebody wants a lock.
+     *
+     * @param name the lock
+     */
+    record AttemptBegan(LockName name) {}
 
     /**
      * An attempt has ended.

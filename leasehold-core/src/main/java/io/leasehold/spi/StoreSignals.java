@@ -27,6 +27,12 @@ public interface StoreSignals {
      */
     void lost(OwnerToken owner, LossCause cause);
 
+    /**
+     * An operator is said to have taken this lock from this client. Only a hint, since anybody could say so: a hold of this
+     * name is renewed at once, and is lost if the store says that it is gone.
+     */
+    default void takenAway(LockName name) {}
+
     /** The store can be reached again: what is to be repeated is repeated now. */
     void reconnected();
 }

@@ -26,6 +26,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.util.ArrayList;
 import java.util.HexFormat;
@@ -60,6 +61,7 @@ public final class RedisNode implements LockNode {
     private final ReplyDecoder decoder;
     private final RedisAdmin admin;
     private final MemberVerbs member;
+    private final RedisOperations operations;
     private volatile @Nullable StoreSignals signals;
 
     /**
@@ -79,6 +81,7 @@ public final class RedisNode implements LockNode {
         this.admin = new RedisAdmin(requests, decoder, settings);
         this.subscriptions = new Subscriptions(driver, newChannel(runtime), errors, runtime, this::pushed);
         this.member = new MemberVerbs(requests, decoder, settings, subscriptions, runtime);
+        this.operations = new RedisOperations(uri.toString(), requests, subscriptions, runtime, settings);
         connections.onReconnected(this::tellReconnected);
         subscriptions.onResubscribed(this::tellReconnected);
     }
@@ -86,7 +89,7 @@ public final class RedisNode implements LockNode {
     private static String newChannel(LockRuntime runtime) {
         byte[] id = new byte[8];
         runtime.randomBytes(id);
-        return "lock:wake:" + HexFormat.of().formatHex(id);
+        return Subscriptions.PREFIX + HexFormat.of().formatHex(id);
     }
 
     @Override
@@ -113,6 +116,7 @@ public final class RedisNode implements LockNode {
         StoreSignals listener = signals;
         if (listener != null) {
             Messages.wakeUp(message).ifPresent(listener::wake);
+            Messages.takenAway(message).ifPresent(listener::takenAway);
             Messages.handOver(message).ifPresent(listener::handedOver);
         }
     }
@@ -347,7 +351,18 @@ public final class RedisNode implements LockNode {
 
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return admin.forceRelease(name, holderId);
+        return admin.describe(name)
+                .thenCompose(before -> admin.forceRelease(name, holderId)
+                        .thenCompose(removed -> removed && before.isPresent()
+                                ? operations
+                                        .tellTaken(name, before.get().holder().id())
+                                        .thenApply(told -> true)
+                                : CompletableFuture.completedFuture(removed)));
+    }
+
+    @Override
+    public StoreOperations operations() {
+        return operations;
     }
 
     @Override

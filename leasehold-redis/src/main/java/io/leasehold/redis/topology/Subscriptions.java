@@ -25,6 +25,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class Subscriptions implements AutoCloseable {
 
+    /** What every channel of ours begins with. */
+    public static final String PREFIX = "lock:wake:";
+
     private static final Logger LOG = LoggerFactory.getLogger(Subscriptions.class);
     private static final long PING_SECONDS = 5;
     private static final long PING_NANOS = PING_SECONDS * 1_000_000_000L;

@@ -47,6 +47,11 @@ public final class KeyLayout {
         return lockKey + ":watchers";
     }
 
+    /** The key of what a client tells of itself. */
+    public static String client(String holderId) {
+        return "lock:client:" + holderId;
+    }
+
     /** The key that tells since when a member of a set remembers. */
     public static String marker() {
         return "lock:member";
