@@ -3,6 +3,7 @@ package io.leasehold;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +23,14 @@ public interface LockAdmin {
      * meanwhile.
      */
     List<HeldLock> list(String glob, int limit);
+
+    /**
+     * Who waits for the lock at the store, first come first, at most {@code limit} of them. Empty if nobody does, and always
+     * at a store that keeps no queue: one that promises less than {@link Guarantee.Queueing#FIFO}.
+     *
+     * <p>A client has one place for each lock, whichever of its threads wait.
+     */
+    List<Waiter> waiters(LockName name, int limit);
 
     /**
      * Takes the lock away from its holder. The fence is raised first, so that a resource that checks
@@ -56,6 +65,14 @@ public interface LockAdmin {
      * @throws IllegalArgumentException if {@code olderThan} is negative
      */
     List<Leak> leaks(Duration olderThan);
+
+    /**
+     * Tells how many keys {@link #list} and {@link #leaks} have looked at so far, from now on: for people who wait. At stores
+     * that answer in one step nothing is told.
+     *
+     * @param seen called on any thread; must not block
+     */
+    void onProgress(LongConsumer seen);
 
     /** How the store and this client are set up, check by check; see {@link Finding.Grade}. */
     List<Finding> diagnose();

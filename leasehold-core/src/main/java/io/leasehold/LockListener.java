@@ -19,7 +19,7 @@ public interface LockListener {
     /** A renewal was answered or failed. */
     default void renewed(Renewed event) {}
 
-    /** A hold's renewal is late. */
+    /** A hold is at risk: its renewal is late, or its store has lost contact to what keeps it. */
     default void atRisk(AtRisk event) {}
 
     /** A hold ended before it was released. Each hold ends in exactly one of this and {@link #released}. */
@@ -85,7 +85,7 @@ public interface LockListener {
     record Renewed(LockName name, long fencingToken, RenewalOutcome outcome, Duration headroom, Duration ttl) {}
 
     /**
-     * A hold's renewal is late.
+     * A hold is at risk.
      *
      * @param name the lock
      * @param fencingToken the lease

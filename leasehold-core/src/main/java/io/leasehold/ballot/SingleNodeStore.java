@@ -3,6 +3,7 @@ package io.leasehold.ballot;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.Waiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
@@ -227,6 +228,11 @@ public final class SingleNodeStore implements LockStore {
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         return node.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return node.waiters(name, limit);
     }
 
     @Override

@@ -9,6 +9,7 @@ import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.NodeVote;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.Waiter;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -17,6 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -50,12 +52,22 @@ final class EngineAdmin implements LockAdmin {
     @Override
     public List<HeldLock> list(String glob, int limit) {
         Objects.requireNonNull(glob, "glob");
+        return Edge.join(runtime, store.list(glob, atLeastOne(limit))).stream()
+                .map(r -> new HeldLock(r.name(), r.holder()))
+                .toList();
+    }
+
+    @Override
+    public List<Waiter> waiters(LockName name, int limit) {
+        Objects.requireNonNull(name, "name");
+        return Edge.join(runtime, store.waiters(name, atLeastOne(limit)));
+    }
+
+    private static int atLeastOne(int limit) {
         if (limit < 1) {
             throw new IllegalArgumentException("limit is " + limit + "; it must be at least 1");
         }
-        return Edge.join(runtime, store.list(glob, limit)).stream()
-                .map(r -> new HeldLock(r.name(), r.holder()))
-                .toList();
+        return limit;
     }
 
     @Override
@@ -83,6 +95,11 @@ final class EngineAdmin implements LockAdmin {
             throw new IllegalArgumentException("olderThan is " + olderThan + "; it must not be negative");
         }
         return new LeakSearch(runtime, store, olderThan).find();
+    }
+
+    @Override
+    public void onProgress(LongConsumer seen) {
+        store.operations().onProgress(Objects.requireNonNull(seen, "seen"));
     }
 
     @Override

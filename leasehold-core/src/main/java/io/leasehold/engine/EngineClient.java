@@ -96,6 +96,11 @@ public final class EngineClient implements LockClient {
         }
 
         @Override
+        public void suspended(OwnerToken owner) {
+            wiring.holds().find(owner).forEach(GrantKeeper::contactLost);
+        }
+
+        @Override
         public void reconnected() {
             wiring.undoer().reconnected();
             desks.wakeAll();

@@ -340,6 +340,10 @@ final class GrantKeeper {
         on(new LeaseMachine.Suspended());
     }
 
+    void contactLost() {
+        on(new LeaseMachine.ContactLost());
+    }
+
     private void tellAtRisk(Duration remaining) {
         LeaseState lease = currentLease();
         if (lease != null) {

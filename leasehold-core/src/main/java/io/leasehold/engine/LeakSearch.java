@@ -69,7 +69,7 @@ final class LeakSearch {
     }
 
     private static boolean isEndless(Holder holder) {
-        return holder.remainingTtl() == null;
+        return holder.ends() == Holder.Ends.NEVER;
     }
 
     /** Host, pid and client: others keep no record. */

@@ -44,6 +44,9 @@ final class LeaseMachine {
     /** The machine was suspended: the monotonic clock has not counted, so nothing is known until a renewal succeeds. */
     record Suspended() implements Event {}
 
+    /** The store has lost contact to what keeps the lease; the next renewal will tell. */
+    record ContactLost() implements Event {}
+
     /** What the shell is to do. */
     sealed interface Action {}
 
@@ -59,7 +62,7 @@ final class LeaseMachine {
     /** Send {@link EndDue} at this time. */
     record ArmEnd(long atNanos) implements Action {}
 
-    /** Tell whoever listens that a renewal is late. */
+    /** Tell whoever listens that a renewal is late, or will be. */
     record TellAtRisk(long remainingNanos) implements Action {}
 
     /** Tell whoever listens that the lease is lost. */
@@ -136,6 +139,8 @@ final class LeaseMachine {
             stopped = abandoned.cause();
         } else if (event instanceof Suspended) {
             suspended(nowNanos, actions);
+        } else if (event instanceof ContactLost) {
+            contactLost(nowNanos, actions);
         } else if (state == State.HELD) {
             actions.add(new ArmEnd(validUntilAtNanos));
         }
@@ -209,10 +214,21 @@ final class LeaseMachine {
     }
 
     private void tellIfAtRisk(long nowNanos, List<Action> actions) {
-        long remainingNanos = validUntilAtNanos - nowNanos;
-        if (!atRisk && remainingNanos < timings.riskNanos()) {
+        if (validUntilAtNanos - nowNanos < timings.riskNanos()) {
+            tellAtRisk(nowNanos, actions);
+        }
+    }
+
+    private void contactLost(long nowNanos, List<Action> actions) {
+        if (state == State.HELD) {
+            tellAtRisk(nowNanos, actions);
+        }
+    }
+
+    private void tellAtRisk(long nowNanos, List<Action> actions) {
+        if (!atRisk) {
             atRisk = true;
-            actions.add(new TellAtRisk(remainingNanos));
+            actions.add(new TellAtRisk(validUntilAtNanos - nowNanos));
         }
     }
 

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** Asks every node of a set, and puts their answers together; a record counts wherever it is found. */
@@ -59,6 +60,12 @@ final class QuorumOperations implements StoreOperations {
                     answers.forEach(all::addAll);
                     return List.copyOf(all);
                 });
+    }
+
+    /** Of the first node: the others walk at the same time. */
+    @Override
+    public void onProgress(LongConsumer seen) {
+        nodes.link(0).node().operations().onProgress(seen);
     }
 
     @Override

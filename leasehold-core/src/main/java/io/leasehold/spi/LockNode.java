@@ -2,6 +2,7 @@ package io.leasehold.spi;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
+import io.leasehold.Waiter;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -71,6 +72,11 @@ public interface LockNode extends AutoCloseable {
 
     /** See {@link LockStore#list}. */
     CompletableFuture<List<LockRecord>> list(String glob, int limit);
+
+    /** See {@link LockStore#waiters}. */
+    default CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return CompletableFuture.completedFuture(List.of());
+    }
 
     /** See {@link LockStore#forceRelease}. */
     CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId);

@@ -6,6 +6,7 @@ import io.leasehold.Leak;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.LongConsumer;
 
 /**
  * What a store can do for its operators besides telling who holds what. A store that cannot do one of these leaves its
@@ -34,6 +35,13 @@ public interface StoreOperations {
     default CompletableFuture<Optional<ClientRecord>> client(String holderId) {
         return CompletableFuture.completedFuture(Optional.empty());
     }
+
+    /**
+     * Tells how many keys a walk over all of them has looked at, from now on and for whoever walks: for people who wait.
+     *
+     * @param seen called on any thread with the number so far; must not block
+     */
+    default void onProgress(LongConsumer seen) {}
 
     /** What only this store can see: side keys, waiters of free locks. Locks without an end are found by listing. */
     default CompletableFuture<List<Leak>> leaks() {

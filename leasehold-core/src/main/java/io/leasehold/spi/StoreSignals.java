@@ -33,6 +33,12 @@ public interface StoreSignals {
      */
     default void takenAway(LockName name) {}
 
+    /**
+     * The store has lost contact to what keeps this owner token's hold (its session, its watch), and does not know for how
+     * long: the engine tells the holder at once that it is at risk, and goes on renewing. The hold may outlive it.
+     */
+    default void suspended(OwnerToken owner) {}
+
     /** The store can be reached again: what is to be repeated is repeated now. */
     void reconnected();
 }

@@ -13,15 +13,17 @@ import io.etcd.jetcd.op.CmpTarget;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.LeaseOption;
 import io.etcd.jetcd.options.PutOption;
 import io.etcd.jetcd.options.WatchOption;
 import io.etcd.jetcd.watch.WatchEvent;
 import io.leasehold.StoreUnavailableException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.LongConsumer;
+import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
 
 /**
@@ -33,6 +35,7 @@ final class Etcd implements AutoCloseable {
 
     private static final Duration KEEP_ALIVE = Duration.ofSeconds(10);
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(3);
+    private static final long ANSWER_SECONDS = 3;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
 
     /**
@@ -57,9 +60,10 @@ final class Etcd implements AutoCloseable {
                 .keepaliveTimeout(CONNECT_TIMEOUT)
                 .retryMaxAttempts(1)
                 .waitForReady(false);
-        EtcdUri.Credentials credentials = uri.credentials();
-        if (credentials != null) {
-            builder = builder.user(Keys.bytes(credentials.user())).password(Keys.bytes(credentials.password()));
+        String user = uri.user();
+        String password = uri.password();
+        if (user != null && password != null) {
+            builder = builder.user(Keys.bytes(user)).password(Keys.bytes(password));
         }
         if (!uri.tls()) {
             return builder;
@@ -79,6 +83,44 @@ final class Etcd implements AutoCloseable {
         } catch (SSLException | IllegalArgumentException e) {
             throw new StoreUnavailableException("the TLS files for " + uri + " cannot be used: " + e.getMessage(), e);
         }
+    }
+
+    // ---- the cluster
+
+    /** How many members the cluster has. */
+    CompletableFuture<Integer> members() {
+        return client.getClusterClient()
+                .listMember()
+                .thenApply(list -> list.getMembers().size());
+    }
+
+    /** How many of them do not answer at the addresses they tell. */
+    CompletableFuture<Integer> silentMembers() {
+        return client.getClusterClient().listMember().thenCompose(list -> {
+            List<CompletableFuture<Integer>> asked = list.getMembers().stream()
+                    .map(member -> member.getClientURIs().stream().findFirst())
+                    .map(address -> address.isEmpty()
+                            ? CompletableFuture.completedFuture(1)
+                            : client.getMaintenanceClient()
+                                    .statusMember(address.get().toString())
+                                    .thenApply(status -> 0)
+                                    .completeOnTimeout(1, ANSWER_SECONDS, TimeUnit.SECONDS)
+                                    .exceptionally(error -> 1))
+                    .toList();
+            return CompletableFuture.allOf(asked.toArray(CompletableFuture<?>[]::new))
+                    .thenApply(done ->
+                            asked.stream().mapToInt(CompletableFuture::join).sum());
+        });
+    }
+
+    /** What keeps the cluster from taking writes. */
+    CompletableFuture<List<String>> alarms() {
+        return client.getMaintenanceClient()
+                .listAlarms()
+                .thenApply(answer -> answer.getAlarms().stream()
+                        .map(alarm -> alarm.getAlarmType().name())
+                        .distinct()
+                        .toList());
     }
 
     // ---- leases
@@ -105,6 +147,14 @@ final class Etcd implements AutoCloseable {
                             : CompletableFuture.<Optional<Leased>>failedFuture(error);
                 })
                 .thenCompose(next -> next);
+    }
+
+    /** How much is left of a lease; empty if it has ended. */
+    CompletableFuture<Optional<Duration>> remaining(long lease) {
+        return client.getLeaseClient()
+                .timeToLive(lease, LeaseOption.DEFAULT)
+                .thenApply(
+                        left -> left.getTTL() < 0 ? Optional.empty() : Optional.of(Duration.ofSeconds(left.getTTL())));
     }
 
     /** Ends a lease and deletes what it keeps; one that has ended is fine. */
@@ -142,11 +192,16 @@ final class Etcd implements AutoCloseable {
 
     /** Who came first of those whose keys begin so. */
     static GetOption first() {
+        return inOrder(1);
+    }
+
+    /** Those whose keys begin so, first come first. */
+    static GetOption inOrder(long limit) {
         return GetOption.builder()
                 .isPrefix(true)
                 .withSortField(GetOption.SortTarget.CREATE)
                 .withSortOrder(GetOption.SortOrder.ASCEND)
-                .withLimit(1)
+                .withLimit(limit)
                 .build();
     }
 
@@ -215,13 +270,25 @@ final class Etcd implements AutoCloseable {
 
     // ---- watching
 
-    /**
-     * Calls back when the key is deleted at or after this revision, with the revision of the deletion; with 0 if the watch
-     * ended for another reason.
-     */
-    Watch.Watcher onDeletion(ByteSequence key, long fromRevision, LongConsumer callback) {
-        WatchOption option =
-                WatchOption.builder().withRevision(fromRevision).withNoPut(true).build();
+    /** Hears of a key that is watched. */
+    interface Deletion {
+        /** The key was deleted in this revision. */
+        void deleted(long revision);
+
+        /** The watch is broken; unless {@link #over} follows, the driver goes on with it where it was. */
+        void broken();
+
+        /** The watch has ended. */
+        void over();
+    }
+
+    /** Calls back when the key is deleted at or after this revision. Breaks also where the member knows of no leader. */
+    Watch.Watcher onDeletion(ByteSequence key, long fromRevision, Deletion callback) {
+        WatchOption option = WatchOption.builder()
+                .withRevision(fromRevision)
+                .withNoPut(true)
+                .withRequireLeader(true)
+                .build();
         return client.getWatchClient()
                 .watch(
                         key,
@@ -230,10 +297,10 @@ final class Etcd implements AutoCloseable {
                                 response -> response.getEvents().stream()
                                         .filter(event -> event.getEventType() == WatchEvent.EventType.DELETE)
                                         .findFirst()
-                                        .ifPresent(event -> callback.accept(
+                                        .ifPresent(event -> callback.deleted(
                                                 event.getKeyValue().getModRevision())),
-                                error -> callback.accept(0),
-                                () -> callback.accept(0)));
+                                error -> callback.broken(),
+                                callback::over));
     }
 
     @Override

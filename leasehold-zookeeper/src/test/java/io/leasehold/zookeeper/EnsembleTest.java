@@ -95,6 +95,24 @@ class EnsembleTest {
     }
 
     @Test
+    void leaseOutlivesARestartOfAllMembers() throws Exception {
+        Lease lease = client(Duration.ofMinutes(2)).named("restarted").acquire();
+        for (InstanceSpec member : List.copyOf(cluster.getInstances())) {
+            cluster.killServer(member);
+        }
+        for (InstanceSpec member : List.copyOf(cluster.getInstances())) {
+            cluster.restartServer(member);
+        }
+        until(() -> renews(lease));
+        assertThat(lease.isValid()).isTrue();
+        try (LockClient other = client(Duration.ofMinutes(2))) {
+            assertThat(other.named("restarted").tryAcquire(Duration.ZERO)).isNull();
+            lease.release();
+            assertThat(other.named("restarted").acquire().fencingToken()).isGreaterThan(lease.fencingToken());
+        }
+    }
+
+    @Test
     void withoutAQuorumALeaseEndsInTimeAndIsAtRiskBefore() throws Exception {
         Lease lease = client(Duration.ofSeconds(5)).named("quorum").acquire();
         AtomicReference<LossCause> told = new AtomicReference<>();

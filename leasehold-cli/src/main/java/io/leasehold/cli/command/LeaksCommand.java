@@ -49,7 +49,8 @@ public final class LeaksCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         List<Leak> leaks;
-        try (LockClient locks = StoreAccess.open(invocation, store)) {
+        try (LockClient locks = StoreAccess.open(invocation, store);
+                Progress progress = Progress.of(locks.admin(), invocation.terminal())) {
             leaks = locks.admin().leaks(olderThan);
         }
         if (json) {

@@ -64,6 +64,14 @@ public final class Terminal {
         err.println(SafeText.line(hidden(line)));
     }
 
+    /** Replaces the last line of standard error, if that is a terminal; for what is over soon. */
+    public void progress(String line) {
+        if (System.console() != null) {
+            err.print("\r\033[K" + SafeText.line(hidden(line)) + (line.isEmpty() ? "" : " "));
+            err.flush();
+        }
+    }
+
     private String hidden(String line) {
         String safe = line;
         for (String secret : secrets) {

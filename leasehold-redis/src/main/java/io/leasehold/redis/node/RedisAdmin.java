@@ -1,6 +1,7 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
+import io.leasehold.Waiter;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.NameGlob;
@@ -28,12 +29,16 @@ final class RedisAdmin {
     private static final long TIMEOUT_NANOS = 5_000_000_000L;
     private static final int KEYS_PER_STEP = 500;
     private static final int INSPECTIONS_AT_ONCE = 100;
+    /** A script keeps everybody else waiting. */
+    private static final int WAITERS_AT_ONCE = 1_000;
 
     private final Requests requests;
     private final ReplyDecoder decoder;
     private final NodeSettings settings;
+    private final Walk walk;
 
-    RedisAdmin(Requests requests, ReplyDecoder decoder, NodeSettings settings) {
+    RedisAdmin(Requests requests, ReplyDecoder decoder, NodeSettings settings, Walk walk) {
+        this.walk = walk;
         this.requests = requests;
         this.decoder = decoder;
         this.settings = settings;
@@ -47,6 +52,20 @@ final class RedisAdmin {
                 new String[] {KeyLayout.lock(name)},
                 new String[0],
                 (reply, link) -> decoder.inspect(reply, name),
+                failure -> {
+                    throw failure.error();
+                });
+    }
+
+    CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        String lock = KeyLayout.lock(name);
+        return requests.run(
+                new Requests.Subject("list the waiters of", name),
+                TIMEOUT_NANOS,
+                LuaScript.WAITERS,
+                new String[] {KeyLayout.waiters(lock), KeyLayout.asked(lock)},
+                new String[] {Integer.toString(Math.min(limit, WAITERS_AT_ONCE))},
+                (reply, link) -> decoder.waiters(reply),
                 failure -> {
                     throw failure.error();
                 });
@@ -87,6 +106,7 @@ final class RedisAdmin {
         private final NameGlob pattern;
         private final int limit;
         private final NavigableSet<LockName> names = new TreeSet<>();
+        private long steps;
 
         private Listing(String glob, int limit) {
             this.pattern = new NameGlob(glob);
@@ -119,6 +139,7 @@ final class RedisAdmin {
                         })
                 .thenCompose(cursor -> {
                     listing.add(cursor.getKeys());
+                    walk.seen(++listing.steps * KEYS_PER_STEP);
                     return cursor.isFinished()
                             ? CompletableFuture.completedFuture(listing)
                             : scan(listing, ScanCursor.of(cursor.getCursor()));

@@ -2,6 +2,7 @@ package io.leasehold.redis.node;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
+import io.leasehold.Waiter;
 import io.leasehold.redis.topology.Connections;
 import io.leasehold.redis.topology.Driver;
 import io.leasehold.redis.topology.RedisUri;
@@ -78,10 +79,11 @@ public final class RedisNode implements LockNode {
         this.errors = new RedisErrors(uri.toString());
         this.decoder = new ReplyDecoder(errors);
         this.requests = new Requests(connections, errors, runtime);
-        this.admin = new RedisAdmin(requests, decoder, settings);
+        Walk walk = new Walk();
+        this.admin = new RedisAdmin(requests, decoder, settings, walk);
         this.subscriptions = new Subscriptions(driver, newChannel(runtime), errors, runtime, this::pushed);
         this.member = new MemberVerbs(requests, decoder, settings, subscriptions, runtime);
-        this.operations = new RedisOperations(uri.toString(), requests, subscriptions, runtime, settings);
+        this.operations = new RedisOperations(uri.toString(), requests, subscriptions, runtime, settings, walk);
         connections.onReconnected(this::tellReconnected);
         subscriptions.onResubscribed(this::tellReconnected);
     }
@@ -347,6 +349,11 @@ public final class RedisNode implements LockNode {
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         return admin.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return admin.waiters(name, limit);
     }
 
     @Override

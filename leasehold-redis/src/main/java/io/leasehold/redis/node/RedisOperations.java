@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
+import java.util.function.LongConsumer;
 
 /**
  * What operators get of one server: records of clients as keys that expire, a word to a client whose lock was taken, a search
@@ -32,9 +33,11 @@ final class RedisOperations implements StoreOperations {
     private final Subscriptions subscriptions;
     private final LockRuntime runtime;
     private final boolean member;
+    private final Walk walk;
 
     RedisOperations(
-            String node, Requests requests, Subscriptions subscriptions, LockRuntime runtime, NodeSettings settings) {
+            String node, Requests requests, Subscriptions subscriptions, LockRuntime runtime, NodeSettings settings, Walk walk) {
+        this.walk = walk;
         this.node = node;
         this.requests = requests;
         this.subscriptions = subscriptions;
@@ -100,8 +103,13 @@ final class RedisOperations implements StoreOperations {
     }
 
     @Override
+    public void onProgress(LongConsumer seen) {
+        walk.onProgress(seen);
+    }
+
+    @Override
     public CompletableFuture<List<Leak>> leaks() {
-        return new SideKeySearch(requests, runtime).find();
+        return new SideKeySearch(requests, runtime, walk).find();
     }
 
     @Override

@@ -27,11 +27,14 @@ final class SideKeySearch {
 
     private final Requests requests;
     private final LockRuntime runtime;
+    private final Walk walk;
+    private long steps;
     private final List<Leak> found = new ArrayList<>();
     /** Queues whose lock is free, by the key of the queue. */
     private final Map<String, String> idle = new LinkedHashMap<>();
 
-    SideKeySearch(Requests requests, LockRuntime runtime) {
+    SideKeySearch(Requests requests, LockRuntime runtime, Walk walk) {
+        this.walk = walk;
         this.requests = requests;
         this.runtime = runtime;
     }
@@ -50,6 +53,7 @@ final class SideKeySearch {
                         failure -> {
                             throw failure.error();
                         })
+                .whenComplete((cursor, error) -> walk.seen(++steps * KEYS_PER_STEP))
                 .thenCompose(cursor -> look(cursor.getKeys())
                         .thenCompose(done -> cursor.isFinished()
                                 ? CompletableFuture.completedFuture(null)

@@ -22,6 +22,8 @@ public final class LuaScript {
     public static final LuaScript RENEW = load("renew.lua");
     /** Tells who holds. */
     public static final LuaScript INSPECT = load("inspect.lua");
+    /** Tells who waits. */
+    public static final LuaScript WAITERS = load("waiters.lua");
     /** Takes a lock away. */
     public static final LuaScript FORCE_RELEASE = load("force_release.lua");
     /** Proposes a ballot to a member of a set. */

@@ -4,12 +4,15 @@ import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.Waiter;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -131,6 +134,17 @@ public final class ReplyDecoder {
                 Optional.of(new LockRecord(name, LockValue.holder(text(reply, 1), text(reply, 2), number(reply, 3))));
             default -> throw unknown(kind);
         };
+    }
+
+    /** Of {@code waiters.lua}. */
+    public List<Waiter> waiters(List<?> reply) {
+        long nowMicros = number(reply, 0);
+        List<Waiter> waiters = new ArrayList<>(reply.size() / 2);
+        for (int i = 1; i < reply.size(); i += 2) {
+            long waitedMicros = Math.max(0, nowMicros - number(reply, i));
+            waiters.add(new Waiter(LockValue.shown(text(reply, i + 1)), Duration.of(waitedMicros, ChronoUnit.MICROS)));
+        }
+        return waiters;
     }
 
     /**

@@ -24,6 +24,7 @@ class SharedBlocksTest {
                 LuaScript.RELEASE,
                 LuaScript.RENEW,
                 LuaScript.INSPECT,
+                LuaScript.WAITERS,
                 LuaScript.FORCE_RELEASE,
                 LuaScript.MEMBER_ACQUIRE,
                 LuaScript.MEMBER_RELEASE,

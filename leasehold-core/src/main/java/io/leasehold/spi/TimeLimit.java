@@ -1,12 +1,11 @@
-package io.leasehold.zookeeper;
+package io.leasehold.spi;
 
-import io.leasehold.spi.LockRuntime;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
-/** Completes replies in time, whatever the ensemble does. */
-final class TimeLimit {
+/** Completes replies in time, whatever the store does: what the contract of {@link LockStore} asks of each. */
+public final class TimeLimit {
 
     private TimeLimit() {}
 
@@ -16,7 +15,7 @@ final class TimeLimit {
      * @param failed makes a reply of an error
      * @param late makes the reply for when the time is up
      */
-    static <T> CompletableFuture<T> within(
+    public static <T> CompletableFuture<T> within(
             LockRuntime runtime,
             long limitNanos,
             Supplier<CompletableFuture<T>> work,
