@@ -11,6 +11,7 @@ import io.leasehold.servers.RedisServer;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -18,6 +19,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -110,7 +112,9 @@ class OperatorVerbsTest {
             assertThat(real.out()).contains("was released", locks.holderId(), "fence was raised");
             assertThat(real.err())
                     .contains("leasehold: audit: {\"time\":", "\"lock\":\"stuck\"", locks.holderId(), "\"by\":");
-            assertThat(Files.readString(audit)).contains("\"action\":\"release\"").endsWith("}\n");
+            assertThat(Files.readString(audit))
+                    .contains("\"action\":\"release\"")
+                    .endsWith("}\n");
             assertThat(locks.admin().inspect(LockName.exactly("stuck"))).isEmpty();
             assertThat(Long.parseLong(server.call("GET", "lock:{stuck}:fence")))
                     .as("the fence is above the old holder's token")
@@ -139,7 +143,8 @@ class OperatorVerbsTest {
         Program program = new Program();
         assertThat(program.run("release", "x", "--yes")).isEqualTo(ExitCode.USAGE.code());
         assertThat(program.err()).contains("--holder ID", "--force");
-        assertThat(new Program().run("release", "x", "--force", "--holder", "y")).isEqualTo(ExitCode.USAGE.code());
+        assertThat(new Program().run("release", "x", "--force", "--holder", "y"))
+                .isEqualTo(ExitCode.USAGE.code());
     }
 
     // ---- wait
@@ -175,7 +180,8 @@ class OperatorVerbsTest {
         }
         assertThat(code.get(2, TimeUnit.MINUTES)).isZero();
         assertThat(program.out()).doesNotContain("\033", "other");
-        assertThat(program.out().lines().filter(line -> line.contains("+ job:1"))).hasSize(1);
+        assertThat(program.out().lines().filter(line -> line.contains("+ job:1")))
+                .hasSize(1);
     }
 
     @Test
@@ -213,10 +219,71 @@ class OperatorVerbsTest {
     }
 
     @Test
+    void runServesItsOwnMeters() throws Exception {
+        int port;
+        try (ServerSocket free = new ServerSocket(0)) {
+            port = free.getLocalPort();
+        }
+        StartedCli.Setup cli = new StartedCli.Setup(directory).with("LEASEHOLD_STORE", server.uri());
+        String url = "http://127.0.0.1:" + port + "/metrics";
+        try (StartedCli run = cli.start(
+                "run", "--metrics", Integer.toString(port), "job", "--", "sh", "-c", "until [ -e end ]; do sleep 0.1; done")) {
+            Await.until(
+                    () -> run.err() + scrape(url), () -> scrape(url).contains("distributed_lock_held{resource=\"job\"} 1"));
+            Files.createFile(directory.resolve("end"));
+            assertThat(run.exitCode()).as(run::err).isZero();
+        }
+    }
+
+    @Test
+    void showTellsWhoHoldsFromWhereSinceWhenAndWhoWaits() throws Exception {
+        try (LockClient locks = Leasehold.builder()
+                        .store(server.uri())
+                        .label("billing")
+                        .connect();
+                LockClient other = Leasehold.connect(server.uri());
+                Lease lease = locks.named("busy").acquire()) {
+            var waiting = other.named("busy").attemptAsync(Duration.ofMinutes(2));
+            LockName name = LockName.exactly("busy");
+            Await.until("record and waiter", () -> locks.admin().client(locks.holderId()).isPresent()
+                    && !locks.admin().waiters(name, 1).isEmpty());
+            Program show = new Program();
+            assertThat(show.run("show", "busy")).isZero();
+            assertThat(show.out())
+                    .contains(
+                            "holder    " + locks.holderId(),
+                            "token     " + lease.fencingToken(),
+                            "process   " + ProcessHandle.current().pid() + " on ",
+                            ", billing",
+                            "thread    " + Thread.currentThread().getName(),
+                            "since     ",
+                            "renewals  0",
+                            "waiters   " + other.holderId());
+            Program who = new Program();
+            assertThat(who.run("who", "busy", "--json")).isZero();
+            assertThat(who.out()).contains("\"client\":{\"host\":", "\"application\":\"billing\"", "\"heldSince\":\"");
+            waiting.cancel(true);
+        }
+    }
+
+    @Test
+    void everyExitCodeHasItsRunbook() throws IOException {
+        Path runbooks = Path.of("..", "docs", "runbooks");
+        String index = Files.readString(runbooks.resolve("README.md"));
+        for (ExitCode code : ExitCode.values()) {
+            if (code != ExitCode.OK) {
+                assertThat(runbooks.resolve("exit-" + code.code() + ".md")).exists();
+                assertThat(index).contains("(exit-" + code.code() + ".md)");
+            }
+        }
+    }
+
+    @Test
     void refusesOptionsThatMakeNoSense() {
         assertThat(new Program().run("watch", "--interval", "1ms")).isEqualTo(ExitCode.USAGE.code());
         assertThat(new Program().run("watch", "--metrics", "70000")).isEqualTo(ExitCode.USAGE.code());
-        assertThat(new Program().run("run", "--metrics", "-1", "x", "--", "true")).isEqualTo(ExitCode.USAGE.code());
+        assertThat(new Program().run("run", "--metrics", "-1", "x", "--", "true"))
+                .isEqualTo(ExitCode.USAGE.code());
     }
 
     // ---- leaks and doctor
@@ -264,13 +331,23 @@ class OperatorVerbsTest {
     @Test
     void whatOthersWroteIntoTheStoreIsHarmless() {
         String owner = STRANGER.substring(0, 41);
-        server.call("SET", "lock:{reorder\u202Etxt}", owner + "5:evil\u001b]0;title\u0007/1/\u202Eid\nnext", "PX", "60000");
+        server.call(
+                "SET", "lock:{reorder\u202Etxt}", owner + "5:evil\u001b]0;title\u0007/1/\u202Eid\nnext", "PX", "60000");
         server.call("SET", "lock:{two\nlines}", owner + "5:host/1/x", "PX", "60000");
         server.call("SET", "lock:{side\u001b[2J}:fence", "1");
         for (String[] command : new String[][] {
-            {"ls"}, {"ls", "--json"}, {"ls", "[a-z*"}, {"ls", "'; DROP TABLE locks; --"}, {"leaks"}, {"leaks", "--json"},
-            {"watch", "--count", "1"}, {"watch", "--count", "1", "--json"}, {"show", "reorder\u202Etxt"},
-            {"who", "reorder\u202Etxt"}, {"release", "reorder\u202Etxt", "--force"}, {"doctor"}
+            {"ls"},
+            {"ls", "--json"},
+            {"ls", "[a-z*"},
+            {"ls", "'; DROP TABLE locks; --"},
+            {"leaks"},
+            {"leaks", "--json"},
+            {"watch", "--count", "1"},
+            {"watch", "--count", "1", "--json"},
+            {"show", "reorder\u202Etxt"},
+            {"who", "reorder\u202Etxt"},
+            {"release", "reorder\u202Etxt", "--force"},
+            {"doctor"}
         }) {
             Program program = new Program();
             program.run(command);

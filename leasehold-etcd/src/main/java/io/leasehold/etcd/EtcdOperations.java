@@ -40,8 +40,9 @@ final class EtcdOperations implements StoreOperations {
             return Finding.warning("quorum", what, "start them again before another one fails");
         } else if (members < 3) {
             return Finding.warning(
-                    "quorum", what + ": if one fails, no lock is granted", "run three or five members, on machines of"
-                            + " their own");
+                    "quorum",
+                    what + ": if one fails, no lock is granted",
+                    "run three or five members, on machines of" + " their own");
         } else if (members % 2 == 0) {
             return Finding.warning(
                     "quorum", what + ": an even number survives no more failures than one less", "add or remove one");

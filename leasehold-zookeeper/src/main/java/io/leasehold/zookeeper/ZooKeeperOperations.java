@@ -24,7 +24,10 @@ final class ZooKeeperOperations implements StoreOperations {
         return sessions.forTtl(USUAL_TTL_NANOS)
                 .thenApply(session -> List.of(
                         session(uri.toString(), session.askedMillis(), session.timeoutNanos() / 1_000_000),
-                        tick(uri.toString(), session.timeoutNanos() / 1_000_000, uri.tickTime().toMillis())));
+                        tick(
+                                uri.toString(),
+                                session.timeoutNanos() / 1_000_000,
+                                uri.tickTime().toMillis())));
     }
 
     static Finding session(String store, long askedMillis, long grantedMillis) {
@@ -41,7 +44,8 @@ final class ZooKeeperOperations implements StoreOperations {
                             + " ms: the locks of a dead process stay for longer than its ttl",
                     "minSessionTimeout=" + askedMillis + " in zoo.cfg of every member");
         }
-        return Finding.good("session", store + " grants the session that a ttl of 30 s needs: " + grantedMillis + " ms");
+        return Finding.good(
+                "session", store + " grants the session that a ttl of 30 s needs: " + grantedMillis + " ms");
     }
 
     static Finding tick(String store, long timeoutMillis, long tickMillis) {

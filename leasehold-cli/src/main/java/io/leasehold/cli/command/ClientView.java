@@ -25,7 +25,8 @@ record ClientView(ClientRecord record, ClientRecord.@Nullable ClientHold hold) {
         return holder == null
                 ? null
                 : admin.client(holder.id())
-                        .map(record -> new ClientView(record, record.holdOf(lock).orElse(null)))
+                        .map(record ->
+                                new ClientView(record, record.holdOf(lock).orElse(null)))
                         .orElse(null);
     }
 

@@ -72,12 +72,14 @@ final class TableOperations implements StoreOperations {
             case Connection.TRANSACTION_NONE, Connection.TRANSACTION_READ_UNCOMMITTED ->
                 Finding.unsafe(
                         "isolation",
-                        store + " reads what is not committed: a lock that was rolled back would be seen as held, or free",
+                        store
+                                + " reads what is not committed: a lock that was rolled back would be seen as held, or free",
                         "set the isolation of the connections to READ COMMITTED");
             case Connection.TRANSACTION_REPEATABLE_READ ->
                 Finding.warning(
                         "isolation",
-                        store + " works with REPEATABLE READ: two who want one lock make one of them fail and try again",
+                        store
+                                + " works with REPEATABLE READ: two who want one lock make one of them fail and try again",
                         "set the isolation of the connections to READ COMMITTED");
             default -> Finding.good("isolation", store + " shows committed rows only, and locks the row of a lock");
         };
@@ -90,7 +92,8 @@ final class TableOperations implements StoreOperations {
                             "clock",
                             "leases are counted by this machine's wall clock: a step of it ends them early or late",
                             "slew the clock, never step it")
-                    : Finding.good("clock", "leases are counted from the start of this machine, whatever its wall clock");
+                    : Finding.good(
+                            "clock", "leases are counted from the start of this machine, whatever its wall clock");
         }
         return skew(store, skewMillis);
     }

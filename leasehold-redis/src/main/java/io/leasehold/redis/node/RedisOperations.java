@@ -36,7 +36,12 @@ final class RedisOperations implements StoreOperations {
     private final Walk walk;
 
     RedisOperations(
-            String node, Requests requests, Subscriptions subscriptions, LockRuntime runtime, NodeSettings settings, Walk walk) {
+            String node,
+            Requests requests,
+            Subscriptions subscriptions,
+            LockRuntime runtime,
+            NodeSettings settings,
+            Walk walk) {
         this.walk = walk;
         this.node = node;
         this.requests = requests;
