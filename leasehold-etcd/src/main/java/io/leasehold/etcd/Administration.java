@@ -46,25 +46,13 @@ final class Administration {
         this.failures = failures;
     }
 
-    /** A value or an error, since a time limit knows replies only. */
-    private record Answer<T>(@Nullable T value, @Nullable LockStoreException error) {}
-
     private <T> CompletableFuture<T> inTime(String what, Supplier<CompletableFuture<T>> work) {
-        return TimeLimit.<Answer<T>>within(
-                        runtime,
-                        LIMIT_NANOS,
-                        () -> work.get().thenApply(value -> new Answer<>(value, null)),
-                        error -> new Answer<>(null, failures.of(what, error).error()),
-                        () -> new Answer<>(null, failures.late(what, LIMIT_NANOS)))
-                .thenCompose(answer -> {
-                    T value = answer.value();
-                    LockStoreException error = answer.error();
-                    if (value != null) {
-                        return CompletableFuture.completedFuture(value);
-                    }
-                    return CompletableFuture.failedFuture(
-                            error != null ? error : new StoreUnavailableException(what + " gave no answer", null));
-                });
+        return TimeLimit.orFail(
+                runtime,
+                LIMIT_NANOS,
+                work,
+                error -> failures.of(what, error).error(),
+                () -> failures.late(what, LIMIT_NANOS));
     }
 
     // ---- before use
