@@ -1,6 +1,7 @@
 package io.leasehold.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
@@ -206,6 +207,25 @@ class OperatorVerbsTest {
         }
     }
 
+    @Test
+    void watchDrawsInPlaceOnATerminal() throws Exception {
+        assumeTrue(
+                StartedCli.shell("script --version 2>&1").contains("util-linux"),
+                "util-linux's script(1), which makes a pseudo-terminal, is not here: apt-get install bsdutils");
+        server.call("SET", "lock:{shown}", STRANGER, "PX", "60000");
+        String command = "exec " + String.join(" ", StartedCli.javaCommand()) + " watch --count 2 --interval 100ms";
+        Path screen = directory.resolve("screen");
+        ProcessBuilder builder = new ProcessBuilder("script", "-qefc", command, "/dev/null")
+                .redirectErrorStream(true)
+                .redirectOutput(screen.toFile());
+        builder.environment().put("TERM", "xterm");
+        builder.environment().put("LEASEHOLD_STORE", server.uri());
+        Process process = builder.start();
+        process.getOutputStream().close();
+        assertThat(process.waitFor(3, TimeUnit.MINUTES)).isTrue();
+        assertThat(StartedCli.read(screen)).contains("\033[H\033[2J", "shown", "far/77/cafe", "1 held");
+    }
+
     private static String scrape(String url) {
         try {
             return HttpClient.newHttpClient()
@@ -227,9 +247,17 @@ class OperatorVerbsTest {
         StartedCli.Setup cli = new StartedCli.Setup(directory).with("LEASEHOLD_STORE", server.uri());
         String url = "http://127.0.0.1:" + port + "/metrics";
         try (StartedCli run = cli.start(
-                "run", "--metrics", Integer.toString(port), "job", "--", "sh", "-c", "until [ -e end ]; do sleep 0.1; done")) {
+                "run",
+                "--metrics",
+                Integer.toString(port),
+                "job",
+                "--",
+                "sh",
+                "-c",
+                "until [ -e end ]; do sleep 0.1; done")) {
             Await.until(
-                    () -> run.err() + scrape(url), () -> scrape(url).contains("distributed_lock_held{resource=\"job\"} 1"));
+                    () -> run.err() + scrape(url),
+                    () -> scrape(url).contains("distributed_lock_held{resource=\"job\"} 1"));
             Files.createFile(directory.resolve("end"));
             assertThat(run.exitCode()).as(run::err).isZero();
         }
@@ -237,16 +265,16 @@ class OperatorVerbsTest {
 
     @Test
     void showTellsWhoHoldsFromWhereSinceWhenAndWhoWaits() throws Exception {
-        try (LockClient locks = Leasehold.builder()
-                        .store(server.uri())
-                        .label("billing")
-                        .connect();
+        try (LockClient locks =
+                        Leasehold.builder().store(server.uri()).label("billing").connect();
                 LockClient other = Leasehold.connect(server.uri());
                 Lease lease = locks.named("busy").acquire()) {
             var waiting = other.named("busy").attemptAsync(Duration.ofMinutes(2));
             LockName name = LockName.exactly("busy");
-            Await.until("record and waiter", () -> locks.admin().client(locks.holderId()).isPresent()
-                    && !locks.admin().waiters(name, 1).isEmpty());
+            Await.until(
+                    "record and waiter",
+                    () -> locks.admin().client(locks.holderId()).isPresent()
+                            && !locks.admin().waiters(name, 1).isEmpty());
             Program show = new Program();
             assertThat(show.run("show", "busy")).isZero();
             assertThat(show.out())

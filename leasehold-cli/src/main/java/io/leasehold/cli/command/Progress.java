@@ -11,6 +11,7 @@ final class Progress implements AutoCloseable {
 
     private final Terminal terminal;
     private final long startNanos = System.nanoTime();
+    private final AtomicBoolean asked = new AtomicBoolean();
     private final AtomicBoolean shown = new AtomicBoolean();
 
     private Progress(Terminal terminal) {
@@ -24,8 +25,14 @@ final class Progress implements AutoCloseable {
     }
 
     private void seen(long keys) {
-        if (System.nanoTime() - startNanos > QUIET_NANOS) {
-            shown.set(true);
+        if (System.nanoTime() - startNanos <= QUIET_NANOS) {
+            return;
+        }
+        if (!asked.getAndSet(true)) {
+            // Only once it has become long: a short ls starts no shell.
+            shown.set(Terminal.leadsToTerminal(2));
+        }
+        if (shown.get()) {
             terminal.progress("about " + keys + " keys looked at");
         }
     }

@@ -20,8 +20,8 @@ interface WatchView {
     /** In place on a terminal, else a line for each change. */
     static WatchView of(boolean json, Invocation invocation) {
         boolean live = !json
-                && System.console() != null
-                && !invocation.environment().getOrDefault("TERM", "dumb").equals("dumb");
+                && !invocation.environment().getOrDefault("TERM", "dumb").equals("dumb")
+                && Terminal.leadsToTerminal(1);
         return live ? new Live(invocation.terminal()) : new Changes(invocation.terminal(), json);
     }
 

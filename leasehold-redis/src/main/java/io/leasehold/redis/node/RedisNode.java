@@ -41,7 +41,8 @@ import org.jspecify.annotations.Nullable;
  * One Redis server as a node: each verb is one script.
  *
  * <p>Waiters are queued only while a subscription is live, so that whoever is told to be queued can be woken. The
- * subscription is begun by the first waiter that finds its lock busy: a client that never waits has one connection.
+ * subscription is begun by the first waiter that finds its lock busy, or by the first hold that lasts for a second: a client
+ * with neither has one connection.
  *
  * <p>Safe for all threads. Nothing is sent twice, except a script's text after the server has refused its digest.
  */
