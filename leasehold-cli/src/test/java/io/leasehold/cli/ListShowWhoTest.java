@@ -91,7 +91,7 @@ class ListShowWhoTest {
         assertThat(show.out()).contains("state     free").doesNotContain("holder", "token");
         StartedCli json = cli.run("show", "--json", lock);
         assertThat(json.exitCode()).isEqualTo(ExitCode.FOUND.code());
-        assertThat(json.out()).endsWith("\"holder\":null,\"waiters\":null}\n");
+        assertThat(json.out()).endsWith("\"holder\":null,\"client\":null,\"waiters\":null}\n");
         assertSays(0, cli.run("ls", "--json"));
     }
 

@@ -189,7 +189,8 @@ class OperatorVerbsTest {
     void watchSurvivesTheStoreGoingAwayAndServesMetrics() throws Exception {
         try (RedisServer unsteady = RedisServer.start()) {
             Program program = new Program().with("LEASEHOLD_STORE", unsteady.uri());
-            program.start("watch", "--interval", "100ms", "--metrics", "0", "--json");
+            CompletableFuture<Integer> watching =
+                    program.start("watch", "--interval", "100ms", "--metrics", "0", "--json");
             Await.until(program::err, () -> program.err().contains("/metrics"));
             String url = program.err().replaceFirst("(?s).*(http://[0-9.:]+/metrics).*", "$1");
             Await.until(() -> scrape(url), () -> scrape(url).contains("distributed_lock_leaks{kind=\"no_ttl\"} 0"));
@@ -204,6 +205,7 @@ class OperatorVerbsTest {
             assertThat(program.out().lines().filter(line -> line.contains("store-down")))
                     .as("said once")
                     .hasSize(1);
+            assertThat(watching).isNotDone();
         }
     }
 

@@ -35,7 +35,7 @@ class ZooKeeperDoctorTest {
     void saysThatASessionIsCutShort() throws Exception {
         try (TestingServer server = Ensemble.single()) {
             // Longer than the ensemble's largest: what is granted is less than was asked for.
-            Map<String, Finding> findings = diagnosed(Ensemble.uri(server.getConnectString(), "&sessionTimeout=20h"));
+            Map<String, Finding> findings = diagnosed(Ensemble.uri(server.getConnectString(), "&sessionTimeout=1200m"));
             assertThat(findings.get("session").grade()).as(findings.toString()).isEqualTo(Grade.WARNING);
             assertThat(findings.get("session").remedy()).contains("maxSessionTimeout=72000000");
         }
