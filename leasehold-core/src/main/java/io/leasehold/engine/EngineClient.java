@@ -105,6 +105,11 @@ public final class EngineClient implements LockClient {
             wiring.undoer().reconnected();
             desks.wakeAll();
         }
+
+        @Override
+        public void nodeChanged(LockListener.NodeChanged event) {
+            wiring.events().tell(listener -> listener.nodeChanged(event));
+        }
     }
 
     private static LockOptions accepted(LockOptions options, LockStore store) {

@@ -88,6 +88,9 @@ final class LeaseMachine {
     private State state = State.HELD;
     private long validUntilAtNanos;
     private boolean renewing;
+    /** Renewals sent since the validity last moved. */
+    private int tries;
+
     private boolean atRisk;
     private boolean unconfirmed;
     private long unconfirmedAtNanos;
@@ -165,8 +168,18 @@ final class LeaseMachine {
             }
             return;
         }
+        if (!due.byHand() && tries >= timings.renewalTries()) {
+            // The last one has failed: what is left of the validity is all there is.
+            tellAtRisk(nowNanos, actions);
+            return;
+        }
+        renew(due.byHand(), actions);
+    }
+
+    private void renew(boolean byHand, List<Action> actions) {
         renewing = true;
-        actions.add(new Renew(due.byHand()));
+        tries++;
+        actions.add(new Renew(byHand));
     }
 
     private void renewed(long sentAtNanos, long nowNanos, List<Action> actions) {
@@ -195,6 +208,7 @@ final class LeaseMachine {
         }
         atRisk = false;
         unconfirmed = false;
+        tries = 0;
         if (timings.renewed()) {
             long nextAtNanos = sentAtNanos + timings.renewalNanos();
             actions.add(new ArmRenew(nextAtNanos - nowNanos > 0 ? nextAtNanos : nowNanos));
@@ -266,8 +280,7 @@ final class LeaseMachine {
 
     private void confirm(List<Action> actions) {
         if (stopped == null) {
-            renewing = true;
-            actions.add(new Renew(false));
+            renew(false, actions);
         }
     }
 

@@ -159,11 +159,24 @@ public final class InMemoryNode implements LockNode {
                 if (held == null) {
                     serveFirst(name, entry, nowNanos, signals);
                 }
+                if (!inOrder) {
+                    forgetPlaceOf(request, entry);
+                }
                 return busy(ballot, entry, entry.held, nowNanos, serverMicros);
             }
         }
-        request.names().forEach(name -> grant(entry(name), ballot, nowNanos));
+        for (LockName name : request.names()) {
+            if (!inOrder) {
+                forgetPlaceOf(request, entry(name));
+            }
+            grant(entry(name), ballot, nowNanos);
+        }
         return new NodeReply.Yes(incarnation, serverMicros);
+    }
+
+    /** At a member of a set a client has one place, under whichever of its owner tokens. */
+    private static void forgetPlaceOf(AcquireRequest request, Entry entry) {
+        entry.waiters.values().removeIf(place -> place.holderId().equals(request.holderId()));
     }
 
     private Entry entry(LockName name) {
@@ -271,6 +284,7 @@ public final class InMemoryNode implements LockNode {
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         boolean released = false;
+        boolean awaited;
         List<Consumer<StoreSignals>> signals = new ArrayList<>(0);
         synchronized (this) {
             long nowNanos = runtime.nanoTime();
@@ -290,9 +304,11 @@ public final class InMemoryNode implements LockNode {
                     serveFirst(name, entry, nowNanos, signals);
                 }
             }
+            awaited = !signals.isEmpty();
         }
         send(signals);
-        return CompletableFuture.completedFuture(released ? new ReleaseReply.Released() : new ReleaseReply.NotOurs());
+        return CompletableFuture.completedFuture(
+                released ? new ReleaseReply.Released(List.of(), awaited) : new ReleaseReply.NotOurs());
     }
 
     @Override

@@ -41,6 +41,19 @@ public interface LockNode extends AutoCloseable {
     /** Reads the node's life and clock; {@code Stale} with floor zero, or a failure. */
     CompletableFuture<NodeReply> probe(long timeoutNanos);
 
+    /**
+     * What serves this lock, if the node is made of parts (the masters of a Cluster): each has a clock and a life of its own,
+     * and a lock can go from one to another. Empty for a node that is one.
+     */
+    default String part(LockName name) {
+        return "";
+    }
+
+    /** As {@link #probe(long)}, of the part that serves this lock. */
+    default CompletableFuture<NodeReply> probe(LockName name, long timeoutNanos) {
+        return probe(timeoutNanos);
+    }
+
     /** Proposes a ballot. */
     CompletableFuture<NodeReply> acquire(Ballot ballot);
 

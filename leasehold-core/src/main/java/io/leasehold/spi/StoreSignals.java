@@ -1,5 +1,6 @@
 package io.leasehold.spi;
 
+import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 
@@ -41,4 +42,7 @@ public interface StoreSignals {
 
     /** The store can be reached again: what is to be repeated is repeated now. */
     void reconnected();
+
+    /** What a node of the store counts for has changed: for those who listen to the client. */
+    default void nodeChanged(LockListener.NodeChanged event) {}
 }

@@ -1,7 +1,10 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
 import io.leasehold.Waiter;
+import io.leasehold.redis.topology.Link;
+import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.NameGlob;
@@ -33,13 +36,15 @@ final class RedisAdmin {
     private static final int WAITERS_AT_ONCE = 1_000;
 
     private final Requests requests;
+    private final Topology topology;
     private final ReplyDecoder decoder;
     private final NodeSettings settings;
     private final Walk walk;
 
-    RedisAdmin(Requests requests, ReplyDecoder decoder, NodeSettings settings, Walk walk) {
+    RedisAdmin(Requests requests, Topology topology, ReplyDecoder decoder, NodeSettings settings, Walk walk) {
         this.walk = walk;
         this.requests = requests;
+        this.topology = topology;
         this.decoder = decoder;
         this.settings = settings;
     }
@@ -97,8 +102,15 @@ final class RedisAdmin {
         if (limit <= 0) {
             return CompletableFuture.completedFuture(List.of());
         }
-        return scan(new Listing(glob, limit), ScanCursor.INITIAL)
-                .thenCompose(listing -> inspect(List.copyOf(listing.names), 0, new ArrayList<>()));
+        CompletableFuture<Listing> listed = CompletableFuture.completedFuture(new Listing(glob, limit));
+        try {
+            for (Link master : topology.everywhere()) {
+                listed = listed.thenCompose(listing -> scan(master, listing, ScanCursor.INITIAL));
+            }
+        } catch (LockStoreException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+        return listed.thenCompose(listing -> inspect(List.copyOf(listing.names), 0, new ArrayList<>()));
     }
 
     /** The names found so far that come first. Touched by one step of the walk at a time. */
@@ -126,10 +138,12 @@ final class RedisAdmin {
         }
     }
 
-    private CompletableFuture<Listing> scan(Listing listing, ScanCursor from) {
+    private CompletableFuture<Listing> scan(Link master, Listing listing, ScanCursor from) {
         ScanArgs arguments =
                 ScanArgs.Builder.matches(listing.pattern.keyPattern()).limit(KEYS_PER_STEP);
-        return requests.<KeyScanCursor<String>, KeyScanCursor<String>>send(
+        return requests.<KeyScanCursor<String>, KeyScanCursor<String>>sendTo(
+                        master,
+                        "",
                         "list locks",
                         TIMEOUT_NANOS,
                         (link, then) -> link.send(redis -> redis.scan(from, arguments), then),
@@ -142,7 +156,7 @@ final class RedisAdmin {
                     walk.seen(++listing.steps * KEYS_PER_STEP);
                     return cursor.isFinished()
                             ? CompletableFuture.completedFuture(listing)
-                            : scan(listing, ScanCursor.of(cursor.getCursor()));
+                            : scan(master, listing, ScanCursor.of(cursor.getCursor()));
                 });
     }
 

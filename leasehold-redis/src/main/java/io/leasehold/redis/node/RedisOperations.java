@@ -4,7 +4,10 @@ import io.leasehold.ClientRecord;
 import io.leasehold.Finding;
 import io.leasehold.Leak;
 import io.leasehold.LockName;
-import io.leasehold.redis.topology.Subscriptions;
+import io.leasehold.LockStoreException;
+import io.leasehold.redis.topology.Link;
+import io.leasehold.redis.topology.Topology;
+import io.leasehold.redis.topology.WakeUps;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.Messages;
 import io.leasehold.spi.LockRuntime;
@@ -19,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
+import java.util.stream.Stream;
 
 /**
  * What operators get of one server: records of clients as keys that expire, a word to a client whose lock was taken, a search
@@ -28,9 +32,13 @@ final class RedisOperations implements StoreOperations {
 
     private static final long TIMEOUT_NANOS = 5_000_000_000L;
 
+    /** What every channel of ours begins with; nothing else is published to, whatever a record says. */
+    private static final String CHANNELS = "lock:wake:";
+
     private final String node;
     private final Requests requests;
-    private final Subscriptions subscriptions;
+    private final Topology topology;
+    private final WakeUps wakeUps;
     private final LockRuntime runtime;
     private final boolean member;
     private final Walk walk;
@@ -38,22 +46,40 @@ final class RedisOperations implements StoreOperations {
     RedisOperations(
             String node,
             Requests requests,
-            Subscriptions subscriptions,
+            Topology topology,
+            WakeUps wakeUps,
             LockRuntime runtime,
             NodeSettings settings,
             Walk walk) {
         this.walk = walk;
         this.node = node;
         this.requests = requests;
-        this.subscriptions = subscriptions;
+        this.topology = topology;
+        this.wakeUps = wakeUps;
         this.runtime = runtime;
         this.member = settings.member();
     }
 
     private <R> CompletableFuture<R> ask(
-            String what, Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<R>> command) {
+            String what, String key, Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<R>> command) {
         return requests.<R, R>send(
-                what, TIMEOUT_NANOS, (link, then) -> link.send(command, then), (reply, link) -> reply, failure -> {
+                what, TIMEOUT_NANOS, key, (link, then) -> link.send(command, then), (reply, link) -> reply, failure -> {
+                    throw failure.error();
+                });
+    }
+
+    private <R> CompletableFuture<R> ask(
+            Link master,
+            String what,
+            Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<R>> command) {
+        return requests.<R, R>sendTo(
+                master,
+                "",
+                what,
+                TIMEOUT_NANOS,
+                (link, then) -> link.send(command, then),
+                (reply, link) -> reply,
+                failure -> {
                     throw failure.error();
                 });
     }
@@ -66,13 +92,18 @@ final class RedisOperations implements StoreOperations {
     /** With the first record the client begins to listen, so that it can be told when a lock is taken from it. */
     @Override
     public CompletableFuture<Void> announce(ClientRecord record, long keepNanos) {
-        return subscriptions
-                .started()
+        String key = KeyLayout.client(record.holderId());
+        // Channels of a Cluster belong to slots: who publishes where the record is would not reach the one of a lock.
+        boolean reachable = topology.slotTag(key).isEmpty();
+        CompletableFuture<Boolean> listening =
+                reachable ? wakeUps.started(key) : CompletableFuture.completedFuture(false);
+        return listening
                 .thenCompose(live -> ask(
                         "keep the record of a client",
+                        key,
                         redis -> redis.set(
-                                KeyLayout.client(record.holderId()),
-                                (live ? subscriptions.channel() : "-") + "\n" + record.encoded(),
+                                key,
+                                (live ? wakeUps.channel(key) : "-") + "\n" + record.encoded(),
                                 SetArgs.Builder.px(NodeSettings.ceilMillis(keepNanos)))))
                 .thenApply(done -> null);
     }
@@ -84,7 +115,8 @@ final class RedisOperations implements StoreOperations {
 
     private CompletableFuture<Optional<String>> stored(String holderId) {
         // MGET, since a key of another type is no error then.
-        return ask("read the record of a client", redis -> redis.mget(KeyLayout.client(holderId)))
+        String key = KeyLayout.client(holderId);
+        return ask("read the record of a client", key, redis -> redis.mget(key))
                 .thenApply(values ->
                         values.get(0).hasValue() ? Optional.of(values.get(0).getValue()) : Optional.empty());
     }
@@ -99,8 +131,8 @@ final class RedisOperations implements StoreOperations {
                 .thenCompose(text -> {
                     String channel = text.map(t -> t.substring(0, Math.max(0, t.indexOf('\n'))))
                             .orElse("-");
-                    return channel.startsWith(Subscriptions.PREFIX)
-                            ? ask("tell a holder", redis -> redis.publish(channel, Messages.taken(name)))
+                    return channel.startsWith(CHANNELS)
+                            ? ask("tell a holder", KeyLayout.client(holderId), redis -> redis.publish(channel, Messages.taken(name)))
                             : CompletableFuture.completedFuture(0L);
                 })
                 .<Void>thenApply(heard -> null)
@@ -114,32 +146,49 @@ final class RedisOperations implements StoreOperations {
 
     @Override
     public CompletableFuture<List<Leak>> leaks() {
-        return new SideKeySearch(requests, runtime, walk).find();
+        return new SideKeySearch(requests, topology, runtime, walk).find();
     }
 
     @Override
     public CompletableFuture<List<Finding>> diagnose() {
-        CompletableFuture<Map<String, String>> config = configuration("*append*")
-                .thenCombine(configuration("maxmemory*"), RedisOperations::union)
-                .thenCombine(configuration("min-replicas-*"), RedisOperations::union)
-                .thenCombine(configuration("client-output-buffer-limit"), RedisOperations::union)
-                .thenCombine(configuration("timeout"), RedisOperations::union)
+        CompletableFuture<List<Finding>> all = CompletableFuture.completedFuture(List.of());
+        try {
+            List<Link> masters = topology.everywhere();
+            for (int i = 0; i < masters.size(); i++) {
+                String name = masters.size() == 1 ? node : node + " (master " + (i + 1) + ")";
+                all = all.thenCombine(diagnose(masters.get(i), name), RedisOperations::both);
+            }
+        } catch (LockStoreException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+        return all;
+    }
+
+    private static List<Finding> both(List<Finding> one, List<Finding> other) {
+        return Stream.concat(one.stream(), other.stream()).toList();
+    }
+
+    private CompletableFuture<List<Finding>> diagnose(Link master, String name) {
+        CompletableFuture<Map<String, String>> config = configuration(master, "*append*")
+                .thenCombine(configuration(master, "maxmemory*"), RedisOperations::union)
+                .thenCombine(configuration(master, "min-replicas-*"), RedisOperations::union)
+                .thenCombine(configuration(master, "client-output-buffer-limit"), RedisOperations::union)
+                .thenCombine(configuration(master, "timeout"), RedisOperations::union)
                 .exceptionally(refused -> Map.of());
         CompletableFuture<Map<String, String>> info =
-                ask("read INFO", RedisAsyncCommands::info).thenApply(RedisOperations::fields);
-        CompletableFuture<Long> skew = ask("read the clock", RedisAsyncCommands::time)
-                .thenApply(time -> Long.parseLong(time.get(0)) * 1_000
-                        + Long.parseLong(time.get(1)) / 1_000
-                        - runtime.wallMillis());
-        CompletableFuture<Boolean> subscribed = subscriptions.started();
+                ask(master, "read INFO", RedisAsyncCommands::info).thenApply(RedisOperations::fields);
+        CompletableFuture<Long> skew = ask(master, "read the clock", RedisAsyncCommands::time)
+                .thenApply(time ->
+                        Long.parseLong(time.get(0)) * 1_000 + Long.parseLong(time.get(1)) / 1_000 - runtime.wallMillis());
+        CompletableFuture<Boolean> subscribed = wakeUps.started(KeyLayout.client("doctor"));
         return CompletableFuture.allOf(config, info, skew, subscribed)
                 .thenApply(done -> new ServerChecks(
-                                node, config.join(), info.join(), skew.join(), subscribed.join(), member)
+                                name, config.join(), info.join(), skew.join(), subscribed.join(), member)
                         .findings());
     }
 
-    private CompletableFuture<Map<String, String>> configuration(String pattern) {
-        return ask("read its configuration", redis -> redis.configGet(pattern));
+    private CompletableFuture<Map<String, String>> configuration(Link master, String pattern) {
+        return ask(master, "read its configuration", redis -> redis.configGet(pattern));
     }
 
     private static Map<String, String> union(Map<String, String> one, Map<String, String> other) {

@@ -2,6 +2,9 @@ package io.leasehold.redis.node;
 
 import io.leasehold.Leak;
 import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.redis.topology.Link;
+import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.LockRuntime;
 import io.lettuce.core.KeyScanCursor;
@@ -26,6 +29,7 @@ final class SideKeySearch {
     private static final String WAITERS = ":waiters";
 
     private final Requests requests;
+    private final Topology topology;
     private final LockRuntime runtime;
     private final Walk walk;
     private long steps;
@@ -33,19 +37,30 @@ final class SideKeySearch {
     /** Queues whose lock is free, by the key of the queue. */
     private final Map<String, String> idle = new LinkedHashMap<>();
 
-    SideKeySearch(Requests requests, LockRuntime runtime, Walk walk) {
+    SideKeySearch(Requests requests, Topology topology, LockRuntime runtime, Walk walk) {
+        this.topology = topology;
         this.walk = walk;
         this.requests = requests;
         this.runtime = runtime;
     }
 
     CompletableFuture<List<Leak>> find() {
-        return walk(ScanCursor.INITIAL).thenCompose(done -> secondLook()).thenApply(done -> List.copyOf(found));
+        CompletableFuture<Void> walked = CompletableFuture.completedFuture(null);
+        try {
+            for (Link master : topology.everywhere()) {
+                walked = walked.thenCompose(done -> walk(master, ScanCursor.INITIAL));
+            }
+        } catch (LockStoreException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+        return walked.thenCompose(done -> secondLook()).thenApply(done -> List.copyOf(found));
     }
 
-    private CompletableFuture<Void> walk(ScanCursor from) {
+    private CompletableFuture<Void> walk(Link master, ScanCursor from) {
         ScanArgs arguments = ScanArgs.Builder.matches(PREFIX + "*").limit(KEYS_PER_STEP);
-        return requests.<KeyScanCursor<String>, KeyScanCursor<String>>send(
+        return requests.<KeyScanCursor<String>, KeyScanCursor<String>>sendTo(
+                        master,
+                        "",
                         "look for leaks",
                         TIMEOUT_NANOS,
                         (link, then) -> link.send(redis -> redis.scan(from, arguments), then),
@@ -57,7 +72,7 @@ final class SideKeySearch {
                 .thenCompose(cursor -> look(cursor.getKeys())
                         .thenCompose(done -> cursor.isFinished()
                                 ? CompletableFuture.completedFuture(null)
-                                : walk(ScanCursor.of(cursor.getCursor()))));
+                                : walk(master, ScanCursor.of(cursor.getCursor()))));
     }
 
     private CompletableFuture<Void> look(List<String> keys) {
@@ -100,6 +115,7 @@ final class SideKeySearch {
         return requests.<Long, Long>send(
                 "look for leaks",
                 TIMEOUT_NANOS,
+                key,
                 (link, then) -> link.send(redis -> redis.pttl(key), then),
                 (left, link) -> left,
                 failure -> {

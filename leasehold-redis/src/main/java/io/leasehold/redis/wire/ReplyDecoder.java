@@ -63,12 +63,7 @@ public final class ReplyDecoder {
     }
 
     private static NodeReply young(long leftMicros, Incarnation incarnation, long nowMicros) {
-        return new NodeReply.Refused(
-                "it may have forgotten what it granted, and grants nothing for " + (leftMicros / 1_000 + 1)
-                        + " ms more",
-                leftMicros * 1_000,
-                incarnation,
-                nowMicros);
+        return new NodeReply.Quarantined(leftMicros * 1_000, incarnation, nowMicros);
     }
 
     private static @Nullable Holder heldBy(List<?> reply) {
@@ -80,7 +75,9 @@ public final class ReplyDecoder {
     public ReleaseReply release(List<?> reply) {
         String kind = text(reply, 0);
         return switch (kind) {
-            case "released" -> new ReleaseReply.Released();
+            case "released" ->
+                new ReleaseReply.Released(
+                        List.of(), reply.size() > 1 && text(reply, 1).equals("woken"));
             case "not-ours" -> new ReleaseReply.NotOurs();
             case "clamped" ->
                 new ReleaseReply.Failed(

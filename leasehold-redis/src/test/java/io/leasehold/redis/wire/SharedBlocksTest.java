@@ -22,6 +22,7 @@ class SharedBlocksTest {
                 LuaScript.ACQUIRE,
                 LuaScript.ACQUIRE_ALL,
                 LuaScript.RELEASE,
+                LuaScript.RAISE_FENCE,
                 LuaScript.RENEW,
                 LuaScript.INSPECT,
                 LuaScript.WAITERS,
@@ -38,7 +39,7 @@ class SharedBlocksTest {
                 seen.merge(blocks.group(1), 1, Integer::sum);
             }
         }
-        assertThat(seen).containsOnlyKeys("numbers", "holder", "queue", "life", "watchers");
+        assertThat(seen).containsOnlyKeys("numbers", "holder", "queue", "life", "watchers", "tell");
         assertThat(seen.values()).allMatch(count -> count >= 2);
     }
 }
