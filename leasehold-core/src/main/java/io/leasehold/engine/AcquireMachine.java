@@ -266,7 +266,7 @@ final class AcquireMachine {
             return granted(granted.grant(), event.random(), nowNanos);
         }
         remembered |= reply instanceof AcquireReply.Queued
-                || reply instanceof AcquireReply.Refused refused && refused.spent() && reply.ballot() > 0;
+                || (reply instanceof AcquireReply.Refused refused && refused.spent() && reply.ballot() > 0);
         if (reply instanceof AcquireReply.Failed failed && failed.kind() == FailureKind.UNKNOWN) {
             remembered = true;
             unknown = true;
