@@ -7,7 +7,6 @@ import io.leasehold.LockName;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
-import io.leasehold.cli.output.AuditLog;
 import io.leasehold.cli.output.Json;
 import java.util.LinkedHashMap;
 import java.util.Locale;

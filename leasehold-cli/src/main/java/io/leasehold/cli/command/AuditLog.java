@@ -1,6 +1,7 @@
-package io.leasehold.cli.output;
+package io.leasehold.cli.command;
 
 import io.leasehold.cli.Invocation;
+import io.leasehold.cli.output.Json;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -16,20 +17,20 @@ import org.jspecify.annotations.Nullable;
  * One line for each deed of an operator: to standard error, and to the file that {@value #VARIABLE} names, as JSON. What cannot
  * be written to the file is said, and stops nothing: the deed is done.
  */
-public final class AuditLog {
+final class AuditLog {
 
     /** The file to which lines are added. */
-    public static final String VARIABLE = "LEASEHOLD_AUDIT";
+    static final String VARIABLE = "LEASEHOLD_AUDIT";
 
     private final Invocation invocation;
 
     /** The log of this invocation. */
-    public AuditLog(Invocation invocation) {
+    AuditLog(Invocation invocation) {
         this.invocation = invocation;
     }
 
     /** Writes what was done, to whom, where. */
-    public void write(String action, String lock, String holder, String store) {
+    void write(String action, String lock, String holder, String store) {
         String by = invocation.environment().getOrDefault("SUDO_USER", System.getProperty("user.name", "?"));
         Map<String, @Nullable Object> line = new LinkedHashMap<>();
         line.put("time", Instant.now().truncatedTo(ChronoUnit.MILLIS).toString());
