@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.Hold;
 import io.leasehold.Lease;
+import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
-import io.leasehold.Leasehold;
 import io.leasehold.servers.RedisCluster;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -46,7 +46,8 @@ class RedisClusterKeysTest {
                 Lease first = one.named(name).acquire();
                 CompletableFuture<Lease> waiting = other.named(name).acquireAsync();
                 NodeBench.until(
-                        "somebody waits", () -> !one.admin().waiters(first.lockName(), 10).isEmpty());
+                        "somebody waits",
+                        () -> !one.admin().waiters(first.lockName(), 10).isEmpty());
                 first.renew();
                 first.close();
                 try (Lease next = waiting.get(60, TimeUnit.SECONDS)) {

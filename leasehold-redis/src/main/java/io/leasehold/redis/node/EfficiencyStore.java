@@ -84,7 +84,8 @@ public final class EfficiencyStore implements LockStore {
         this.runtime = runtime;
         this.decoder = new ReplyDecoder(errors);
         this.requests = new Requests(topology, errors, runtime);
-        this.admin = new RedisAdmin(requests, topology, decoder, NodeSettings.standard(GUARANTEES).keys(keys));
+        this.admin = new RedisAdmin(
+                requests, topology, decoder, NodeSettings.standard(GUARANTEES).keys(keys));
     }
 
     /** Finds out how the server compares and deletes; without an answer by script. */
@@ -205,8 +206,7 @@ public final class EfficiencyStore implements LockStore {
     private CompletableFuture<List<RenewReply.Item>> renew(List<RenewBatch.Item> items, long timeoutNanos) {
         List<LockName> names = items.stream().map(RenewBatch.Item::name).toList();
         String[] arguments = items.stream()
-                .flatMap(item -> Stream.of(
-                        item.owner().hex(), Long.toString(NodeSettings.ceilMillis(item.ttlNanos()))))
+                .flatMap(item -> Stream.of(item.owner().hex(), Long.toString(NodeSettings.ceilMillis(item.ttlNanos()))))
                 .toArray(String[]::new);
         long sentAtNanos = runtime.nanoTime();
         String subject = names.size() == 1

@@ -39,8 +39,10 @@ final class RedisAdmin {
     private final Topology topology;
     private final ReplyDecoder decoder;
     private final NodeSettings settings;
+    private final Walk walk;
 
-    RedisAdmin(Requests requests, Topology topology, ReplyDecoder decoder, NodeSettings settings) {
+    RedisAdmin(Requests requests, Topology topology, ReplyDecoder decoder, NodeSettings settings, Walk walk) {
+        this.walk = walk;
         this.requests = requests;
         this.topology = topology;
         this.decoder = decoder;
@@ -125,6 +127,7 @@ final class RedisAdmin {
         private final NameGlob pattern;
         private final int limit;
         private final NavigableSet<LockName> names = new TreeSet<>();
+        private long steps;
 
         private Listing(String glob, KeyLayout keys, int limit) {
             this.keys = keys;
@@ -160,6 +163,7 @@ final class RedisAdmin {
                         })
                 .thenCompose(cursor -> {
                     listing.add(cursor.getKeys());
+                    walk.seen(++listing.steps * KEYS_PER_STEP);
                     return cursor.isFinished()
                             ? CompletableFuture.completedFuture(listing)
                             : scan(master, listing, ScanCursor.of(cursor.getCursor()));

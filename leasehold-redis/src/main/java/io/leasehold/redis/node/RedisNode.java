@@ -26,6 +26,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.util.List;
 import java.util.Optional;
@@ -37,7 +38,8 @@ import org.jspecify.annotations.Nullable;
  * One Redis server as a node: each verb is one script.
  *
  * <p>Waiters are queued only while a subscription is live, so that whoever is told to be queued can be woken. The
- * subscription is begun by the first waiter that finds its lock busy: a client that never waits has one connection.
+ * subscription is begun by the first waiter that finds its lock busy, or by the first hold that lasts for a second: a client
+ * with neither has one connection.
  *
  * <p>Safe for all threads. Nothing is sent twice, except a script's text after the server has refused its digest.
  */
@@ -57,6 +59,7 @@ public final class RedisNode implements LockNode {
     private final ReplyDecoder decoder;
     private final RedisAdmin admin;
     private final MemberVerbs member;
+    private final RedisOperations operations;
     private final MigrationFallback migration;
     private final WaitAcks acks;
     private volatile @Nullable StoreSignals signals;
@@ -76,11 +79,13 @@ public final class RedisNode implements LockNode {
         this.topology = topology;
         this.decoder = new ReplyDecoder(errors);
         this.requests = new Requests(topology, errors, runtime);
-        this.admin = new RedisAdmin(requests, topology, decoder, settings);
+        Walk walk = new Walk();
+        this.admin = new RedisAdmin(requests, topology, decoder, settings, walk);
         this.wakeUps = topology.wakeUps(this::pushed);
         this.acks = new WaitAcks(requests, errors, settings);
         this.member = new MemberVerbs(requests, acks, decoder, settings, topology, wakeUps, runtime);
         this.migration = new MigrationFallback(requests, decoder, settings, runtime);
+        this.operations = new RedisOperations(description, requests, topology, wakeUps, runtime, settings, walk);
         topology.onReconnected(this::tellReconnected);
         wakeUps.onResubscribed(this::tellReconnected);
     }
@@ -110,6 +115,7 @@ public final class RedisNode implements LockNode {
         StoreSignals listener = signals;
         if (listener != null) {
             Messages.wakeUp(message, keys).ifPresent(listener::wake);
+            Messages.takenAway(message, keys).ifPresent(listener::takenAway);
             Messages.handOver(message, keys).ifPresent(listener::handedOver);
         }
     }
@@ -373,7 +379,18 @@ public final class RedisNode implements LockNode {
 
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return admin.forceRelease(name, holderId);
+        return admin.describe(name)
+                .thenCompose(before -> admin.forceRelease(name, holderId)
+                        .thenCompose(removed -> removed && before.isPresent()
+                                ? operations
+                                        .tellTaken(name, before.get().holder().id())
+                                        .thenApply(told -> true)
+                                : CompletableFuture.completedFuture(removed)));
+    }
+
+    @Override
+    public StoreOperations operations() {
+        return operations;
     }
 
     @Override

@@ -193,7 +193,11 @@ final class Connections implements AutoCloseable {
                                     driver.end(connection);
                                 }
                             });
-                            return checked(connection, new GroupCommit(second, driver, server.acknowledgement()), server, info);
+                            return checked(
+                                    connection,
+                                    new GroupCommit(second, driver, server.acknowledgement()),
+                                    server,
+                                    info);
                         })
                         .whenComplete((link, error) -> {
                             if (error != null) {

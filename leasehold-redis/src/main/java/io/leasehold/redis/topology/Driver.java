@@ -76,7 +76,8 @@ public final class Driver implements AutoCloseable {
 
     /** With the threads and options of somebody else's client, which stays as it is. */
     public static Driver over(RedisClient client, RedisUri uri) {
-        return new Driver(uri, DriverThreads.borrowed(client.getResources()), atMostOnce(client.getOptions()), null, null);
+        return new Driver(
+                uri, DriverThreads.borrowed(client.getResources()), atMostOnce(client.getOptions()), null, null);
     }
 
     /**

@@ -125,7 +125,12 @@ public final class RedisUri {
         return given != null
                 ? new RedisUri(given, layout)
                 : new RedisUri(
-                        new Authority(host, port, user, password), database, tls, certificates, layout, acknowledgement);
+                        new Authority(host, port, user, password),
+                        database,
+                        tls,
+                        certificates,
+                        layout,
+                        acknowledgement);
     }
 
     /** Another server of the same deployment: with these credentials and settings, at another address. */

@@ -148,7 +148,7 @@ public final class KeyLayout {
                 return reserved + "{…} is for another kind of lock";
             }
         }
-        return key.equals(MARKER) || key.startsWith(MARKER + ":{") ? "members of a set of nodes are marked with it" : null;
+        return isMarker(key) ? "members of a set of nodes are marked with it" : null;
     }
 
     private static @Nullable String tag(String key) {
@@ -186,6 +186,11 @@ public final class KeyLayout {
         return side(lockKey, ":watchers");
     }
 
+    /** The key of what a client tells of itself. */
+    public static String client(String holderId) {
+        return "lock:client:" + holderId;
+    }
+
     /** The key that tells since when a member of a set remembers. */
     public static String marker() {
         return MARKER;
@@ -198,6 +203,42 @@ public final class KeyLayout {
      */
     public static String marker(String slotTag) {
         return slotTag.isEmpty() ? marker() : marker() + ":{" + slotTag + "}";
+    }
+
+    /** Whether this key is one of those that {@link #marker(String)} names. */
+    public static boolean isMarker(String key) {
+        return key.equals(MARKER) || key.startsWith(MARKER + ":{");
+    }
+
+    /** The key of the lock that this key stands beside, or null if it stands beside none. */
+    public @Nullable String lockBeside(String key) {
+        for (String side : SIDE) {
+            if (key.endsWith(side)) {
+                String beside = key.substring(0, key.length() - side.length());
+                String bare = beside.startsWith("{") && beside.endsWith("}")
+                        ? beside.substring(1, beside.length() - 1)
+                        : beside;
+                for (String lock : List.of(beside, bare)) {
+                    if (nameOf(lock) != null && side(lock, side).equals(key)) {
+                        return lock;
+                    }
+                }
+            }
+        }
+        return null;
+    }
+
+    /** A pattern for {@code SCAN} that finds every key of ours, and where names stand alone others as well. */
+    public String scanPattern() {
+        if (equals(STANDARD)) {
+            return "lock:*";
+        }
+        return tag(before + "x" + after) == null ? "*" : literally(before) + "*";
+    }
+
+    /** Whether all keys that {@link #scanPattern()} finds are ours. */
+    public boolean isAlone() {
+        return equals(STANDARD);
     }
 
     /** The name whose lock key this is, or null if it is no lock key. */

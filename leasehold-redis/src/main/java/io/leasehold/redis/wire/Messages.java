@@ -6,10 +6,11 @@ import io.leasehold.spi.TokenRange;
 import java.util.Optional;
 
 /**
- * What scripts publish to a waiting client:
+ * What scripts and operators publish to a waiting or holding client:
  *
  * <pre>
  * wake &lt;attempt id&gt; &lt;server µs&gt; &lt;lock key&gt;
+ * taken &lt;lock key&gt;
  * handed &lt;attempt id&gt; &lt;server µs&gt; &lt;first token&gt; &lt;last token&gt; &lt;lock key&gt;
  * </pre>
  *
@@ -26,6 +27,18 @@ public final class Messages {
             return Optional.empty();
         }
         return Optional.ofNullable(layout.nameOf(parts[3]));
+    }
+
+    /** An operator took this lock away. */
+    public static String taken(LockName name, KeyLayout layout) {
+        return "taken " + layout.lock(name);
+    }
+
+    /** The lock that an operator is said to have taken, or empty if the message says something else. */
+    public static Optional<LockName> takenAway(String message, KeyLayout layout) {
+        return message.startsWith("taken ")
+                ? Optional.ofNullable(layout.nameOf(message.substring("taken ".length())))
+                : Optional.empty();
     }
 
     /** Which waiter was given which lock, or empty if the message says something else. */
