@@ -51,7 +51,6 @@ public final class RedisNode implements LockNode {
     private final Topology topology;
     private final WakeUps wakeUps;
     private final Requests requests;
-    private final RedisErrors errors;
     private final ReplyDecoder decoder;
     private final RedisAdmin admin;
     private final MemberVerbs member;
@@ -70,7 +69,6 @@ public final class RedisNode implements LockNode {
         this.settings = settings;
         this.runtime = runtime;
         this.topology = topology;
-        this.errors = errors;
         this.decoder = new ReplyDecoder(errors);
         this.requests = new Requests(topology, errors, runtime);
         this.admin = new RedisAdmin(requests, topology, decoder, settings);
