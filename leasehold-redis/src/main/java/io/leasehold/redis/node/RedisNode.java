@@ -55,6 +55,7 @@ public final class RedisNode implements LockNode {
     private final RedisAdmin admin;
     private final MemberVerbs member;
     private final MigrationFallback migration;
+    private final WaitAcks acks;
     private volatile @Nullable StoreSignals signals;
 
     /**
@@ -73,7 +74,8 @@ public final class RedisNode implements LockNode {
         this.requests = new Requests(topology, errors, runtime);
         this.admin = new RedisAdmin(requests, topology, decoder, settings);
         this.wakeUps = topology.wakeUps(this::pushed);
-        this.member = new MemberVerbs(requests, decoder, settings, topology, wakeUps, runtime);
+        this.acks = new WaitAcks(requests, errors, settings);
+        this.member = new MemberVerbs(requests, acks, decoder, settings, topology, wakeUps, runtime);
         this.migration = new MigrationFallback(requests, decoder, settings, runtime);
         topology.onReconnected(this::tellReconnected);
         wakeUps.onResubscribed(this::tellReconnected);
@@ -213,14 +215,13 @@ public final class RedisNode implements LockNode {
             Long.toString(NodeSettings.ceilMillis(ballot.claimNanos())),
             Long.toString(settings.windowMicros())
         };
-        return requests.run(
+        return acks.acquire(
                 subject,
                 timeoutNanos,
                 LuaScript.ACQUIRE,
                 allKeys(name),
                 arguments,
-                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject.toString()),
-                RedisNode::failed);
+                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject.toString()));
     }
 
     /** Several locks at once, all or none; such a request has no place in any queue. */
@@ -240,14 +241,13 @@ public final class RedisNode implements LockNode {
             Long.toString(settings.boundMicros())
         };
         String subject = "acquire " + names.size() + " locks, among them \"" + names.get(0) + "\"";
-        return requests.run(
+        return acks.acquire(
                 subject,
                 request.timeoutNanos(),
                 LuaScript.ACQUIRE_ALL,
                 keys,
                 arguments,
-                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject),
-                RedisNode::failed);
+                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject));
     }
 
     static String[] allKeys(LockName name) {
