@@ -13,6 +13,7 @@ import io.leasehold.jdbc.store.DatabaseClock;
 import io.leasehold.jdbc.store.KeptConnection;
 import io.leasehold.jdbc.store.LeaseTable;
 import io.leasehold.jdbc.store.LeaseTableStore;
+import io.leasehold.jdbc.store.Lives;
 import io.leasehold.jdbc.store.SchemaCheck;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
@@ -66,6 +67,7 @@ public final class JdbcStores {
                     url,
                     clock,
                     new BorrowedConnections(dataSource, statements, incarnation),
+                    dataSource::getConnection,
                     runtime);
         } catch (SQLException e) {
             throw refusal(statements, where, e);
@@ -95,7 +97,14 @@ public final class JdbcStores {
             }
         };
         try {
-            return start(redacted, statements, url, clock, new KeptConnection(opener), runtime);
+            return start(
+                    redacted,
+                    statements,
+                    url,
+                    clock,
+                    new KeptConnection(opener),
+                    () -> DriverManager.getConnection(url),
+                    runtime);
         } catch (SQLException e) {
             throw refusal(statements, redacted, e);
         }
@@ -107,16 +116,19 @@ public final class JdbcStores {
             String url,
             DatabaseClock clock,
             Connections connections,
+            LeaseTableStore.Spare spare,
             LockRuntime runtime) {
         Guarantees guarantees = new Guarantees(
                 Guarantee.Exclusion.WITHIN_DRIFT, Guarantee.Fencing.INCREASING, Guarantee.Queueing.POLLING, scope(url));
         return LeaseTableStore.start(
-                new LeaseTableStore.Settings(description, dialect, guarantees, clock, connections), runtime);
+                new LeaseTableStore.Settings(
+                        description, dialect, guarantees, clock, connections, spare, Lives.UNKNOWN),
+                runtime);
     }
 
     private static DatabaseClock clock(Dialect dialect, LockRuntime runtime) {
         if (dialect.clock() instanceof Dialect.DatabaseTime time) {
-            return new DatabaseClock(runtime, time.micros());
+            return new DatabaseClock(runtime, time);
         }
         throw new IllegalArgumentException(dialect.database() + " has no clock of its own");
     }
@@ -126,7 +138,9 @@ public final class JdbcStores {
         String lower = url.toLowerCase(Locale.ROOT);
         if (lower.startsWith("jdbc:h2:tcp:")
                 || lower.startsWith("jdbc:h2:ssl:")
-                || lower.startsWith("jdbc:postgresql:")) {
+                || lower.startsWith("jdbc:postgresql:")
+                || lower.startsWith("jdbc:mariadb:")
+                || lower.startsWith("jdbc:mysql:")) {
             return Guarantee.Scope.NETWORK;
         }
         return lower.contains("auto_server=true") ? Guarantee.Scope.MACHINE : Guarantee.Scope.PROCESS;
@@ -159,7 +173,7 @@ public final class JdbcStores {
             // So says DriverManager itself when no driver takes the URL.
             return new StoreUnavailableException(
                     where + " cannot be opened: no JDBC driver for " + dialect.database()
-                            + " is present; add its artefact, as in com.h2database:h2 or org.postgresql:postgresql",
+                            + " is present; add its artefact, as in org.postgresql:postgresql or org.mariadb.jdbc:mariadb-java-client",
                     null);
         }
         // A driver that quotes the URL may quote a password in it: such words are not repeated.

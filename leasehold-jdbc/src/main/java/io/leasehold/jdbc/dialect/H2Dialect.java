@@ -11,12 +11,14 @@ public final class H2Dialect {
     public static Dialect dialect() {
         return new Dialect(
                 "H2",
-                new Dialect.DatabaseTime("SELECT CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP(6)) * 1000000 AS BIGINT)"),
+                new Dialect.DatabaseTime(
+                        "SELECT CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP(6)) * 1000000 AS BIGINT)", false),
                 Dialect.ByDriver.INSTANCE,
                 StandardStatements.leases(),
                 StandardStatements.store(),
+                Dialect.Polling.INSTANCE,
                 null,
-                null,
+                Dialect.Tuning.NONE,
                 H2Dialect::trouble);
     }
 

@@ -77,6 +77,14 @@ final class LockFile {
         }
     }
 
+    /** For a new file that may be used by whoever may use this one. */
+    static FileAttribute<?>[] attributesLike(Path existing) throws IOException {
+        boolean posix = existing.getFileSystem().supportedFileAttributeViews().contains("posix");
+        return posix
+                ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(Files.getPosixFilePermissions(existing))}
+                : new FileAttribute<?>[0];
+    }
+
     private static FileAttribute<?>[] forOwner(Path at, String permissions) {
         boolean posix = at.getFileSystem().supportedFileAttributeViews().contains("posix");
         return posix

@@ -15,9 +15,6 @@ import org.jspecify.annotations.Nullable;
 /** Finds the lease table at a database, or makes it, and refuses one that this version cannot keep right. */
 public final class SchemaCheck {
 
-    /** The version of the tables that this version of the library reads and writes. */
-    public static final int SCHEMA_VERSION = 1;
-
     private final Dialect dialect;
     private final LockRuntime runtime;
     private final String clockKind;
@@ -58,7 +55,7 @@ public final class SchemaCheck {
         String storeId = HexFormat.of().formatHex(id);
         try (PreparedStatement describe =
                 connection.prepareStatement(dialect.store().describe())) {
-            describe.setInt(1, SCHEMA_VERSION);
+            describe.setInt(1, dialect.store().version());
             describe.setString(2, storeId);
             describe.setString(3, clockKind);
             describe.executeUpdate();
@@ -74,10 +71,11 @@ public final class SchemaCheck {
                 return null;
             }
             int version = row.getInt(1);
-            if (version != SCHEMA_VERSION) {
+            if (version != dialect.store().version()) {
                 throw new UnsafeStoreException(
                         store + " has lease tables of version " + version + "; this version of Leasehold needs "
-                                + SCHEMA_VERSION + ": let all its users run the same version, on a store of its own",
+                                + dialect.store().version()
+                                + ": let all its users run the same version, on a store of its own",
                         null);
             }
             String kind = row.getString(3);
