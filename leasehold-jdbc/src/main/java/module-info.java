@@ -1,10 +1,8 @@
 /** Locks in an SQL lease table: SQLite, the default that needs no server, PostgreSQL, MariaDB and H2. */
-@SuppressWarnings("requires-automatic") // PostgreSQL's driver, and only where it is there
 module io.leasehold.jdbc {
     requires transitive io.leasehold.core;
     requires transitive java.sql;
     requires org.slf4j;
-    requires static org.postgresql.jdbc;
     requires static org.xerial.sqlitejdbc;
     requires static transitive org.jspecify;
 

@@ -57,8 +57,8 @@ public final class JdbcStores {
             try (Connection connection = dataSource.getConnection()) {
                 connection.setAutoCommit(true);
                 url = String.valueOf(connection.getMetaData().getURL());
-                incarnation =
-                        prepared(connection, statements, new SchemaCheck(statements, runtime, clock.kind(), where));
+                incarnation = prepared(
+                        connection, statements, new SchemaCheck(statements, runtime, clock.kind(), where), where);
             }
             String description = withoutParameters(url);
             return start(
@@ -84,7 +84,7 @@ public final class JdbcStores {
             public LeaseTable open() throws SQLException {
                 Connection connection = DriverManager.getConnection(url);
                 try {
-                    return new LeaseTable(connection, statements, prepared(connection, statements, schema));
+                    return new LeaseTable(connection, statements, prepared(connection, statements, schema, redacted));
                 } catch (SQLException | RuntimeException e) {
                     connection.close();
                     throw e;
@@ -155,16 +155,28 @@ public final class JdbcStores {
     }
 
     /** Two clients that make the tables at the same time get into each other's way, and may do so again. */
-    private static Incarnation prepared(Connection connection, Dialect dialect, SchemaCheck schema)
+    private static Incarnation prepared(Connection connection, Dialect dialect, SchemaCheck schema, String where)
             throws SQLException {
+        refuseStrangers(connection, dialect, where);
         for (int tries = 1; ; tries++) {
             try {
-                return schema.prepare(connection);
+                Incarnation found = schema.readIfThere(connection);
+                return found != null ? found : schema.prepare(connection);
             } catch (SQLException e) {
                 if (tries >= MOST_TRIES || dialect.troubles().apply(e) != SqlTrouble.CONTENTION) {
                     throw e;
                 }
             }
+        }
+    }
+
+    private static void refuseStrangers(Connection connection, Dialect dialect, String where) throws SQLException {
+        String product = String.valueOf(connection.getMetaData().getDatabaseProductName());
+        if (!dialect.fits(product)) {
+            throw new IllegalArgumentException(where + " is a database of " + product
+                    + ", and the dialect that was chosen"
+                    + " is that of " + dialect.database() + "; locks can be kept in PostgreSQL, MariaDB, MySQL, H2 and"
+                    + " SQLite, each by its own dialect");
         }
     }
 
@@ -181,11 +193,15 @@ public final class JdbcStores {
         SQLException cause = quotesUrl ? null : e;
         String said = " (" + (quotesUrl ? "" : firstLine(e) + ", ") + "SQL state " + e.getSQLState() + ", code "
                 + e.getErrorCode() + ")";
+        if (dialect.troubles().apply(e) == SqlTrouble.READ_ONLY) {
+            return new StoreAccessException(
+                    where + " can only be read" + said + "; name the primary server, and a user who may write", cause);
+        }
         return dialect.troubles().apply(e) == SqlTrouble.ACCESS
                 ? new StoreAccessException(
                         where + " refuses this user" + said
-                                + "; it needs to log in, and to create or to read and write the tables leasehold_lock and"
-                                + " leasehold_store",
+                                + "; it needs to log in, and to read and write the tables leasehold_lock and leasehold_store,"
+                                + " which it makes itself if it may, and else an administrator by SqlDialect.ddl()",
                         cause)
                 : new StoreUnavailableException(where + " cannot be opened" + said, cause);
     }

@@ -47,6 +47,12 @@ public record Dialect(
         Objects.requireNonNull(troubles, "troubles");
     }
 
+    /** Whether this dialect is right for a database that calls itself so. */
+    public boolean fits(String product) {
+        // MariaDB understands all that MySQL's dialect says, and not the other way round.
+        return product.equalsIgnoreCase(database) || (database.equals("MySQL") && product.equalsIgnoreCase("MariaDB"));
+    }
+
     /** Who tells the time. */
     public sealed interface Clock {}
 

@@ -26,26 +26,7 @@ public final class MariaDbDialect {
                         "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))", false),
                 Dialect.ByDriver.INSTANCE,
                 StandardStatements.leases(lock, null),
-                StandardStatements.store("""
-                        CREATE TABLE IF NOT EXISTS leasehold_store (
-                            id INTEGER PRIMARY KEY CHECK (id = 1),
-                            schema_version INTEGER NOT NULL,
-                            store_id VARCHAR(64) NOT NULL,
-                            clock VARCHAR(16) NOT NULL,
-                            fence_floor BIGINT NOT NULL) ENGINE=InnoDB CHARACTER SET utf8mb4""", """
-                        CREATE TABLE IF NOT EXISTS leasehold_lock (
-                            name VARBINARY(1024) PRIMARY KEY,
-                            origin VARCHAR(128) NOT NULL,
-                            owner VARCHAR(40),
-                            holder VARCHAR(512),
-                            expires_at BIGINT NOT NULL,
-                            ttl BIGINT NOT NULL,
-                            token BIGINT NOT NULL,
-                            waiter VARCHAR(40),
-                            waiting_since BIGINT NOT NULL,
-                            freed_at BIGINT NOT NULL,
-                            fence BIGINT NOT NULL,
-                            INDEX leasehold_lock_fence (fence)) ENGINE=InnoDB CHARACTER SET utf8mb4"""),
+                StandardStatements.store("mariadb.sql"),
                 Dialect.Polling.INSTANCE,
                 null,
                 Dialect.Tuning.NONE,
@@ -58,8 +39,9 @@ public final class MariaDbDialect {
         return switch (e.getErrorCode()) {
             // Two first rows of one name, lock wait timeout, deadlock, record changed since, row locked.
             case 1062, 1205, 1213, 1020, 3572 -> SqlTrouble.CONTENTION;
-            // No right to the database, the table or the command; wrong password; no such database; read only.
-            case 1044, 1045, 1142, 1143, 1227, 1049, 1290, 1792, 1836 -> SqlTrouble.ACCESS;
+            // No right to the database, the table or the command; wrong password; no such database.
+            case 1044, 1045, 1142, 1143, 1227, 1049 -> SqlTrouble.ACCESS;
+            case 1290, 1792, 1836 -> SqlTrouble.READ_ONLY;
             // Disk full, out of memory, table full.
             case 1021, 1037, 1041, 1114 -> SqlTrouble.FULL;
             // Missing table, missing column, damaged table.

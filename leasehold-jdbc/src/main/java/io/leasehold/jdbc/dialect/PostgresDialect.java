@@ -49,7 +49,7 @@ public final class PostgresDialect {
                 new Dialect.DatabaseTime(TIME_AND_LIMITS, true),
                 Dialect.ByDriver.INSTANCE,
                 StandardStatements.leases(" FOR UPDATE", ACQUIRE),
-                StandardStatements.store(),
+                StandardStatements.store("postgresql.sql"),
                 new Dialect.ByNotifications("SELECT pg_notify('leasehold', ?)", new PostgresDriver()),
                 null,
                 PostgresDriver::preparedForOneTransaction,
@@ -62,13 +62,15 @@ public final class PostgresDialect {
         return switch (state) {
             // Lock not available, two first rows of one name, and two clients that make the same table or its type.
             case "55P03", "23505", "42P07", "42710" -> SqlTrouble.CONTENTION;
-            // Insufficient privilege, read-only transaction (a standby), no such database or role, wrong password.
-            case "42501", "25006", "3D000", "28000", "28P01" -> SqlTrouble.ACCESS;
+            // Insufficient privilege, no such database or role, wrong password.
+            case "42501", "3D000", "28000", "28P01" -> SqlTrouble.ACCESS;
+            // Read-only transaction: a standby, or set so.
+            case "25006" -> SqlTrouble.READ_ONLY;
             // Disk full, out of memory, too many connections.
             case "53100", "53200", "53400" -> SqlTrouble.FULL;
             case "42P01", "42703", "XX001", "XX002" -> SqlTrouble.DAMAGED;
-            // Starting, stopping, connection ended by the administrator, too many connections.
-            case "57P01", "57P02", "57P03", "53300" -> SqlTrouble.UNREACHABLE;
+            // Starting, stopping, connection ended by the administrator or as idle, too many connections.
+            case "57P01", "57P02", "57P03", "57P05", "25P03", "53300" -> SqlTrouble.UNREACHABLE;
             default -> {
                 if (state.startsWith("40")) {
                     yield SqlTrouble.CONTENTION; // serialization failure, deadlock

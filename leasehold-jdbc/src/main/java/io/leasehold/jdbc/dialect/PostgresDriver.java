@@ -1,16 +1,19 @@
 package io.leasehold.jdbc.dialect;
 
+import java.lang.reflect.InvocationTargetException;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.sql.Wrapper;
 import java.util.ArrayList;
 import java.util.List;
-import org.postgresql.PGConnection;
-import org.postgresql.PGNotification;
-import org.postgresql.PGStatement;
+import org.jspecify.annotations.Nullable;
 
-/** What only PostgreSQL's own driver can do; with another one waiters poll. */
+/**
+ * What only PostgreSQL's own driver can do, by its public interfaces, found at run time: the driver is the caller's, and with
+ * another one waiters poll.
+ */
 final class PostgresDriver implements Dialect.Driver {
 
     /**
@@ -18,22 +21,16 @@ final class PostgresDriver implements Dialect.Driver {
      * the next transaction may have another one.
      */
     static void preparedForOneTransaction(PreparedStatement statement) throws SQLException {
-        try {
-            if (statement.isWrapperFor(PGStatement.class)) {
-                statement.unwrap(PGStatement.class).setPrepareThreshold(0);
-            }
-        } catch (NoClassDefFoundError anotherDriver) {
-            // It has its own ways.
+        Class<?> type = type("org.postgresql.PGStatement", statement);
+        if (type != null && statement.isWrapperFor(type)) {
+            call(type, "setPrepareThreshold", statement.unwrap(type), 0);
         }
     }
 
     @Override
     public boolean canListen(Connection connection) throws SQLException {
-        try {
-            return connection.isWrapperFor(PGConnection.class);
-        } catch (NoClassDefFoundError anotherDriver) {
-            return false;
-        }
+        Class<?> type = type("org.postgresql.PGConnection", connection);
+        return type != null && connection.isWrapperFor(type);
     }
 
     @Override
@@ -43,11 +40,19 @@ final class PostgresDriver implements Dialect.Driver {
 
     @Override
     public List<String> next(Connection connection, int millis) throws SQLException {
-        PGNotification[] notifications = connection.unwrap(PGConnection.class).getNotifications(millis);
+        Class<?> type = type("org.postgresql.PGConnection", connection);
+        if (type == null) {
+            throw new SQLException("this driver cannot listen: " + connection.getClass());
+        }
+        Object notifications = call(type, "getNotifications", connection.unwrap(type), millis);
         List<String> payloads = new ArrayList<>();
-        if (notifications != null) {
-            for (PGNotification notification : notifications) {
-                payloads.add(notification.getParameter());
+        if (notifications instanceof Object[] all) {
+            for (Object notification : all) {
+                Class<?> told = type("org.postgresql.PGNotification", connection);
+                Object payload = told == null ? null : call(told, "getParameter", notification);
+                if (payload != null) {
+                    payloads.add(payload.toString());
+                }
             }
         }
         return payloads;
@@ -62,5 +67,42 @@ final class PostgresDriver implements Dialect.Driver {
         try (Statement statement = connection.createStatement()) {
             statement.execute(sql);
         }
+    }
+
+    /** The driver's interface, as this object's class loader or ours sees it; null if it is not PostgreSQL's. */
+    private static @Nullable Class<?> type(String name, Wrapper of) {
+        for (ClassLoader loader : new ClassLoader[] {
+            PostgresDriver.class.getClassLoader(), of.getClass().getClassLoader()
+        }) {
+            try {
+                return Class.forName(name, false, loader);
+            } catch (ClassNotFoundException e) {
+                // Elsewhere, or not at all.
+            }
+        }
+        return null;
+    }
+
+    private static @Nullable Object call(Class<?> type, String method, Object on, int argument) throws SQLException {
+        try {
+            return type.getMethod(method, int.class).invoke(on, argument);
+        } catch (ReflectiveOperationException e) {
+            throw failure(method, e);
+        }
+    }
+
+    private static @Nullable Object call(Class<?> type, String method, Object on) throws SQLException {
+        try {
+            return type.getMethod(method).invoke(on);
+        } catch (ReflectiveOperationException e) {
+            throw failure(method, e);
+        }
+    }
+
+    private static SQLException failure(String method, ReflectiveOperationException e) {
+        if (e instanceof InvocationTargetException && e.getCause() instanceof SQLException cause) {
+            return cause;
+        }
+        return new SQLException("PostgreSQL's driver has no " + method + " as this version of Leasehold knows it", e);
     }
 }

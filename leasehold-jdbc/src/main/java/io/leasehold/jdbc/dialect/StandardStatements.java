@@ -1,6 +1,5 @@
 package io.leasehold.jdbc.dialect;
 
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The statements that database servers understand alike. */
@@ -38,34 +37,11 @@ final class StandardStatements {
                 null);
     }
 
-    /** With tables made by {@code IF NOT EXISTS}. */
-    static Dialect.Store store() {
-        return store("""
-                        CREATE TABLE IF NOT EXISTS leasehold_store (
-                            id INTEGER PRIMARY KEY CHECK (id = 1),
-                            schema_version INTEGER NOT NULL,
-                            store_id VARCHAR(64) NOT NULL,
-                            clock VARCHAR(16) NOT NULL,
-                            fence_floor BIGINT NOT NULL)""", """
-                        CREATE TABLE IF NOT EXISTS leasehold_lock (
-                            name VARCHAR(1024) PRIMARY KEY,
-                            origin VARCHAR(128) NOT NULL,
-                            owner VARCHAR(40),
-                            holder VARCHAR(512),
-                            expires_at BIGINT NOT NULL,
-                            ttl BIGINT NOT NULL,
-                            token BIGINT NOT NULL,
-                            waiter VARCHAR(40),
-                            waiting_since BIGINT NOT NULL,
-                            freed_at BIGINT NOT NULL,
-                            fence BIGINT NOT NULL)""", "CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence)");
-    }
-
-    /** With tables made by these statements. */
-    static Dialect.Store store(String... create) {
+    /** With tables made by the statements of this file. */
+    static Dialect.Store store(String file) {
         return new Dialect.Store(
                 1,
-                List.of(create),
+                SchemaFile.statements(file),
                 "INSERT INTO leasehold_store (id, schema_version, store_id, clock, fence_floor) VALUES (1, ?, ?, ?, 0)",
                 "SELECT schema_version, store_id, clock FROM leasehold_store WHERE id = 1",
                 "SELECT fence_floor FROM leasehold_store WHERE id = 1",

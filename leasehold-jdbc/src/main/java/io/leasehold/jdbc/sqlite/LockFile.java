@@ -113,7 +113,8 @@ final class LockFile {
                         "is damaged or no SQLite database (" + firstLine(e)
                                 + "); stop its users, then move it away: a new one is made",
                         e);
-            case ACCESS -> access("may not be written (" + firstLine(e) + "); this user needs the right to", e);
+            case ACCESS, READ_ONLY ->
+                access("may not be written (" + firstLine(e) + "); this user needs the right to", e);
             case FULL -> unavailable("has no space left to grow (" + firstLine(e) + ")", e);
             case CONTENTION -> unavailable("stayed locked by another process (" + firstLine(e) + ")", e);
             case UNREACHABLE, OTHER -> unavailable("cannot be opened (" + firstLine(e) + ")", e);

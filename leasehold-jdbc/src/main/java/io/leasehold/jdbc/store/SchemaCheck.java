@@ -2,6 +2,7 @@ package io.leasehold.jdbc.store;
 
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.jdbc.dialect.SqlTrouble;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import java.sql.Connection;
@@ -61,6 +62,18 @@ public final class SchemaCheck {
             describe.executeUpdate();
         }
         return new Incarnation(storeId);
+    }
+
+    /** The life of the store that is there, or null if its tables are missing or empty. */
+    public @Nullable Incarnation readIfThere(Connection connection) throws SQLException {
+        try {
+            return read(connection);
+        } catch (SQLException e) {
+            if (dialect.troubles().apply(e) == SqlTrouble.DAMAGED) {
+                return null;
+            }
+            throw e;
+        }
     }
 
     /** The life of the store that is there, or null if its tables are empty. */
