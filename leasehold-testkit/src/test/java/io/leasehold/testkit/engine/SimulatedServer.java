@@ -2,6 +2,7 @@ package io.leasehold.testkit.engine;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
+import io.leasehold.Waiter;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.Birth;
@@ -111,6 +112,11 @@ final class SimulatedServer implements LockNode {
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         return node.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return node.waiters(name, limit);
     }
 
     @Override
