@@ -45,7 +45,7 @@ final class ClockShimTest {
 
     /** How far the server's TIME is ahead of ours, in seconds; whatever the machine's load, good to a minute. */
     private static double aheadSeconds() {
-        String[] time = server.call("TIME").split("\\s+");
+        String[] time = server.call("TIME").split("\\s+", -1);
         return Long.parseLong(time[0]) + Long.parseLong(time[1]) / 1e6 - System.currentTimeMillis() / 1e3;
     }
 
