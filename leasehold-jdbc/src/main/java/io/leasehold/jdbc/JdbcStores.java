@@ -160,8 +160,7 @@ public final class JdbcStores {
         refuseStrangers(connection, dialect, where);
         for (int tries = 1; ; tries++) {
             try {
-                Incarnation found = schema.readIfThere(connection);
-                return found != null ? found : schema.prepare(connection);
+                return schema.findOrMake(connection);
             } catch (SQLException e) {
                 if (tries >= MOST_TRIES || dialect.troubles().apply(e) != SqlTrouble.CONTENTION) {
                     throw e;

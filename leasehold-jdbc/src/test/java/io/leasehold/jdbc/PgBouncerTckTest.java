@@ -82,8 +82,8 @@ class PgBouncerTckTest implements BackendTck {
     @Test
     void transactionsOfOneConnectionAreInDifferentSessions() throws SQLException {
         Set<Integer> sessions = new HashSet<>();
-        try (Connection one = DriverManager.getConnection(bouncer.url());
-                Connection two = DriverManager.getConnection(bouncer.url())) {
+        try (Connection one = DriverManager.getConnection(bouncer.url() + "&prepareThreshold=0");
+                Connection two = DriverManager.getConnection(bouncer.url() + "&prepareThreshold=0")) {
             sessions.add(session(one));
             two.setAutoCommit(false);
             int taken = session(two);

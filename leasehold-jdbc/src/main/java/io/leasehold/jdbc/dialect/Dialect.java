@@ -1,7 +1,6 @@
 package io.leasehold.jdbc.dialect;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Objects;
@@ -20,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param leases statements on the lease table
  * @param store statements on the one row that describes the store
  * @param waking how waiters learn of a release
- * @param tuning what is done to each statement before its first use
+ * @param tuning what is done to a connection while it is used
  * @param horizon how tokens are kept from repeating after a loss of power, if commits alone do not survive one
  * @param troubles what the database's errors mean
  */
@@ -126,14 +125,24 @@ public record Dialect(
         void unlisten(Connection connection) throws SQLException;
     }
 
-    /** What is done to each statement before its first use. */
-    @FunctionalInterface
+    /** What is done to a connection while it is used, on this side alone: the session knows nothing of it. */
     public interface Tuning {
         /** Changes nothing. */
-        Tuning NONE = statement -> {};
+        Tuning NONE = new Tuning() {
+            @Override
+            public int begin(Connection connection) {
+                return 0;
+            }
 
-        /** Changes the statement. */
-        void apply(PreparedStatement statement) throws SQLException;
+            @Override
+            public void end(Connection connection, int before) {}
+        };
+
+        /** Changes the connection, and says how it was. */
+        int begin(Connection connection) throws SQLException;
+
+        /** Makes the connection as it was. */
+        void end(Connection connection, int before) throws SQLException;
     }
 
     /**

@@ -52,7 +52,7 @@ public final class PostgresDialect {
                 StandardStatements.store("postgresql.sql"),
                 new Dialect.ByNotifications("SELECT pg_notify('leasehold', ?)", new PostgresDriver()),
                 null,
-                PostgresDriver::preparedForOneTransaction,
+                new PostgresDriver(),
                 PostgresDialect::trouble);
     }
 

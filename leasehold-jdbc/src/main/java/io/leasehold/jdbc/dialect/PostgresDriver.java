@@ -2,7 +2,6 @@ package io.leasehold.jdbc.dialect;
 
 import java.lang.reflect.InvocationTargetException;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Wrapper;
@@ -14,16 +13,29 @@ import org.jspecify.annotations.Nullable;
  * What only PostgreSQL's own driver can do, by its public interfaces, found at run time: the driver is the caller's, and with
  * another one waiters poll.
  */
-final class PostgresDriver implements Dialect.Driver {
+final class PostgresDriver implements Dialect.Driver, Dialect.Tuning {
 
     /**
-     * Keeps the driver from preparing the statement at the server: such a statement lives in a session, and behind a pooler
-     * the next transaction may have another one.
+     * Keeps the driver from preparing statements at the server, its own COMMIT included: such a statement lives in a session,
+     * and behind a pooler the next transaction may have another one. A setting of the driver, not of the session.
      */
-    static void preparedForOneTransaction(PreparedStatement statement) throws SQLException {
-        Class<?> type = type("org.postgresql.PGStatement", statement);
-        if (type != null && statement.isWrapperFor(type)) {
-            call(type, "setPrepareThreshold", statement.unwrap(type), 0);
+    @Override
+    public int begin(Connection connection) throws SQLException {
+        Class<?> type = type("org.postgresql.PGConnection", connection);
+        if (type == null || !connection.isWrapperFor(type)) {
+            return 0;
+        }
+        Object own = connection.unwrap(type);
+        Object before = call(type, "getPrepareThreshold", own);
+        call(type, "setPrepareThreshold", own, 0);
+        return before instanceof Integer threshold ? threshold : 0;
+    }
+
+    @Override
+    public void end(Connection connection, int before) throws SQLException {
+        Class<?> type = type("org.postgresql.PGConnection", connection);
+        if (before != 0 && type != null && connection.isWrapperFor(type)) {
+            call(type, "setPrepareThreshold", connection.unwrap(type), before);
         }
     }
 

@@ -32,14 +32,16 @@ public final class LeaseTable {
     private final Dialect dialect;
     private final Incarnation incarnation;
     private final Map<String, PreparedStatement> prepared = new HashMap<>();
+    private final int tunedFrom;
     private long knownHorizon;
     private long highestFence;
 
     /** The table at the other end of the connection, where {@link SchemaCheck} found it. */
-    public LeaseTable(Connection connection, Dialect dialect, Incarnation incarnation) {
+    public LeaseTable(Connection connection, Dialect dialect, Incarnation incarnation) throws SQLException {
         this.connection = connection;
         this.dialect = dialect;
         this.incarnation = incarnation;
+        this.tunedFrom = dialect.tuning().begin(connection);
     }
 
     Connection connection() {
@@ -358,7 +360,6 @@ public final class LeaseTable {
         PreparedStatement known = prepared.get(sql);
         if (known == null) {
             known = connection.prepareStatement(sql);
-            dialect.tuning().apply(known);
             prepared.put(sql, known);
         }
         return known;
@@ -369,6 +370,13 @@ public final class LeaseTable {
         if (statement != null) {
             statement.close();
         }
+    }
+
+    /** Gives the connection back as it was. */
+    void giveBack() throws SQLException {
+        forgetStatements();
+        dialect.tuning().end(connection, tunedFrom);
+        connection.close();
     }
 
     /**

@@ -48,9 +48,10 @@ public final class SchemaCheck {
             }
         }
         Incarnation found = read(connection);
-        if (found != null) {
-            return found;
-        }
+        return found != null ? found : describe(connection);
+    }
+
+    private Incarnation describe(Connection connection) throws SQLException {
         byte[] id = new byte[16];
         runtime.randomBytes(id);
         String storeId = HexFormat.of().formatHex(id);
@@ -64,15 +65,21 @@ public final class SchemaCheck {
         return new Incarnation(storeId);
     }
 
-    /** The life of the store that is there, or null if its tables are missing or empty. */
-    public @Nullable Incarnation readIfThere(Connection connection) throws SQLException {
+    /**
+     * Finds the tables, and makes them only where they are missing: that needs a right of its own.
+     *
+     * @return the life of the store
+     * @throws UnsafeStoreException if the tables are of another version or live by another kind of clock
+     */
+    public Incarnation findOrMake(Connection connection) throws SQLException {
         try {
-            return read(connection);
+            Incarnation found = read(connection);
+            return found != null ? found : describe(connection);
         } catch (SQLException e) {
-            if (dialect.troubles().apply(e) == SqlTrouble.DAMAGED) {
-                return null;
+            if (dialect.troubles().apply(e) != SqlTrouble.DAMAGED) {
+                throw e;
             }
-            throw e;
+            return prepare(connection);
         }
     }
 

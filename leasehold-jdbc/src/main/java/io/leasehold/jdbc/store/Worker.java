@@ -253,9 +253,8 @@ final class Worker implements Runnable {
             }
             Failure failure = Failure.of(trouble, task.what(), store, e);
             // What a single statement answers with an error has not happened; a commit that fails may have.
-            boolean mayHaveCommitted = committing
-                    && trouble != SqlTrouble.FULL
-                    && (!repeatable || trouble == SqlTrouble.UNREACHABLE);
+            boolean mayHaveCommitted =
+                    committing && trouble != SqlTrouble.FULL && (!repeatable || trouble == SqlTrouble.UNREACHABLE);
             task.fail(mayHaveCommitted ? FailureKind.UNKNOWN : failure.kind(), failure.error());
             return Try.ENDED;
         }
