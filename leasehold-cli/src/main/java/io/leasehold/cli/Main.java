@@ -9,6 +9,7 @@ import io.leasehold.cli.command.ShowCommand;
 import io.leasehold.cli.command.WarmUpCommand;
 import io.leasehold.cli.command.WhoCommand;
 import io.leasehold.cli.demo.DemoWorkerCommand;
+import io.leasehold.cli.demo.actor.ActorCommand;
 import io.leasehold.cli.output.Terminal;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -28,7 +29,8 @@ import picocli.CommandLine.Spec;
         description = "Locks across processes and machines, as leases.%n",
         footer = {
             "%nA store is memory:, sqlite:PATH (default sqlite:~/.leasehold/locks.db),",
-            "redis://HOST:PORT, zk://HOST,HOST/CHROOT, etcd://HOST,HOST/PREFIX and others."
+            "redis://HOST:PORT, redis-replicated://MASTER,REPLICA, redis-sentinel://HOST,HOST/MASTER-NAME,",
+            "redis-cluster://HOST,HOST, zk://HOST,HOST/CHROOT, etcd://HOST,HOST/PREFIX and others."
         },
         versionProvider = Main.Version.class,
         mixinStandardHelpOptions = true,
@@ -85,6 +87,7 @@ public final class Main implements Runnable {
                 .addSubcommand(new RedlockCommand(invocation, main.store))
                 .addSubcommand(new DemoCommand(invocation, main.store))
                 .addSubcommand(new DemoWorkerCommand(main.store))
+                .addSubcommand(new ActorCommand(invocation))
                 .addSubcommand(new CompletionCommand(invocation))
                 .addSubcommand(new WarmUpCommand(invocation, arguments -> run(arguments, invocation)));
         line.setExpandAtFiles(false);

@@ -188,7 +188,8 @@ public final class SingleNodeStore implements LockStore {
                     ? new AcquireReply.Queued(held.holder(), highest, List.of())
                     : new AcquireReply.Busy(held.holder(), highest, List.of());
         } else if (reply instanceof NodeReply.Refused refused) {
-            return new AcquireReply.Refused(refused.reason(), refused.retryNanos(), highest, List.of());
+            return new AcquireReply.Refused(
+                    refused.reason(), refused.retryNanos(), highest, List.of(), refused.spent());
         } else if (reply instanceof NodeReply.Stale stale) {
             return new AcquireReply.Refused(
                     "every fencing token proposed for " + ballot.request().names() + " at " + node.description()

@@ -44,8 +44,16 @@ public sealed interface NodeReply {
      *
      * @param reason for people
      * @param retryNanos after how long asking again makes sense
+     * @param spent whether the node may hold something for this owner token nevertheless, so that it has to be ended, and
+     *     nothing else be asked with it: a grant that replicas did not acknowledge
      */
-    record Refused(String reason, long retryNanos, Incarnation incarnation, long serverMicros) implements Answered {
+    record Refused(String reason, long retryNanos, Incarnation incarnation, long serverMicros, boolean spent)
+            implements Answered {
+        /** Nothing was granted, and the caller may ask again with the same owner token. */
+        public Refused(String reason, long retryNanos, Incarnation incarnation, long serverMicros) {
+            this(reason, retryNanos, incarnation, serverMicros, false);
+        }
+
         /** Refuses null. */
         public Refused {
             Objects.requireNonNull(reason, "reason");

@@ -73,7 +73,8 @@ final class NodeOpening {
 
     /** The node; it is closed instead of this. */
     RedisNode node(NodeSettings settings) {
-        return new RedisNode(where.toString(), settings, topology, errors, runtime);
+        return new RedisNode(
+                where.toString(), settings.acknowledged(where.acknowledgement()), topology, errors, runtime);
     }
 
     /** Gives it up. */

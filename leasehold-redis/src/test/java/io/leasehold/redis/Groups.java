@@ -27,7 +27,7 @@ final class Groups {
         return orSkip(() -> RedisCluster.start(3, replicasEach, settings));
     }
 
-    private static <T> T orSkip(Supplier<T> start) {
+    static <T> T orSkip(Supplier<T> start) {
         try {
             return start.get();
         } catch (ServerUnavailableException e) {

@@ -23,7 +23,7 @@ final class ProcessEnsemble implements AutoCloseable {
 
     private static final int MEMBERS = 3;
     private static final int ASK_MILLIS = 1_000;
-    private static final Duration PATIENCE = Duration.ofSeconds(120);
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
 
     /** One member. */
     record Server(int port, ChildJvm process) {}
@@ -109,7 +109,7 @@ final class ProcessEnsemble implements AutoCloseable {
     private static boolean leads(Server server) {
         try (Socket socket = new Socket()) {
             socket.setSoTimeout(ASK_MILLIS);
-            socket.connect(new InetSocketAddress("127.0.0.1", server.port()), ASK_MILLIS);
+            socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port()), ASK_MILLIS);
             socket.getOutputStream().write("srvr".getBytes(StandardCharsets.US_ASCII));
             return new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII)
                     .contains("Mode: leader");

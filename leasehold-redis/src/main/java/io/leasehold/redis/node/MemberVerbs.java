@@ -29,6 +29,7 @@ final class MemberVerbs {
     private static final int SLOTS_AT_ONCE = 512;
 
     private final Requests requests;
+    private final WaitAcks acks;
     private final ReplyDecoder decoder;
     private final NodeSettings settings;
     private final Topology topology;
@@ -37,12 +38,14 @@ final class MemberVerbs {
 
     MemberVerbs(
             Requests requests,
+            WaitAcks acks,
             ReplyDecoder decoder,
             NodeSettings settings,
             Topology topology,
             WakeUps wakeUps,
             LockRuntime runtime) {
         this.requests = requests;
+        this.acks = acks;
         this.decoder = decoder;
         this.settings = settings;
         this.topology = topology;
@@ -94,14 +97,13 @@ final class MemberVerbs {
             Long.toString(membership.quarantineMicros()),
             membership.persistence().name().toLowerCase(Locale.ROOT)
         };
-        return requests.run(
+        return acks.acquire(
                 subject,
                 timeoutNanos,
                 LuaScript.MEMBER_ACQUIRE,
                 new String[] {lock, KeyLayout.fence(lock), KeyLayout.watchers(lock), KeyLayout.marker(slot)},
                 arguments,
-                (reply, link) -> ofSlot(slot, decoder.acquire(reply, link.incarnation(), subject.toString())),
-                RedisNode::failed);
+                (reply, link) -> ofSlot(slot, decoder.acquire(reply, link.incarnation(), subject.toString())));
     }
 
     /** A life of a Cluster is the life of one slot: the nonce tells of which. */

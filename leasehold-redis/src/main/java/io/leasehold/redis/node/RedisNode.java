@@ -52,11 +52,11 @@ public final class RedisNode implements LockNode {
     private final Topology topology;
     private final WakeUps wakeUps;
     private final Requests requests;
-    private final RedisErrors errors;
     private final ReplyDecoder decoder;
     private final RedisAdmin admin;
     private final MemberVerbs member;
     private final MigrationFallback migration;
+    private final WaitAcks acks;
     private volatile @Nullable StoreSignals signals;
 
     /**
@@ -71,12 +71,12 @@ public final class RedisNode implements LockNode {
         this.settings = settings;
         this.runtime = runtime;
         this.topology = topology;
-        this.errors = errors;
         this.decoder = new ReplyDecoder(errors);
         this.requests = new Requests(topology, errors, runtime);
         this.admin = new RedisAdmin(requests, topology, decoder, settings);
         this.wakeUps = topology.wakeUps(this::pushed);
-        this.member = new MemberVerbs(requests, decoder, settings, topology, wakeUps, runtime);
+        this.acks = new WaitAcks(requests, errors, settings);
+        this.member = new MemberVerbs(requests, acks, decoder, settings, topology, wakeUps, runtime);
         this.migration = new MigrationFallback(requests, decoder, settings, runtime);
         topology.onReconnected(this::tellReconnected);
         wakeUps.onResubscribed(this::tellReconnected);
@@ -216,14 +216,13 @@ public final class RedisNode implements LockNode {
             Long.toString(NodeSettings.ceilMillis(ballot.claimNanos())),
             Long.toString(settings.windowMicros())
         };
-        return requests.run(
+        return acks.acquire(
                 subject,
                 timeoutNanos,
                 LuaScript.ACQUIRE,
                 allKeys(name),
                 arguments,
-                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject.toString()),
-                RedisNode::failed);
+                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject.toString()));
     }
 
     /** Several locks at once, all or none; such a request has no place in any queue. */
@@ -243,14 +242,13 @@ public final class RedisNode implements LockNode {
             Long.toString(settings.boundMicros())
         };
         String subject = "acquire " + names.size() + " locks, among them \"" + names.get(0) + "\"";
-        return requests.run(
+        return acks.acquire(
                 subject,
                 request.timeoutNanos(),
                 LuaScript.ACQUIRE_ALL,
                 keys,
                 arguments,
-                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject),
-                RedisNode::failed);
+                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject));
     }
 
     static String[] allKeys(LockName name) {

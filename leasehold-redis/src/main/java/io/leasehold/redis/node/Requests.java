@@ -1,6 +1,7 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.LockStoreException;
+import io.leasehold.redis.topology.Acknowledged;
 import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.Failure;
@@ -77,6 +78,30 @@ final class Requests {
                         decoder,
                         failed)
                 .begin(topology.current(keys[0]));
+    }
+
+    /** Runs a script, and waits until replicas have what it wrote. */
+    <T> CompletableFuture<T> runAcknowledged(
+            Object subject,
+            long timeoutNanos,
+            LuaScript script,
+            String[] keys,
+            String[] arguments,
+            Decoder<Acknowledged, T> decoder,
+            Function<Failure, T> failed) {
+        Form<Acknowledged> form = (link, asking, then) -> {
+            if (asking) {
+                // While its slot is being moved nobody is asked to acknowledge.
+                link.runAsking(
+                        script,
+                        keys,
+                        arguments,
+                        (reply, error) -> then.accept(reply == null ? null : new Acknowledged(reply, 0), error));
+            } else {
+                link.runAcknowledged(script, keys, arguments, then);
+            }
+        };
+        return new Errand<>(subject, timeoutNanos, keys[0], form, decoder, failed).begin(topology.current(keys[0]));
     }
 
     /** Sends a request in whatever form to where a key is served. */

@@ -29,8 +29,8 @@ final class ClusterTopology implements Topology {
 
     private static final Logger LOG = LoggerFactory.getLogger(ClusterTopology.class);
 
-    /** How long after one reading of the table the next begins, while something is missing. */
-    private static final long AGAIN_NANOS = 200_000_000L;
+    /** The table is read less often than links are made: the first time again after some 40 ms. */
+    private static final int FIRST_DELAY = 2;
 
     /** Also without a sign: a slot without traffic may have moved, and its waiters listen at the former place. */
     private static final long ANYWAY_NANOS = 10_000_000_000L;
@@ -56,6 +56,7 @@ final class ClusterTopology implements Topology {
     private volatile @Nullable ClusterWakeUps pushes;
     private boolean reading;
     private boolean readAgain;
+    private int missed;
     private boolean closed;
 
     ClusterTopology(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime) {
@@ -202,16 +203,19 @@ final class ClusterTopology implements Topology {
                 || found.served() < SlotTable.SLOTS
                 || membersNow().stream().anyMatch(member -> member.current() == null);
         boolean again;
+        int before;
         synchronized (this) {
             reading = false;
             again = readAgain || missing;
             readAgain = false;
+            missed = missing ? missed + 1 : 0;
+            before = missed;
             if (closed) {
                 return;
             }
         }
         if (again) {
-            runtime.schedule(AGAIN_NANOS / 2 + runtime.randomBelow(AGAIN_NANOS / 2), this::look);
+            runtime.schedule(Retry.delayNanos(FIRST_DELAY + before, runtime), this::look);
         }
     }
 

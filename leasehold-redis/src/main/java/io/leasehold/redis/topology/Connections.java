@@ -169,22 +169,65 @@ final class Connections implements AutoCloseable {
                                     return CompletableFuture.<Link>failedFuture(
                                             errors.of(refusal, "read INFO").error());
                                 }
-                                return checked(connection, server, info);
+                                return withAcknowledgements(connection, server, info);
                             })
                             .thenCompose(f -> f);
                 })
                 .thenCompose(f -> f);
     }
 
-    private CompletableFuture<Link> checked(
+    /** Where replicas are waited for, a second connection belongs to the link. */
+    private CompletableFuture<Link> withAcknowledgements(
             StatefulRedisConnection<String, String> connection, RedisUri server, String info) {
+        if (!server.acknowledgement().isWanted()) {
+            return checked(connection, null, server, info);
+        }
+        return driver.connect(server)
+                .thenCompose(second -> second.async()
+                        .waitForReplication(0, 1)
+                        .toCompletableFuture()
+                        .thenCompose(ready -> {
+                            second.addListener(new RedisConnectionStateListener() {
+                                @Override
+                                public void onRedisDisconnected(RedisChannelHandler<?, ?> ended) {
+                                    connection.closeAsync();
+                                }
+                            });
+                            return checked(connection, new GroupCommit(second, server.acknowledgement()), server, info);
+                        })
+                        .whenComplete((link, error) -> {
+                            if (error != null) {
+                                second.closeAsync();
+                            }
+                        }))
+                .handle((link, error) -> {
+                    if (error == null) {
+                        return CompletableFuture.completedFuture(link);
+                    }
+                    connection.closeAsync();
+                    Throwable cause = RedisErrors.unwrapped(error);
+                    return CompletableFuture.<Link>failedFuture(
+                            cause instanceof LockStoreException
+                                    ? cause
+                                    : errors.of(cause, "wait for replicas (WAIT)")
+                                            .error());
+                })
+                .thenCompose(f -> f);
+    }
+
+    private CompletableFuture<Link> checked(
+            StatefulRedisConnection<String, String> connection,
+            @Nullable GroupCommit acknowledged,
+            RedisUri server,
+            String info) {
         try {
             ServerFacts facts = ServerFacts.parse(info);
             expectation.refuseUnfit(server, facts);
-            Link link = new Link(connection, server, facts, runtime);
+            Link link = new Link(connection, acknowledged, server, facts, runtime);
             connection.addListener(new RedisConnectionStateListener() {
                 @Override
                 public void onRedisDisconnected(RedisChannelHandler<?, ?> ended) {
+                    link.close();
                     lost(link);
                 }
             });

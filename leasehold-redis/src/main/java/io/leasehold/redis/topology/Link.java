@@ -34,13 +34,20 @@ public final class Link {
     private static final long SILENCE_NANOS = 3_000_000_000L;
 
     private final StatefulRedisConnection<String, String> connection;
+    private final @Nullable GroupCommit acknowledged;
     private final RedisUri address;
     private final ServerFacts facts;
     private final LockRuntime runtime;
     private volatile boolean silent;
     private volatile long silentSinceNanos;
 
-    Link(StatefulRedisConnection<String, String> connection, RedisUri address, ServerFacts facts, LockRuntime runtime) {
+    Link(
+            StatefulRedisConnection<String, String> connection,
+            @Nullable GroupCommit acknowledged,
+            RedisUri address,
+            ServerFacts facts,
+            LockRuntime runtime) {
+        this.acknowledged = acknowledged;
         this.connection = connection;
         this.address = address;
         this.facts = facts;
@@ -88,6 +95,24 @@ public final class Link {
                         then.accept(reply, error);
                     }
                 });
+    }
+
+    /** Runs a script and waits for replicas; only on a link that was made for it. */
+    public void runAcknowledged(
+            LuaScript script,
+            String[] keys,
+            String[] arguments,
+            BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
+        GroupCommit commit = acknowledged;
+        if (commit == null) {
+            then.accept(null, new IllegalStateException("this link does not wait for replicas"));
+            return;
+        }
+        asked();
+        commit.run(script, keys, arguments, (reply, error) -> {
+            heard(error);
+            then.accept(reply, error);
+        });
     }
 
     /** Runs a script at a server that has its slot only in part: that we know this, and the script, leave together. */
@@ -153,5 +178,8 @@ public final class Link {
 
     void close() {
         connection.closeAsync();
+        if (acknowledged != null) {
+            acknowledged.close();
+        }
     }
 }

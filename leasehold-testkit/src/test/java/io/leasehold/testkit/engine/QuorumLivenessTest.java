@@ -14,7 +14,14 @@ import io.leasehold.Renewal;
 import io.leasehold.quorum.QuorumMember;
 import io.leasehold.quorum.QuorumSettings;
 import io.leasehold.quorum.QuorumStore;
+import io.leasehold.spi.Ballot;
 import io.leasehold.spi.LockNode;
+import io.leasehold.spi.Membership;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.StoreSignals;
 import io.leasehold.testkit.virtual.FaultyNode;
 import io.leasehold.testkit.virtual.LinkFaults;
 import io.leasehold.testkit.virtual.VirtualRuntime;
@@ -22,7 +29,10 @@ import io.leasehold.testkit.virtual.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
@@ -40,6 +50,7 @@ final class QuorumLivenessTest {
     private final List<SimulatedServer> servers = new ArrayList<>();
     private final List<Long> waits = new ArrayList<>();
     private final int[] grantsInSecond = new int[60];
+    private final Map<SimulatedServer, Map<String, Long>> places = new HashMap<>();
 
     private void servers(int count) {
         for (int node = 0; node < count; node++) {
@@ -56,6 +67,66 @@ final class QuorumLivenessTest {
                 .toList();
     }
 
+    /** One client's way to a server that wakes whoever asked first, at every node the same, as {@code member_release.lua} does. */
+    private static final class InOrder extends PassingNode {
+        private final LockNode node;
+        private final String client;
+        private final Map<String, Long> places;
+
+        InOrder(LockNode node, String client, Map<String, Long> places) {
+            super(node);
+            this.node = node;
+            this.client = client;
+            this.places = places;
+        }
+
+        @Override
+        public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
+            return node.acquire(ballot, membership).thenApply(reply -> {
+                if (reply instanceof NodeReply.Held held && held.queued()) {
+                    places.putIfAbsent(client, membership.estimateMicros());
+                } else if (reply instanceof NodeReply.Yes) {
+                    places.remove(client);
+                }
+                return reply;
+            });
+        }
+
+        @Override
+        public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+            if (request.kind() != ReleaseRequest.Kind.SUPERSEDED) {
+                places.remove(client);
+            }
+            return node.release(request);
+        }
+
+        @Override
+        public void listen(StoreSignals signals) {
+            node.listen(new StoreSignals() {
+                @Override
+                public void wake(LockName name) {
+                    boolean first = places.entrySet().stream()
+                            .min(Map.Entry.comparingByValue())
+                            .filter(place -> place.getKey().equals(client))
+                            .isPresent();
+                    if (first) {
+                        signals.wake(name);
+                    }
+                }
+
+                @Override
+                public void lost(OwnerToken owner, LossCause cause) {
+                    signals.lost(owner, cause);
+                }
+
+                @Override
+                public void reconnected() {
+                    signals.reconnected();
+                }
+            });
+        }
+    }
+
     private final class Client {
         private final VirtualRuntime process;
         private final List<FaultyNode> links = new ArrayList<>();
@@ -65,7 +136,10 @@ final class QuorumLivenessTest {
         Client(String name, UnaryOperator<LockOptions> options) {
             process = world.process(name);
             for (SimulatedServer server : servers) {
-                FaultyNode link = new FaultyNode(server, process, server.host);
+                FaultyNode link = new FaultyNode(
+                        new InOrder(server, name, places.computeIfAbsent(server, s -> new HashMap<>())),
+                        process,
+                        server.host);
                 link.faults(LinkFaults.none().delay(Duration.ofNanos(200_000), Duration.ofNanos(600_000)));
                 links.add(link);
             }
