@@ -1,12 +1,18 @@
 package io.leasehold.verify.chaos;
 
+import io.leasehold.testkit.history.History;
+import io.leasehold.testkit.history.HistoryEvent;
+import io.leasehold.testkit.history.HistoryFile;
 import io.leasehold.testkit.process.ChildJvm;
 import io.leasehold.testkit.proxy.TcpProxy;
 import io.leasehold.verify.client.ClientMain;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** A place in which one client JVM after another lives, with a proxy of its own where the store is across a network. */
@@ -77,9 +83,39 @@ final class ClientSlot implements AutoCloseable {
 
     /** SIGKILL, frozen or not, and a new life. */
     void killAndRestart() throws InterruptedException {
+        long beforeNanos = System.nanoTime();
         child.kill();
+        noteDeath(histories.get(histories.size() - 1), beforeNanos);
         frozen = false;
         child = start();
+    }
+
+    /**
+     * The dead believe in nothing: their leases ended with them. A store that notices the death gives their locks to others
+     * before the leases' own ends, and is right.
+     */
+    private void noteDeath(Path history, long beforeNanos) {
+        Map<String, HistoryEvent.Acquired> open = new HashMap<>();
+        long lastNanos = beforeNanos;
+        List<Path> written = Files.exists(history) ? List.of(history) : List.of();
+        for (HistoryEvent event : History.read(written).events()) {
+            lastNanos = Math.max(lastNanos, event.atNanos());
+            if (event instanceof HistoryEvent.Acquired acquired) {
+                open.put(acquired.lock(), acquired);
+            } else if (event instanceof HistoryEvent.Ended ended) {
+                open.remove(ended.lock());
+            }
+        }
+        if (open.isEmpty()) {
+            return;
+        }
+        Path ends = history.resolveSibling(history.getFileName() + ".death");
+        try (HistoryFile file = HistoryFile.append(ends)) {
+            for (HistoryEvent.Acquired lease : open.values()) {
+                file.add(new HistoryEvent.Ended(lastNanos, lease.process(), lease.lock(), lease.token(), "killed"));
+            }
+        }
+        histories.add(ends);
     }
 
     void awaitReady() throws InterruptedException {
