@@ -1,0 +1,90 @@
+package io.leasehold.testkit.simulation;
+
+import io.leasehold.Attempt;
+import io.leasehold.Lease;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.testkit.virtual.VirtualWorld;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * When all is calm: every future is completed, no lock is left without a holder, a free lock is granted, a released one goes
+ * to who waits for it without a recheck, and a closed client leaves no timer.
+ */
+@SuppressWarnings("FutureReturnValueIgnored")
+final class Aftermath {
+
+    /** Longer than the longest hold, patience, quarantine and undo. */
+    private static final Duration CALM = Duration.ofSeconds(14);
+
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final Duration AT_ONCE = Duration.ofMillis(800);
+
+    private Aftermath() {}
+
+    static void check(Simulation simulation) {
+        VirtualWorld world = simulation.world;
+        world.runFor(CALM);
+        for (SimulatedClient client : simulation.clients) {
+            if (client.pending() != 0) {
+                simulation.problem("liveness: " + client.process.name() + " has " + client.pending()
+                        + " futures that never completed");
+            }
+        }
+        for (SimulatedNode node : simulation.nodes) {
+            List<LockRecord> left = node.list("*", 10).join();
+            if (!left.isEmpty()) {
+                simulation.problem("orphan: left behind at " + node.description() + ": " + left);
+            }
+        }
+        grantsAndPassesOn(simulation);
+        for (SimulatedClient client : simulation.clients) {
+            client.locks.close();
+        }
+        world.runFor(Duration.ofSeconds(5));
+        int left = world.pendingEvents();
+        if (left != 0) {
+            simulation.problem("orphan: " + left + " timers or messages are left when all clients are closed");
+        }
+    }
+
+    private static void grantsAndPassesOn(Simulation simulation) {
+        VirtualWorld world = simulation.world;
+        SimulatedClient first = simulation.clients.get(0);
+        CompletableFuture<Attempt<Lease>> taken =
+                first.locks.named(Simulation.lock(0)).attemptAsync(PATIENCE);
+        world.runUntil(taken::isDone, PATIENCE);
+        Lease lease = leaseOf(taken);
+        if (lease == null) {
+            simulation.problem("liveness: a free lock is not granted when all is calm: " + taken);
+            return;
+        }
+        SimulatedClient second = simulation.clients.get(simulation.clients.size() - 1);
+        CompletableFuture<Attempt<Lease>> waiting = second.locks
+                .named(Simulation.lock(0))
+                .with(options -> options.recheck(Duration.ofSeconds(3)))
+                .attemptAsync(PATIENCE);
+        world.runFor(Duration.ofMillis(200));
+        lease.releaseAsync();
+        if (!world.runUntil(waiting::isDone, AT_ONCE)) {
+            simulation.problem("liveness: a waiter was not woken by the release");
+            world.runUntil(waiting::isDone, PATIENCE);
+        } else {
+            simulation.counts.saw("passed on");
+        }
+        Lease passed = leaseOf(waiting);
+        if (passed == null) {
+            simulation.problem("liveness: a released lock is not granted to who waits for it: " + waiting);
+        } else {
+            passed.releaseAsync();
+        }
+        world.runFor(Duration.ofMillis(500));
+    }
+
+    private static @org.jspecify.annotations.Nullable Lease leaseOf(CompletableFuture<Attempt<Lease>> attempt) {
+        return attempt.isDone() && !attempt.isCompletedExceptionally()
+                ? attempt.join().orElseNull()
+                : null;
+    }
+}

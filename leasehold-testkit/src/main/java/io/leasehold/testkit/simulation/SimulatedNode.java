@@ -1,0 +1,291 @@
+package io.leasehold.testkit.simulation;
+
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.memory.InMemoryNode;
+import io.leasehold.memory.NodeImage;
+import io.leasehold.spi.Ballot;
+import io.leasehold.spi.Birth;
+import io.leasehold.spi.HandOver;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.Membership;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import io.leasehold.testkit.virtual.VirtualRuntime;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A server: a node that can crash, come back with all, nothing or most of what it knew, and be replaced by a replica that
+ * lags. It says when something is granted or handed to an owner token that it has already ended.
+ */
+final class SimulatedNode implements LockNode {
+
+    private static final int MOST_LAG = 8;
+
+    final VirtualRuntime host;
+    private final UnaryOperator<LockNode> variant;
+    private final Consumer<String> problems;
+    /** What disks and replicas know: the oldest first; kept only where something may be lost. */
+    private final Deque<NodeImage> written = new ArrayDeque<>();
+
+    private final boolean keepsImages;
+    private final Map<StoreSignals, StoreSignals> ears = new LinkedHashMap<>();
+    private final Set<OwnerToken> ended = new HashSet<>();
+    private final Set<OwnerToken> waited = new HashSet<>();
+    /** Of those that are ended and have waited. */
+    private final Set<String> endedAttempts = new HashSet<>();
+
+    private InMemoryNode memory;
+    private LockNode node;
+    private boolean down;
+
+    SimulatedNode(
+            VirtualRuntime host, UnaryOperator<LockNode> variant, boolean keepsImages, Consumer<String> problems) {
+        this.host = host;
+        this.variant = variant;
+        this.keepsImages = keepsImages;
+        this.problems = problems;
+        this.memory = new InMemoryNode(host);
+        this.node = variant.apply(memory);
+        remember();
+    }
+
+    private void remember() {
+        if (keepsImages) {
+            written.addLast(memory.image());
+            if (written.size() > MOST_LAG + 1) {
+                written.removeFirst();
+            }
+        }
+    }
+
+    /** It is gone for a while, and then as it was. */
+    void crash(Duration away) {
+        NodeImage all = memory.image();
+        goDown(away, () -> startWith(all));
+    }
+
+    /** It is gone for a while, and then empty. */
+    void crashAndLoseAll(Duration away) {
+        goDown(away, () -> {
+            forgetEnded();
+            written.clear();
+            startWith(null);
+        });
+    }
+
+    /** It is gone for a while, and then as it was some writes before. */
+    void crashAndLoseLast(int writes, Duration away) {
+        NodeImage older = older(writes);
+        goDown(away, () -> {
+            forgetEnded();
+            startWith(older);
+        });
+    }
+
+    /** Another one takes over that has not heard of the last writes. */
+    void failOver(int writes) {
+        NodeImage older = older(writes);
+        forgetEnded();
+        startWith(older);
+    }
+
+    private void forgetEnded() {
+        ended.clear();
+        endedAttempts.clear();
+    }
+
+    private NodeImage older(int writes) {
+        for (int i = 0; i < writes && written.size() > 1; i++) {
+            written.removeLast();
+        }
+        return written.isEmpty() ? memory.image() : written.getLast();
+    }
+
+    private void goDown(Duration away, Runnable start) {
+        if (down) {
+            return;
+        }
+        down = true;
+        host.world().after(away, () -> {
+            down = false;
+            start.run();
+        });
+    }
+
+    private void startWith(@Nullable NodeImage image) {
+        memory = image == null ? new InMemoryNode(host) : new InMemoryNode(host, image);
+        node = variant.apply(memory);
+        remember();
+        ears.values().forEach(node::listen);
+        ears.keySet().forEach(StoreSignals::reconnected);
+    }
+
+    private <R> CompletableFuture<R> write(Supplier<CompletableFuture<R>> request) {
+        if (down) {
+            return new CompletableFuture<>();
+        }
+        CompletableFuture<R> reply = request.get();
+        remember();
+        return reply;
+    }
+
+    private CompletableFuture<NodeReply> granting(Ballot ballot, Supplier<CompletableFuture<NodeReply>> request) {
+        return write(() -> {
+            CompletableFuture<NodeReply> reply = request.get();
+            OwnerToken owner = ballot.request().owner();
+            if (ballot.claimNanos() > 0 && !ended.contains(owner)) {
+                waited.add(owner);
+            } else if (ballot.claimNanos() > 0) {
+                endedAttempts.add(owner.attemptId());
+            }
+            if (reply.getNow(null) instanceof NodeReply.Yes && ended.contains(owner)) {
+                problems.accept("zombie: an ended owner token was granted "
+                        + ballot.request().names() + " by " + host.name() + " at "
+                        + host.world().elapsed());
+            }
+            return reply;
+        });
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> acquire(Ballot ballot) {
+        return granting(ballot, () -> node.acquire(ballot));
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
+        return granting(ballot, () -> node.acquire(ballot, membership));
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        return write(() -> {
+            ended.add(request.owner());
+            if (waited.remove(request.owner())) {
+                endedAttempts.add(request.owner().attemptId());
+            }
+            return node.release(request);
+        });
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> birth(Birth birth) {
+        return write(() -> node.birth(birth));
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        return write(() -> node.renew(batch));
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        return write(() -> node.forceRelease(name, holderId));
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> probe(long timeoutNanos) {
+        return down ? new CompletableFuture<>() : node.probe(timeoutNanos);
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return down ? new CompletableFuture<>() : node.describe(name);
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return down ? new CompletableFuture<>() : node.list(glob, limit);
+    }
+
+    @Override
+    public boolean isAtomicOver(List<LockName> names) {
+        return node.isAtomicOver(names);
+    }
+
+    @Override
+    public String description() {
+        return host.name();
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return node.guarantees();
+    }
+
+    /** Also hears of every hand-over, so that none to an ended owner token goes unnoticed. */
+    private final class Ear implements StoreSignals {
+        private final StoreSignals signals;
+
+        Ear(StoreSignals signals) {
+            this.signals = signals;
+        }
+
+        @Override
+        public void wake(LockName name) {
+            signals.wake(name);
+        }
+
+        @Override
+        public void handedOver(HandOver handOver) {
+            if (ears.values().iterator().next() == this) {
+                if (endedAttempts.contains(handOver.attemptId())) {
+                    problems.accept("zombie: an ended owner token was handed " + handOver.name() + " by " + host.name()
+                            + " at " + host.world().elapsed());
+                }
+            }
+            signals.handedOver(handOver);
+        }
+
+        @Override
+        public void lost(OwnerToken owner, LossCause cause) {
+            signals.lost(owner, cause);
+        }
+
+        @Override
+        public void reconnected() {
+            signals.reconnected();
+        }
+    }
+
+    @Override
+    public void listen(StoreSignals signals) {
+        Ear ear = new Ear(signals);
+        ears.put(signals, ear);
+        node.listen(ear);
+    }
+
+    @Override
+    public void unlisten(StoreSignals signals) {
+        StoreSignals ear = ears.remove(signals);
+        if (ear != null) {
+            node.unlisten(ear);
+        }
+    }
+
+    @Override
+    public void close() {
+        // Other clients go on.
+    }
+}
