@@ -97,7 +97,9 @@ public final class InMemoryNode implements LockNode {
             Entry copy = new Entry();
             copy.held = held;
             copy.fence = fence;
-            copy.waiters.putAll(waiters);
+            if (!waiters.isEmpty()) {
+                copy.waiters.putAll(waiters);
+            }
             return copy;
         }
     }
@@ -251,7 +253,9 @@ public final class InMemoryNode implements LockNode {
     }
 
     private static void dropSilentWaiters(Entry entry, long nowNanos) {
-        entry.waiters.values().removeIf(place -> nowNanos - place.forgottenAtNanos() >= 0);
+        if (!entry.waiters.isEmpty()) {
+            entry.waiters.values().removeIf(place -> nowNanos - place.forgottenAtNanos() >= 0);
+        }
     }
 
     private static @Nullable Held current(Entry entry, long nowNanos) {

@@ -64,8 +64,8 @@ final class SimulatedClient {
     private LockOptions options() {
         LockOptions options = LockOptions.defaults()
                 .ttl(TTL)
-                .recheck(Duration.ofMillis(500))
-                .retry(Backoff.exponential(Duration.ofMillis(5), Duration.ofMillis(300)));
+                .recheck(Duration.ofSeconds(1))
+                .retry(Backoff.exponential(Duration.ofMillis(20), Duration.ofSeconds(1)));
         if (!single) {
             options = options.nodeTimeout(NODE_TIMEOUT);
         }
@@ -126,7 +126,7 @@ final class SimulatedClient {
             if (attempt instanceof Attempt.Acquired<H> acquired) {
                 hold(acquired.lease());
             } else {
-                later(1_500);
+                later(4_000);
             }
         });
     }
@@ -216,7 +216,7 @@ final class SimulatedClient {
             pending++;
             hold.releaseAsync().whenComplete((outcome, error) -> {
                 pending--;
-                later(1_000);
+                later(3_000);
             });
         }
     }

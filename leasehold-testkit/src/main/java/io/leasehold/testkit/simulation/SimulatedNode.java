@@ -18,6 +18,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.testkit.virtual.ClockShape;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -58,6 +59,7 @@ final class SimulatedNode implements LockNode {
     private InMemoryNode memory;
     private LockNode node;
     private boolean down;
+    private Duration wrong = Duration.ZERO;
 
     SimulatedNode(
             VirtualRuntime host, UnaryOperator<LockNode> variant, boolean keepsImages, Consumer<String> problems) {
@@ -76,6 +78,21 @@ final class SimulatedNode implements LockNode {
             if (written.size() > MOST_LAG + 1) {
                 written.removeFirst();
             }
+        }
+    }
+
+    /** Its clock is set. */
+    void stepClock(Duration by) {
+        wrong = wrong.plus(by);
+        // By the one keys expire, by the other it tells the time after a restart.
+        host.monotonicClock(new ClockShape.Step(by));
+        host.wallClock(new ClockShape.Step(by));
+    }
+
+    /** Whoever set its clock notices. */
+    void correctClock() {
+        if (!wrong.isZero()) {
+            stepClock(wrong.negated());
         }
     }
 
@@ -141,12 +158,17 @@ final class SimulatedNode implements LockNode {
         ears.keySet().forEach(StoreSignals::reconnected);
     }
 
+    @SuppressWarnings("NullAway") // null means: not there yet
     private <R> CompletableFuture<R> write(Supplier<CompletableFuture<R>> request) {
         if (down) {
             return new CompletableFuture<>();
         }
         CompletableFuture<R> reply = request.get();
-        remember();
+        R answer = reply.getNow(null);
+        // What was refused has written nothing that would be missed.
+        if (!(answer instanceof NodeReply) || answer instanceof NodeReply.Yes || answer instanceof NodeReply.Unborn) {
+            remember();
+        }
         return reply;
     }
 

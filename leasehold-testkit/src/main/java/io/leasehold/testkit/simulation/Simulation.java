@@ -53,7 +53,7 @@ final class Simulation {
         for (int i = 0; i < plan.nodes(); i++) {
             VirtualRuntime host = world.process("node-" + i);
             runWrong(host, Fault.NODE_CLOCK_LINEAR, Fault.NODE_CLOCK_PERIODIC);
-            nodes.add(new SimulatedNode(host, variant, plan.forgets(), this::problem));
+            nodes.add(new SimulatedNode(host, variant, plan.lags(i), this::problem));
         }
         if (plan.nodes() > 1) {
             QuorumStore operator = new QuorumStore(members(nodes), SETTINGS, world.process("operator"));
@@ -193,8 +193,7 @@ final class Simulation {
             case CLIENT_WALL_STEP ->
                 client.process.wallClock(
                         new ClockShape.Step(span.minusSeconds(4).multipliedBy(900)));
-            case NODE_CLOCK_STEP ->
-                node.host.monotonicClock(new ClockShape.Step(harm.writes() % 2 == 0 ? span : span.negated()));
+            case NODE_CLOCK_STEP -> node.stepClock(harm.writes() % 2 == 0 ? span : span.negated());
             case NODE_FREEZE -> node.host.freeze(span.dividedBy(3));
             case NODE_CRASH_KEEPS -> node.crash(span);
             case NODE_CRASH_LOSES_ALL -> node.crashAndLoseAll(span);
@@ -236,6 +235,7 @@ final class Simulation {
 
     private void heal() {
         calm = true;
+        nodes.forEach(SimulatedNode::correctClock);
         for (SimulatedClient client : clients) {
             for (FaultyNode link : client.links) {
                 link.requests().heal();

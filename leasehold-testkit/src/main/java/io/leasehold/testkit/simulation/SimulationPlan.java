@@ -113,6 +113,13 @@ public record SimulationPlan(
         return harms.stream().anyMatch(harm -> harm.fault().forgets());
     }
 
+    /** Whether this node comes back, or is followed by another, without its last writes. */
+    boolean lags(int node) {
+        return harms.stream()
+                .anyMatch(harm -> harm.node() == node
+                        && (harm.fault() == Fault.NODE_CRASH_LOSES_LAST || harm.fault() == Fault.NODE_FAIL_OVER));
+    }
+
     /** Whether exclusion is promised under these faults: not over a single node that forgets, nor when its clock is set. */
     public boolean promisesExclusion() {
         return promisesOrder() && !has(Fault.FORCED_RELEASE);
