@@ -7,6 +7,7 @@ import io.leasehold.testkit.virtual.VirtualWorld;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
  * When all is calm: every future is completed, no lock is left without a holder, a free lock is granted, a released one goes
@@ -38,7 +39,9 @@ final class Aftermath {
                 simulation.problem("orphan: left behind at " + node.description() + ": " + left);
             }
         }
+        // First, since a member that has forgotten begins its quarantine only when it is asked.
         grantsAndPassesOn(simulation);
+        givesBackWhatNobodyWants(simulation);
         for (SimulatedClient client : simulation.clients) {
             client.locks.close();
         }
@@ -47,6 +50,31 @@ final class Aftermath {
         if (left != 0) {
             simulation.problem("orphan: " + left + " timers or messages are left when all clients are closed");
         }
+    }
+
+    /** A caller that is gone when its grant comes costs nobody a ttl. */
+    private static void givesBackWhatNobodyWants(Simulation simulation) {
+        VirtualWorld world = simulation.world;
+        SimulatedClient first = simulation.clients.get(0);
+        CompletableFuture<Attempt<Lease>> unwanted =
+                first.locks.named(Simulation.lock(2)).attemptAsync(PATIENCE);
+        world.runFor(Duration.ofNanos(50_000));
+        if (!unwanted.cancel(false)) {
+            return;
+        }
+        world.runFor(Duration.ofMillis(50));
+        SimulatedClient second = simulation.clients.get(simulation.clients.size() - 1);
+        CompletableFuture<Attempt<Lease>> taken =
+                second.locks.named(Simulation.lock(2)).attemptAsync(PATIENCE);
+        if (!world.runUntil(taken::isDone, AT_ONCE)) {
+            simulation.problem("liveness: a grant that came too late for its caller was not given back");
+            world.runUntil(taken::isDone, PATIENCE);
+        }
+        Lease lease = leaseOf(taken);
+        if (lease != null) {
+            lease.releaseAsync();
+        }
+        world.runFor(Duration.ofMillis(200));
     }
 
     private static void grantsAndPassesOn(Simulation simulation) {
@@ -82,7 +110,7 @@ final class Aftermath {
         world.runFor(Duration.ofMillis(500));
     }
 
-    private static @org.jspecify.annotations.Nullable Lease leaseOf(CompletableFuture<Attempt<Lease>> attempt) {
+    private static @Nullable Lease leaseOf(CompletableFuture<Attempt<Lease>> attempt) {
         return attempt.isDone() && !attempt.isCompletedExceptionally()
                 ? attempt.join().orElseNull()
                 : null;

@@ -37,13 +37,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A server: a node that can crash, come back with all, nothing or most of what it knew, and be replaced by a replica that
- * lags. It says when something is granted or handed to an owner token that it has already ended.
+ * lags. It says when something is granted or handed to an owner token that it has already ended. For the thread of its world.
  */
-final class SimulatedNode implements LockNode {
+public final class SimulatedNode implements LockNode {
 
     private static final int MOST_LAG = 8;
 
-    final VirtualRuntime host;
+    private final VirtualRuntime host;
     private final UnaryOperator<LockNode> variant;
     private final Consumer<String> problems;
     /** What disks and replicas know: the oldest first; kept only where something may be lost. */
@@ -61,6 +61,13 @@ final class SimulatedNode implements LockNode {
     private boolean down;
     private Duration wrong = Duration.ZERO;
 
+    /** A fresh, empty node in a process of its own. */
+    public SimulatedNode(VirtualRuntime host) {
+        this(host, node -> node, true, problem -> {
+            throw new IllegalStateException(problem);
+        });
+    }
+
     SimulatedNode(
             VirtualRuntime host, UnaryOperator<LockNode> variant, boolean keepsImages, Consumer<String> problems) {
         this.host = host;
@@ -70,6 +77,11 @@ final class SimulatedNode implements LockNode {
         this.memory = new InMemoryNode(host);
         this.node = variant.apply(memory);
         remember();
+    }
+
+    /** The process that it runs in. */
+    public VirtualRuntime host() {
+        return host;
     }
 
     private void remember() {
@@ -82,7 +94,7 @@ final class SimulatedNode implements LockNode {
     }
 
     /** Its clock is set. */
-    void stepClock(Duration by) {
+    public void stepClock(Duration by) {
         wrong = wrong.plus(by);
         // By the one keys expire, by the other it tells the time after a restart.
         host.monotonicClock(new ClockShape.Step(by));
@@ -97,22 +109,25 @@ final class SimulatedNode implements LockNode {
     }
 
     /** It is gone for a while, and then as it was. */
-    void crash(Duration away) {
+    public void crash(Duration away) {
         NodeImage all = memory.image();
         goDown(away, () -> startWith(all));
     }
 
     /** It is gone for a while, and then empty. */
-    void crashAndLoseAll(Duration away) {
-        goDown(away, () -> {
-            forgetEnded();
-            written.clear();
-            startWith(null);
-        });
+    public void crashAndLoseAll(Duration away) {
+        goDown(away, this::forget);
+    }
+
+    /** An empty restart behind a proxy: it forgets everything while its connections stay. */
+    public void forget() {
+        forgetEnded();
+        written.clear();
+        startWith(null);
     }
 
     /** It is gone for a while, and then as it was some writes before. */
-    void crashAndLoseLast(int writes, Duration away) {
+    public void crashAndLoseLast(int writes, Duration away) {
         NodeImage older = older(writes);
         goDown(away, () -> {
             forgetEnded();
@@ -121,7 +136,7 @@ final class SimulatedNode implements LockNode {
     }
 
     /** Another one takes over that has not heard of the last writes. */
-    void failOver(int writes) {
+    public void failOver(int writes) {
         NodeImage older = older(writes);
         forgetEnded();
         startWith(older);

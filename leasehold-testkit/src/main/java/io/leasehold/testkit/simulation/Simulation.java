@@ -117,7 +117,7 @@ final class Simulation {
         runWrong(process, Fault.CLIENT_CLOCK_LINEAR, Fault.CLIENT_CLOCK_PERIODIC);
         List<FaultyNode> links = new ArrayList<>();
         for (SimulatedNode node : nodes) {
-            FaultyNode link = new FaultyNode(node, process, node.host);
+            FaultyNode link = new FaultyNode(node, process, node.host());
             link.faults(calm ? CALM : drawnFaults());
             link.pauses(this::pauseNanos);
             links.add(link);
@@ -194,7 +194,7 @@ final class Simulation {
                 client.process.wallClock(
                         new ClockShape.Step(span.minusSeconds(4).multipliedBy(900)));
             case NODE_CLOCK_STEP -> node.stepClock(harm.writes() % 2 == 0 ? span : span.negated());
-            case NODE_FREEZE -> node.host.freeze(span.dividedBy(3));
+            case NODE_FREEZE -> node.host().freeze(span.dividedBy(3));
             case NODE_CRASH_KEEPS -> node.crash(span);
             case NODE_CRASH_LOSES_ALL -> node.crashAndLoseAll(span);
             case NODE_CRASH_LOSES_LAST -> node.crashAndLoseLast(harm.writes(), span);

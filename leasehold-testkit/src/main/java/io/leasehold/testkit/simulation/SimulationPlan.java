@@ -94,7 +94,7 @@ public record SimulationPlan(
 
     private static List<Harm> drawHarms(SplittableRandom random, List<Fault> faults, int nodes) {
         List<Harm> harms = new ArrayList<>();
-        long pace = 500 + random.nextInt(5_000);
+        long pace = 500 + random.nextLong(5_000);
         for (long at = random.nextLong(pace); at < CHAOS_MILLIS; at += 1 + random.nextLong(pace)) {
             Fault fault = faults.get(random.nextInt(faults.size()));
             boolean longer = fault == Fault.CLIENT_WALL_STEP || random.nextInt(20) == 0;

@@ -1,8 +1,11 @@
 package io.leasehold.testkit.simulation;
 
 import io.leasehold.spi.LockNode;
+import io.leasehold.testkit.history.HistoryEvent;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
@@ -49,6 +52,27 @@ public final class Simulator {
         return new Simulation(plan, variant, trace).run();
     }
 
+    /** What happened in a run, for people: faults, losses, what holders believed and what the resource saw, by time. */
+    public List<String> timeline(SimulationPlan plan) {
+        List<Moment> moments = new ArrayList<>();
+        SimulationResult result = run(plan, line -> {
+            if (!line.contains(" #")) {
+                int blank = line.indexOf(' ');
+                moments.add(new Moment(Double.parseDouble(line.substring(0, blank)), line.substring(blank + 1)));
+            }
+        });
+        for (HistoryEvent event : result.history().events()) {
+            moments.add(new Moment(event.atNanos() / 1e9, event.toString()));
+        }
+        moments.sort(Comparator.comparingDouble(Moment::seconds));
+        List<String> lines = new ArrayList<>();
+        moments.forEach(moment -> lines.add(String.format(Locale.ROOT, "%12.6f  %s", moment.seconds(), moment.what())));
+        result.problems().forEach(problem -> lines.add("      ==>     " + problem));
+        return lines;
+    }
+
+    private record Moment(double seconds, String what) {}
+
     /** Runs the seeds from {@code first} on, {@code runs} of them; ends early when a few have failed. */
     public SimulationReport run(long first, int runs) {
         SimulationReport.Sum sum = new SimulationReport.Sum();
@@ -82,10 +106,12 @@ public final class Simulator {
 
         SimulationPlan shrink(SimulationPlan failing) {
             SimulationPlan smallest = failing;
-            for (SimulationPlan before = null; !smallest.equals(before) && left > 0; ) {
-                before = smallest;
-                smallest = first(smallest, simpler(smallest));
-                smallest = fewerHarms(smallest);
+            while (left > 0) {
+                SimulationPlan smaller = fewerHarms(first(smallest, simpler(smallest)));
+                if (smaller.equals(smallest)) {
+                    break;
+                }
+                smallest = smaller;
             }
             return smallest;
         }
