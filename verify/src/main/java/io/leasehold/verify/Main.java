@@ -9,7 +9,8 @@ import picocli.CommandLine.Command;
 /** {@code verify/run}: what runs real processes against each other. */
 @Command(
         name = "verify/run",
-        description = "Runs simulated and real clients against simulated and real stores, does harm, and checks what came of it.",
+        description =
+                "Runs simulated and real clients against simulated and real stores, does harm, and checks what came of it.",
         mixinStandardHelpOptions = true,
         subcommands = {ChaosCommand.class, SimulateCommand.class, VariantsCommand.class},
         exitCodeOnInvalidInput = 64)

@@ -110,7 +110,8 @@ public enum MutexModel {
                 boolean another = latest != null && latest.begun.process().equals(event.process());
                 if (fenced || !another) {
                     violations.add(new Violation(
-                            lock, "entered again " + (another ? "with another token: " : "by who does not own it: ")
+                            lock,
+                            "entered again " + (another ? "with another token: " : "by who does not own it: ")
                                     + event));
                 }
                 return;

@@ -87,8 +87,7 @@ final class MutexModelTest {
                 .isEqualTo(REENTRANT);
         assertThat(brokenBy(acquired(0, "a", 1, 100), new Nested(10, "a", "l", 1, 3)))
                 .isEqualTo(REENTRANT);
-        assertThat(brokenBy(
-                        acquired(0, "a", 1, 100), acquired(100, "b", 2, 200), new Nested(110, "a", "l", 1, 2)))
+        assertThat(brokenBy(acquired(0, "a", 1, 100), acquired(100, "b", 2, 200), new Nested(110, "a", "l", 1, 2)))
                 .isEqualTo(REENTRANT);
     }
 

@@ -23,14 +23,16 @@ final class SimulatorTest {
     private static final int RUNS = Integer.getInteger("leasehold.simulation.runs", 250);
     private static final long FIRST = Long.getLong("leasehold.simulation.seed", 1);
 
-    private static final UnaryOperator<LockNode> DELETES_WHATEVER_IT_FINDS = node -> new PassingNode(node) {
-        @Override
-        public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
-            return node.release(request)
-                    .thenCombine(
-                            node.forceRelease(request.names().get(0), null), (reply, forced) -> reply);
-        }
-    };
+    private static LockNode deletesWhateverItFinds(LockNode node) {
+        return new PassingNode(node) {
+            @Override
+            public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+                return node.release(request)
+                        .thenCombine(
+                                node.forceRelease(request.names().get(0), null), (reply, forced) -> reply);
+            }
+        };
+    }
 
     @Test
     void noPlanBreaksAPromiseAndEveryFaultOccurs() {
@@ -86,8 +88,8 @@ final class SimulatorTest {
 
     @Test
     void whatFailsIsMadeSmallAndToldByTime() {
-        Simulator simulator = Simulator.over(DELETES_WHATEVER_IT_FINDS);
-        SimulationResult failed = firstFailure(DELETES_WHATEVER_IT_FINDS);
+        Simulator simulator = Simulator.over(SimulatorTest::deletesWhateverItFinds);
+        SimulationResult failed = firstFailure(SimulatorTest::deletesWhateverItFinds);
 
         SimulationPlan small = simulator.shrink(failed.plan());
 

@@ -41,8 +41,8 @@ final class ChaosAftermath {
                 Duration most = plan.control() == null ? PATIENCE : plan.ttl().plusSeconds(1);
                 try (Lease lease = client.named(name).tryAcquire(most)) {
                     if (lease == null) {
-                        violations.add(new Violation(name, "liveness: not granted within " + most
-                                + " when all clients had ended"));
+                        violations.add(new Violation(
+                                name, "liveness: not granted within " + most + " when all clients had ended"));
                     }
                 }
             }

@@ -38,7 +38,10 @@ public final class ChaosCommand implements Callable<Integer> {
     @Option(names = "--minutes", paramLabel = "M", description = "How long; fractions are allowed. Default: 1")
     private double minutes = 1;
 
-    @Option(names = "--store", paramLabel = "STORE", description = "redis, redlock (5 nodes), sqlite, zk or etcd. Default: redis")
+    @Option(
+            names = "--store",
+            paramLabel = "STORE",
+            description = "redis, redlock (5 nodes), sqlite, zk or etcd. Default: redis")
     private StoreKind store = StoreKind.REDIS;
 
     @Option(names = "--seed", paramLabel = "N", description = "Decides which faults come when. Default: the clock")
@@ -71,10 +74,7 @@ public final class ChaosCommand implements Callable<Integer> {
             description = "Only these: client, network, server; may be repeated. Default: all")
     private Set<FaultGroup> faults = EnumSet.allOf(FaultGroup.class);
 
-    @Option(
-            names = "--updates",
-            paramLabel = "N",
-            description = "Updates of the resource under each hold. Default: 1")
+    @Option(names = "--updates", paramLabel = "N", description = "Updates of the resource under each hold. Default: 1")
     private int updates = 1;
 
     @Option(
@@ -100,7 +100,8 @@ public final class ChaosCommand implements Callable<Integer> {
         refuseUnless(updates >= 1 && updates <= 10_000, "--updates is " + updates + "; it must be between 1 and 10000");
         StoreKind needed = control != null && control.needsQuorum() ? StoreKind.REDLOCK : StoreKind.REDIS;
         refuseUnless(
-                control == null || store == needed, "--control " + control + " is a lock in " + needed + "; name that with --store");
+                control == null || store == needed,
+                "--control " + control + " is a lock in " + needed + "; name that with --store");
         refuseUnless(control == null || ledger == null, "--ledger is for the lock under test, not for a --control");
         ChaosPlan plan = new ChaosPlan(
                 store,

@@ -1,7 +1,7 @@
 package io.leasehold.verify.chaos;
 
-import java.nio.file.Path;
 import io.leasehold.verify.client.ControlKind;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;

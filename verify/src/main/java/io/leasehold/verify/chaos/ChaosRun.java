@@ -66,8 +66,8 @@ final class ChaosRun {
             started.push(servers);
         }
         List<ClientSlot> clients = startClients(servers, port);
-        FaultDriver driver = new FaultDriver(
-                clients, servers, plan.faults(), plan.ttl(), new SplittableRandom(plan.seed()), faults);
+        FaultDriver driver =
+                new FaultDriver(clients, servers, plan.faults(), plan.ttl(), new SplittableRandom(plan.seed()), faults);
         driver.run(plan.duration());
         for (ClientSlot client : clients) {
             client.askToEnd();
@@ -96,11 +96,12 @@ final class ChaosRun {
         if (servers == null) {
             return "sqlite:" + directory.resolve("locks.db");
         }
-        return plan.control() == null ? servers.uri().apply(ports) : servers.rawUris().apply(ports);
+        return plan.control() == null
+                ? servers.uri().apply(ports)
+                : servers.rawUris().apply(ports);
     }
 
-    private List<ClientSlot> startClients(@Nullable ServerGroup servers, int resourcePort)
-            throws InterruptedException {
+    private List<ClientSlot> startClients(@Nullable ServerGroup servers, int resourcePort) throws InterruptedException {
         List<ClientSlot> clients = new ArrayList<>();
         for (int i = 1; i <= plan.clients(); i++) {
             List<TcpProxy> proxies = servers == null

@@ -50,7 +50,9 @@ final class ClientSlot implements AutoCloseable {
                         history.toString(),
                         Integer.toString(plan.locks()),
                         Long.toString(plan.ttl().toMillis()),
-                        plan.control() == null ? ClientMain.LEASE : plan.control().name(),
+                        plan.control() == null
+                                ? ClientMain.LEASE
+                                : plan.control().name(),
                         Integer.toString(plan.updates()))
                 .start();
     }

@@ -5,8 +5,8 @@ import io.leasehold.testkit.proxy.TcpProxy;
 import io.leasehold.testkit.proxy.Traffic;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.List;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Objects;
 import java.util.PriorityQueue;
 import java.util.Set;
@@ -87,9 +87,8 @@ final class FaultDriver {
         ClientSlot client = clients.get(random.nextInt(clients.size()));
         List<TcpProxy> proxies = client.proxies();
         int draw = random.nextInt(100);
-        FaultGroup group = draw < 35 || proxies.isEmpty()
-                ? FaultGroup.CLIENT
-                : draw < 94 ? FaultGroup.NETWORK : FaultGroup.SERVER;
+        FaultGroup group =
+                draw < 35 || proxies.isEmpty() ? FaultGroup.CLIENT : draw < 94 ? FaultGroup.NETWORK : FaultGroup.SERVER;
         if (!allowed.contains(group)) {
             return;
         }
@@ -173,7 +172,8 @@ final class FaultDriver {
     }
 
     private void harmServer(boolean kill) throws InterruptedException {
-        List<ServerUnderTest> members = Objects.requireNonNull(servers, "servers behind the proxies").members();
+        List<ServerUnderTest> members =
+                Objects.requireNonNull(servers, "servers behind the proxies").members();
         ServerUnderTest target = members.get(random.nextInt(members.size()));
         if (!sufferingServers.add(target)) {
             return;

@@ -42,7 +42,8 @@ final class Ledger {
             String[] columns = lines.get(i).split("\t", -1);
             if (columns[0].equals(store)) {
                 if (columns.length != COLUMNS) {
-                    throw new IOException(file + ", line " + (i + 1) + ": " + columns.length + " columns, not " + COLUMNS);
+                    throw new IOException(
+                            file + ", line " + (i + 1) + ": " + columns.length + " columns, not " + COLUMNS);
                 }
                 at = i;
                 for (int c = 0; c < sums.length; c++) {

@@ -34,7 +34,8 @@ record ServerGroup(
         List<ServerUnderTest> nodes = new ArrayList<>();
         try {
             for (int i = 0; i < NODES; i++) {
-                nodes.add(new ServerUnderTest.Redis(RedisServer.builder().durable().start()));
+                nodes.add(new ServerUnderTest.Redis(
+                        RedisServer.builder().durable().start()));
             }
         } catch (RuntimeException e) {
             nodes.forEach(ServerUnderTest::close);
@@ -52,7 +53,8 @@ record ServerGroup(
                     return uri.toString();
                 },
                 ports -> String.join(
-                        ",", ports.stream().map(port -> "redis://127.0.0.1:" + port).toList()));
+                        ",",
+                        ports.stream().map(port -> "redis://127.0.0.1:" + port).toList()));
     }
 
     List<Integer> ports() {

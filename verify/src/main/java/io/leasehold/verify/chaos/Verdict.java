@@ -22,9 +22,7 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
     private static final String CHECKING = "checking/";
     private static final String NAIVE = "naive/";
 
-
-    static Verdict of(
-            ChaosPlan plan, String store, FaultCounts faults, History history, List<Violation> aftermath) {
+    static Verdict of(ChaosPlan plan, String store, FaultCounts faults, History history, List<Violation> aftermath) {
         List<Violation> overlaps = OverlapChecker.check(history);
         List<Violation> regressions = TokenChecker.check(history);
         List<LostUpdateChecker.Result> updates = LostUpdateChecker.check(history);

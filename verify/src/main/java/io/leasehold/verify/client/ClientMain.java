@@ -36,7 +36,8 @@ public final class ClientMain {
     private final int updates;
     private final AtomicBoolean stopping = new AtomicBoolean();
 
-    private ClientMain(Contender contender, ResourceLink resource, SplittableRandom random, int locks, Duration ttl, int updates) {
+    private ClientMain(
+            Contender contender, ResourceLink resource, SplittableRandom random, int locks, Duration ttl, int updates) {
         this.contender = contender;
         this.resource = resource;
         this.random = random;
@@ -61,7 +62,12 @@ public final class ClientMain {
         try (Contender closing = contender;
                 ResourceLink resource = new ResourceLink(Integer.parseInt(args[2]))) {
             ClientMain client = new ClientMain(
-                    closing, resource, new SplittableRandom(Long.parseLong(args[1])), Integer.parseInt(args[4]), ttl, Integer.parseInt(args[7]));
+                    closing,
+                    resource,
+                    new SplittableRandom(Long.parseLong(args[1])),
+                    Integer.parseInt(args[4]),
+                    ttl,
+                    Integer.parseInt(args[7]));
             client.stopWithInput();
             System.out.println("READY");
             client.run();

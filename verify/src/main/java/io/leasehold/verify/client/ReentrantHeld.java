@@ -1,7 +1,7 @@
 package io.leasehold.verify.client;
 
-import io.leasehold.LeaseLostException;
 import io.leasehold.LeaseAtRiskException;
+import io.leasehold.LeaseLostException;
 import io.leasehold.ReentrantLockView;
 import io.leasehold.testkit.history.HistoryEvent;
 import io.leasehold.testkit.history.HistorySink;

@@ -64,7 +64,9 @@ final class UnballotedQuorum implements Contender {
             long token = 0;
             for (int i = 0; i < clients.size(); i++) {
                 try {
-                    if ("OK".equals(node(i).sync().set(key, owner, SetArgs.Builder.nx().px(ttl)))) {
+                    if ("OK"
+                            .equals(node(i).sync()
+                                    .set(key, owner, SetArgs.Builder.nx().px(ttl)))) {
                         votes++;
                         token = Math.max(token, node(i).sync().incr("token:" + lock));
                     }

@@ -54,7 +54,8 @@ public final class SimulateCommand implements Callable<Integer> {
         }
         Simulator simulator = Simulator.standard();
         if (history) {
-            System.out.print(simulator.run(SimulationPlan.ofSeed(seed)).history().text());
+            System.out.print(
+                    simulator.run(SimulationPlan.ofSeed(seed)).history().text());
             return 0;
         }
         long cpuBefore = cpuNanos();
@@ -79,7 +80,8 @@ public final class SimulateCommand implements Callable<Integer> {
         SimulationPlan small = simulator.shrink(failed.plan());
         System.err.println("made smaller:\n" + small);
         simulator.timeline(small).forEach(System.err::println);
-        System.err.println("again: verify/run simulate --runs 1 --seed " + failed.plan().seed());
+        System.err.println(
+                "again: verify/run simulate --runs 1 --seed " + failed.plan().seed());
     }
 
     private String line(SimulationReport report, double seconds) {

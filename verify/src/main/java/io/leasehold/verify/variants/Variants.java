@@ -45,15 +45,11 @@ final class Variants {
                         "sending = state == State.HELD;",
                         "sending = true;"),
                 new Variant(
-                        "no-undo",
-                        "a grant that comes when its caller is gone is not given back",
-                        ATTEMPT,
-                        """
+                        "no-undo", "a grant that comes when its caller is gone is not given back", ATTEMPT, """
                         private List<Action> granted(Grant grant, long random, long nowNanos) {
                                 if (told) {
                                     phase = Phase.DONE;
-                                    return List.of(new Undo(highestBallot));""",
-                        """
+                                    return List.of(new Undo(highestBallot));""", """
                         private List<Action> granted(Grant grant, long random, long nowNanos) {
                                 if (told) {
                                     phase = Phase.DONE;
