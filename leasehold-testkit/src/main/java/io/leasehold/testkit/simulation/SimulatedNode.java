@@ -22,6 +22,7 @@ import io.leasehold.testkit.virtual.ClockShape;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -56,6 +57,8 @@ public final class SimulatedNode implements LockNode {
     /** Of those that are ended and have waited. */
     private final Set<String> endedAttempts = new HashSet<>();
 
+    private final List<HandOver> pushes = new ArrayList<>(1);
+    private final ModelTrace trace;
     private InMemoryNode memory;
     private LockNode node;
     private boolean down;
@@ -74,6 +77,7 @@ public final class SimulatedNode implements LockNode {
         this.variant = variant;
         this.keepsImages = keepsImages;
         this.problems = problems;
+        this.trace = new ModelTrace(problems);
         this.memory = new InMemoryNode(host);
         this.node = variant.apply(memory);
         remember();
@@ -123,6 +127,7 @@ public final class SimulatedNode implements LockNode {
     public void forget() {
         forgetEnded();
         written.clear();
+        trace.forgets();
         startWith(null);
     }
 
@@ -147,7 +152,18 @@ public final class SimulatedNode implements LockNode {
         endedAttempts.clear();
     }
 
+    /** TIME at the node. */
+    private long micros() {
+        return memory.probe(0).join() instanceof NodeReply.Answered answered ? answered.serverMicros() : 0;
+    }
+
+    /** Steps that were compared with the formal model. */
+    long modelSteps() {
+        return trace.steps();
+    }
+
     private NodeImage older(int writes) {
+        trace.followsNoMore();
         for (int i = 0; i < writes && written.size() > 1; i++) {
             written.removeLast();
         }
@@ -178,6 +194,7 @@ public final class SimulatedNode implements LockNode {
         if (down) {
             return new CompletableFuture<>();
         }
+        pushes.clear();
         CompletableFuture<R> reply = request.get();
         R answer = reply.getNow(null);
         // What was refused has written nothing that would be missed.
@@ -196,7 +213,11 @@ public final class SimulatedNode implements LockNode {
             } else if (ballot.claimNanos() > 0) {
                 endedAttempts.add(owner.attemptId());
             }
-            if (reply.getNow(null) instanceof NodeReply.Yes && ended.contains(owner)) {
+            NodeReply told = reply.getNow(null);
+            if (told != null) {
+                trace.acquired(ballot, told, pushes, host.nanoTime(), micros());
+            }
+            if (told instanceof NodeReply.Yes && ended.contains(owner)) {
                 problems.accept("zombie: an ended owner token was granted "
                         + ballot.request().names() + " by " + host.name() + " at "
                         + host.world().elapsed());
@@ -222,7 +243,12 @@ public final class SimulatedNode implements LockNode {
             if (waited.remove(request.owner())) {
                 endedAttempts.add(request.owner().attemptId());
             }
-            return node.release(request);
+            CompletableFuture<ReleaseReply> reply = node.release(request);
+            ReleaseReply told = reply.getNow(null);
+            if (told != null) {
+                trace.released(request, told, pushes, host.nanoTime(), micros());
+            }
+            return reply;
         });
     }
 
@@ -233,11 +259,20 @@ public final class SimulatedNode implements LockNode {
 
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
-        return write(() -> node.renew(batch));
+        return write(() -> {
+            CompletableFuture<RenewReply> reply = node.renew(batch);
+            RenewReply told = reply.getNow(null);
+            if (told != null) {
+                trace.renewed(batch, told, host.nanoTime(), micros());
+            }
+            return reply;
+        });
     }
 
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        // An operator's decision against S1, and no step of the model.
+        trace.followsNoMore();
         return write(() -> node.forceRelease(name, holderId));
     }
 
@@ -287,6 +322,7 @@ public final class SimulatedNode implements LockNode {
         @Override
         public void handedOver(HandOver handOver) {
             if (ears.values().iterator().next() == this) {
+                pushes.add(handOver);
                 if (endedAttempts.contains(handOver.attemptId())) {
                     problems.accept("zombie: an ended owner token was handed " + handOver.name() + " by " + host.name()
                             + " at " + host.world().elapsed());

@@ -220,6 +220,9 @@ final class Simulation {
         heal();
         Aftermath.check(this);
         countPackets();
+        long modelSteps = nodes.stream().mapToLong(SimulatedNode::modelSteps).sum();
+        counts.saw("steps compared with the model", modelSteps);
+        counts.saw("traces compared with the model", modelSteps > 0 ? 1 : 0);
         History all = History.of(history);
         Judgement.of(plan, all, counts, problems);
         return new SimulationResult(
