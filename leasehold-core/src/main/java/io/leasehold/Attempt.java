@@ -70,7 +70,7 @@ public sealed interface Attempt<H extends Hold> {
 
         @Override
         public H orElseThrow() {
-            throw new LockBusyException(lockName, waited, holder);
+            throw new LockBusyException(lockName, waited, holder, votes);
         }
     }
 }

@@ -79,8 +79,8 @@ public interface Hold extends AutoCloseable {
     void onLost(Consumer<? super LossCause> callback);
 
     /**
-     * Calls back each time a renewal is late enough for the hold to be at risk, with the validity
-     * that is left; again only after a renewal has succeeded in between.
+     * Calls back each time the hold is at risk, with the validity that is left: a renewal is late, or the store has lost
+     * contact to what keeps the hold (its session); again only after a renewal has succeeded in between.
      */
     void onAtRisk(Consumer<? super Duration> callback);
 

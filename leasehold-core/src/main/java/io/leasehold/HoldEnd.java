@@ -1,19 +1,49 @@
 package io.leasehold;
 
+import java.util.List;
+import java.util.Objects;
+
 /** How a hold ended. The list is closed; handle unknown values all the same. */
 public sealed interface HoldEnd {
+
+    /** What each node said last, as far as it is known; empty for a store that is one node. */
+    List<NodeVote> votes();
 
     /**
      * The holder gave it back.
      *
      * @param outcome what the store confirmed
+     * @param votes what each node said to the release
      */
-    record Released(ReleaseOutcome outcome) implements HoldEnd {}
+    record Released(ReleaseOutcome outcome, List<NodeVote> votes) implements HoldEnd {
+        /** Refuses null and copies the votes. */
+        public Released {
+            Objects.requireNonNull(outcome, "outcome");
+            votes = List.copyOf(votes);
+        }
+
+        /** At a store that is one node. */
+        public Released(ReleaseOutcome outcome) {
+            this(outcome, List.of());
+        }
+    }
 
     /**
      * It ended before the holder gave it back.
      *
      * @param cause why
+     * @param votes what each node said to the last renewal that did not succeed
      */
-    record Lost(LossCause cause) implements HoldEnd {}
+    record Lost(LossCause cause, List<NodeVote> votes) implements HoldEnd {
+        /** Refuses null and copies the votes. */
+        public Lost {
+            Objects.requireNonNull(cause, "cause");
+            votes = List.copyOf(votes);
+        }
+
+        /** At a store that is one node. */
+        public Lost(LossCause cause) {
+            this(cause, List.of());
+        }
+    }
 }

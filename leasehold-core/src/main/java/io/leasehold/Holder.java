@@ -12,12 +12,29 @@ import org.jspecify.annotations.Nullable;
  * @param remainingTtl how long the store will still keep the lock, or null if it has no end or is not
  *     known
  * @param fencingToken the token of the hold, where the store knows it
+ * @param ends what ends the hold if nobody gives it back
  */
-public record Holder(String id, @Nullable Duration remainingTtl, OptionalLong fencingToken) {
+public record Holder(String id, @Nullable Duration remainingTtl, OptionalLong fencingToken, Ends ends) {
+
+    /** What ends a hold that nobody gives back. The list may grow. */
+    public enum Ends {
+        /** Its ttl, even if the store did not tell how much of it is left. */
+        BY_TTL,
+        /** The end of its holder's session with the store, which lasts as long as the store hears of the holder. */
+        WITH_SESSION,
+        /** Nothing: it stays until somebody takes it away. */
+        NEVER
+    }
 
     /** Refuses nulls where they say nothing. */
     public Holder {
         Objects.requireNonNull(id, "id");
         Objects.requireNonNull(fencingToken, "fencingToken");
+        Objects.requireNonNull(ends, "ends");
+    }
+
+    /** A hold that ends by its ttl, or never if there is none. */
+    public Holder(String id, @Nullable Duration remainingTtl, OptionalLong fencingToken) {
+        this(id, remainingTtl, fencingToken, remainingTtl == null ? Ends.NEVER : Ends.BY_TTL);
     }
 }

@@ -1,5 +1,9 @@
 package io.leasehold;
 
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
 /** The hold has ended: what it protected may be in other hands now. Stop, and do not write. */
 public final class LeaseLostException extends IllegalMonitorStateException {
 
@@ -7,12 +11,22 @@ public final class LeaseLostException extends IllegalMonitorStateException {
 
     private final LockName lockName;
     private final LossCause lossCause;
+    private final transient @Nullable List<NodeVote> votes;
 
     /** The hold on the lock was lost for this reason. */
     public LeaseLostException(LockName lockName, LossCause lossCause, String detail) {
-        super("lease on \"" + lockName + "\" was lost (" + lossCause + "): " + detail);
+        this(lockName, lossCause, detail, List.of());
+    }
+
+    /** The hold on the lock was lost for this reason, at several nodes. */
+    public LeaseLostException(LockName lockName, LossCause lossCause, String detail, List<NodeVote> votes) {
+        super("lease on \"" + lockName + "\" was lost (" + lossCause + "): " + detail
+                + (votes.isEmpty()
+                        ? ""
+                        : "; " + votes.stream().map(NodeVote::toString).collect(Collectors.joining("; "))));
         this.lockName = lockName;
         this.lossCause = lossCause;
+        this.votes = List.copyOf(votes);
     }
 
     /** The lock. */
@@ -23,5 +37,10 @@ public final class LeaseLostException extends IllegalMonitorStateException {
     /** Why. */
     public LossCause lossCause() {
         return lossCause;
+    }
+
+    /** What each node said to the last renewal that did not succeed; empty for a store that is one node. */
+    public List<NodeVote> votes() {
+        return votes == null ? List.of() : votes;
     }
 }

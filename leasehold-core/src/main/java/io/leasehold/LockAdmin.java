@@ -23,6 +23,14 @@ public interface LockAdmin {
     List<HeldLock> list(String glob, int limit);
 
     /**
+     * Who waits for the lock at the store, first come first, at most {@code limit} of them. Empty if nobody does, and always
+     * at a store that keeps no queue: one that promises less than {@link Guarantee.Queueing#FIFO}.
+     *
+     * <p>A client has one place for each lock, whichever of its threads wait.
+     */
+    List<Waiter> waiters(LockName name, int limit);
+
+    /**
      * Takes the lock away from its holder. The fence is raised first, so that a resource that checks
      * tokens refuses the old holder once a new one has come.
      *

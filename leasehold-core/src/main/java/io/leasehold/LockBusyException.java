@@ -1,6 +1,7 @@
 package io.leasehold;
 
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The lock stayed with somebody else for as long as the caller was patient. */
@@ -11,14 +12,21 @@ public final class LockBusyException extends RuntimeException {
     private final LockName lockName;
     private final Duration waited;
     private final transient @Nullable Holder holder;
+    private final transient @Nullable List<NodeVote> votes;
 
     /** The lock stayed busy. */
     public LockBusyException(LockName lockName, Duration waited, @Nullable Holder holder) {
+        this(lockName, waited, holder, List.of());
+    }
+
+    /** The lock stayed busy at several nodes. */
+    public LockBusyException(LockName lockName, Duration waited, @Nullable Holder holder, List<NodeVote> votes) {
         super("lock \"" + lockName + "\" is busy: waited " + waited.toMillis() + " ms"
                 + (holder == null ? "" : ", held by " + holder.id()));
         this.lockName = lockName;
         this.waited = waited;
         this.holder = holder;
+        this.votes = List.copyOf(votes);
     }
 
     /** The lock. */
@@ -34,5 +42,10 @@ public final class LockBusyException extends RuntimeException {
     /** Who held it at the last answer, if the store said so. */
     public @Nullable Holder holder() {
         return holder;
+    }
+
+    /** What each node said last; empty for a store that is one node. */
+    public List<NodeVote> votes() {
+        return votes == null ? List.of() : votes;
     }
 }

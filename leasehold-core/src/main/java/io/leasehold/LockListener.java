@@ -1,6 +1,8 @@
 package io.leasehold;
 
 import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
 
 /**
  * Hears of what locks do, for metrics, logs and tests.
@@ -16,7 +18,7 @@ public interface LockListener {
     /** A renewal was answered or failed. */
     default void renewed(Renewed event) {}
 
-    /** A hold's renewal is late. */
+    /** A hold is at risk: its renewal is late, or its store has lost contact to what keeps it. */
     default void atRisk(AtRisk event) {}
 
     /** A hold ended before it was released. */
@@ -27,6 +29,23 @@ public interface LockListener {
 
     /** A holder forgot its hold: its handle is unreachable or its thread has died; it is no longer renewed. */
     default void abandoned(Abandoned event) {}
+
+    /** What a node of a set counts for, as this client sees it, has changed; never called at a store that is one node. */
+    default void nodeChanged(NodeChanged event) {}
+
+    /** What a node of a set counts for. The list is closed; handle unknown values all the same. */
+    enum NodeStanding {
+        /** Its vote counts. */
+        TRUSTED,
+        /** It did not answer in time, or there is no connection to it, or its server is not what it was declared to be. */
+        UNREACHABLE,
+        /** It may have forgotten what it granted, and grants nothing until that is over. */
+        QUARANTINED,
+        /** Its clock jumped, or is too far from the others' to be believed, or it is the same server as another node. */
+        EXCLUDED,
+        /** It is a member of another set, or of this one as somebody else has configured it. */
+        OTHER_CONFIGURATION
+    }
 
     /** How an attempt ended. The list is closed; handle unknown values all the same. */
     enum AttemptOutcome {
@@ -75,7 +94,7 @@ public interface LockListener {
     record Renewed(LockName name, long fencingToken, RenewalOutcome outcome, Duration headroom, Duration ttl) {}
 
     /**
-     * A hold's renewal is late.
+     * A hold is at risk.
      *
      * @param name the lock
      * @param fencingToken the lease
@@ -90,8 +109,14 @@ public interface LockListener {
      * @param fencingToken the lease
      * @param cause why
      * @param held since it was acquired
+     * @param votes what each node said to the last renewal that did not succeed; empty for a store that is one node
      */
-    record Lost(LockName name, long fencingToken, LossCause cause, Duration held) {}
+    record Lost(LockName name, long fencingToken, LossCause cause, Duration held, List<NodeVote> votes) {
+        /** Copies the votes. */
+        public Lost {
+            votes = List.copyOf(votes);
+        }
+    }
 
     /**
      * A hold was given back.
@@ -100,8 +125,14 @@ public interface LockListener {
      * @param fencingToken the lease
      * @param outcome what the store confirmed
      * @param held since it was acquired
+     * @param votes what each node said; empty for a store that is one node
      */
-    record Released(LockName name, long fencingToken, ReleaseOutcome outcome, Duration held) {}
+    record Released(LockName name, long fencingToken, ReleaseOutcome outcome, Duration held, List<NodeVote> votes) {
+        /** Copies the votes. */
+        public Released {
+            votes = List.copyOf(votes);
+        }
+    }
 
     /**
      * A holder forgot its hold.
@@ -113,4 +144,22 @@ public interface LockListener {
      * @param held since it was acquired
      */
     record Abandoned(LockName name, long fencingToken, LossCause cause, Duration held) {}
+
+    /**
+     * What a node counts for has changed.
+     *
+     * @param node the node, without secrets
+     * @param before what it counted for; a node counts as trusted until something else is known
+     * @param now what it counts for from now on
+     * @param detail why, for people; empty once it is trusted
+     */
+    record NodeChanged(String node, NodeStanding before, NodeStanding now, String detail) {
+        /** Refuses nulls. */
+        public NodeChanged {
+            Objects.requireNonNull(node, "node");
+            Objects.requireNonNull(before, "before");
+            Objects.requireNonNull(now, "now");
+            Objects.requireNonNull(detail, "detail");
+        }
+    }
 }

@@ -25,6 +25,7 @@ public final class LockOptions {
     private static final Duration LEAST_TTL = Duration.ofMillis(100);
     private static final Duration LARGEST_TTL = Duration.ofHours(24);
     private static final Duration LEAST_INTERVAL = Duration.ofMillis(10);
+    private static final int MOST_RENEWAL_TRIES = 1_000;
     private static final Duration LEAST_RECHECK = Duration.ofMillis(10);
     private static final Duration LARGEST_RECHECK = Duration.ofHours(24);
     private static final LockOptions DEFAULTS = new LockOptions(new Values(
@@ -37,7 +38,8 @@ public final class LockOptions {
             Backoff.exponential(Duration.ofMillis(10), Duration.ofSeconds(1)),
             Fairness.BOUNDED_LOCAL_HAND_OVER,
             Duration.ZERO,
-            Integer.MAX_VALUE));
+            Integer.MAX_VALUE,
+            10));
 
     private final Values values;
 
@@ -57,7 +59,8 @@ public final class LockOptions {
             Backoff retry,
             Fairness fairness,
             Duration lockDelay,
-            int reentryLimit) {}
+            int reentryLimit,
+            int renewalTries) {}
 
     /** The same values on their way from one set of options to the next. */
     private static final class Draft {
@@ -71,6 +74,7 @@ public final class LockOptions {
         private Fairness fairness;
         private Duration lockDelay;
         private int reentryLimit;
+        private int renewalTries;
 
         Draft(Values from) {
             ttl = from.ttl;
@@ -83,6 +87,7 @@ public final class LockOptions {
             fairness = from.fairness;
             lockDelay = from.lockDelay;
             reentryLimit = from.reentryLimit;
+            renewalTries = from.renewalTries;
         }
 
         Values values() {
@@ -96,7 +101,8 @@ public final class LockOptions {
                     retry,
                     fairness,
                     lockDelay,
-                    reentryLimit);
+                    reentryLimit,
+                    renewalTries);
         }
     }
 
@@ -186,6 +192,15 @@ public final class LockOptions {
         return with(v -> v.reentryLimit = reentryLimit);
     }
 
+    /**
+     * How often a renewal is tried within one validity, at least once: failed ones are repeated after a quarter of the
+     * interval, but not so soon that the tries are used up before the validity is. More tries find a store that recovers sooner,
+     * and ask more of one that is overloaded. 1 to 1,000. Default 10.
+     */
+    public LockOptions renewalTries(int renewalTries) {
+        return with(v -> v.renewalTries = renewalTries);
+    }
+
     private void requireSafe() {
         Duration ttl = values.ttl;
         if (ttl.compareTo(LEAST_TTL) < 0 || ttl.compareTo(LARGEST_TTL) > 0) {
@@ -221,6 +236,10 @@ public final class LockOptions {
         }
         if (values.reentryLimit < 1) {
             throw refused("reentryLimit is " + values.reentryLimit + "; it must be at least 1");
+        }
+        if (values.renewalTries < 1 || values.renewalTries > MOST_RENEWAL_TRIES) {
+            throw refused(
+                    "renewalTries is " + values.renewalTries + "; it must be between 1 and " + MOST_RENEWAL_TRIES);
         }
         if (values.recheck.compareTo(LEAST_RECHECK) < 0 || values.recheck.compareTo(LARGEST_RECHECK) > 0) {
             throw refused("recheck is " + values.recheck + "; it must be between " + LEAST_RECHECK + " and "
@@ -297,6 +316,11 @@ public final class LockOptions {
         return values.reentryLimit;
     }
 
+    /** How often a renewal is tried within one validity. */
+    public int renewalTries() {
+        return values.renewalTries;
+    }
+
     /** ttl × 1 % + 2 ms. */
     public Duration drift() {
         return values.ttl.dividedBy(100).plusMillis(2);
@@ -333,6 +357,6 @@ public final class LockOptions {
         return "ttl=" + ttl() + " renewal=" + (renewalInterval() == null ? "none" : renewalInterval()) + " maxHold="
                 + maxHold() + " minimumValidity=" + minimumValidity() + " nodeTimeout=" + nodeTimeout() + " recheck="
                 + recheck() + " retry=" + retry() + " fairness=" + fairness() + " lockDelay=" + lockDelay()
-                + " reentryLimit=" + reentryLimit();
+                + " reentryLimit=" + reentryLimit() + " renewalTries=" + renewalTries();
     }
 }

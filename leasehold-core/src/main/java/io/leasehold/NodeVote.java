@@ -1,5 +1,6 @@
 package io.leasehold;
 
+import java.util.Locale;
 import java.util.Objects;
 
 /**
@@ -16,6 +17,12 @@ public record NodeVote(String node, Answer answer, String detail) {
         Objects.requireNonNull(node, "node");
         Objects.requireNonNull(answer, "answer");
         Objects.requireNonNull(detail, "detail");
+    }
+
+    /** In words, such as {@code node-1: busy (held by app-7/1234)}. */
+    @Override
+    public String toString() {
+        return node + ": " + answer.name().toLowerCase(Locale.ROOT) + (detail.isEmpty() ? "" : " (" + detail + ")");
     }
 
     /** The kinds of answers. The list is closed; handle unknown values all the same. */

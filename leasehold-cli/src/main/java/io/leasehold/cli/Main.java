@@ -28,7 +28,8 @@ import picocli.CommandLine.Spec;
         description = "Locks across processes and machines, as leases.%n",
         footer = {
             "%nA store is memory:, sqlite:PATH (default sqlite:~/.leasehold/locks.db),",
-            "redis://HOST:PORT, zk://HOST,HOST/CHROOT, etcd://HOST,HOST/PREFIX and others."
+            "redis://HOST:PORT, redis-replicated://MASTER,REPLICA, redis-sentinel://HOST,HOST/MASTER-NAME,",
+            "redis-cluster://HOST,HOST, zk://HOST,HOST/CHROOT, etcd://HOST,HOST/PREFIX and others."
         },
         versionProvider = Main.Version.class,
         mixinStandardHelpOptions = true,

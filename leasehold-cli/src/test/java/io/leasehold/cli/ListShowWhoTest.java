@@ -51,7 +51,7 @@ class ListShowWhoTest {
             assertSays(0, cli.run("who", "nightly report"), holder);
             assertThat(cli.run("who", "--json", "nightly report").out())
                     .matches("\\{\"id\":\"\\Q" + holder + "\\E\",\"fencingToken\":" + token
-                            + ",\"remainingTtlMs\":\\d+}\n");
+                            + ",\"remainingTtlMs\":\\d+,\"ends\":\"by-ttl\"}\n");
             assertThat(cli.run("ls").out().lines().toList()).hasSize(2).satisfies(lines -> {
                 assertThat(lines.get(0)).matches("LOCK +HOLDER +TOKEN +LEFT");
                 assertThat(lines.get(1)).matches("nightly report +\\Q" + holder + "\\E +" + token + " +[0-9.]+m?s");
@@ -62,7 +62,12 @@ class ListShowWhoTest {
             StartedCli show = cli.run("show", "nightly report");
             assertThat(show.exitCode()).isZero();
             assertThat(show.out())
-                    .contains("state     held", "holder    " + holder, "token     " + token, "promises  ");
+                    .contains(
+                            "state     held",
+                            "holder    " + holder,
+                            "token     " + token,
+                            "promises  ",
+                            "waiters   not known");
             assertThat(cli.run("show", "--json", "nightly report").out())
                     .startsWith("{\"lock\":\"nightly report\",\"store\":\"")
                     .contains("\"holder\":{\"id\":\"" + holder + "\"");
@@ -86,7 +91,7 @@ class ListShowWhoTest {
         assertThat(show.out()).contains("state     free").doesNotContain("holder", "token");
         StartedCli json = cli.run("show", "--json", lock);
         assertThat(json.exitCode()).isEqualTo(ExitCode.FOUND.code());
-        assertThat(json.out()).endsWith("\"holder\":null}\n");
+        assertThat(json.out()).endsWith("\"holder\":null,\"waiters\":null}\n");
         assertSays(0, cli.run("ls", "--json"));
     }
 

@@ -47,6 +47,11 @@ public final class BallotClock {
         currentMin = Math.min(currentMin, most);
     }
 
+    /** Whether the last answer came from this life. */
+    boolean isOf(Incarnation life) {
+        return life.equals(incarnation);
+    }
+
     private void restart(long offset, long nowNanos) {
         previousMin = Long.MAX_VALUE;
         currentMin = offset;

@@ -3,6 +3,7 @@ package io.leasehold.ballot;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.Waiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
@@ -13,6 +14,7 @@ import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
@@ -20,10 +22,12 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +43,9 @@ public final class SingleNodeStore implements LockStore {
     /** Ballots of one request before it is answered as refused; doubling makes more of them pointless. */
     private static final int MOST_BALLOTS = 12;
 
+    /** Of as many waiters at once the place is kept; of more it may be lost. */
+    private static final int MOST_FLOORS = 10_000;
+
     private static final long RETRY_NANOS = 10_000_000L;
 
     /**
@@ -49,7 +56,11 @@ public final class SingleNodeStore implements LockStore {
 
     private final LockNode node;
     private final LockRuntime runtime;
-    private final BallotClock clock = new BallotClock();
+    /** The clock of each part of the node that has answered; there are few. */
+    private final Map<String, BallotClock> clocks = new ConcurrentHashMap<>();
+    /** What the node told to waiters that asked below its floor, where that is far ahead of its clock; bounded. */
+    private final Map<OwnerToken, NodeReply.Stale> floors = new ConcurrentHashMap<>();
+
     private volatile @Nullable StoreSignals ear;
 
     /** Lifts a node, which is closed with this store. */
@@ -60,15 +71,17 @@ public final class SingleNodeStore implements LockStore {
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
-        OptionalLong estimate = estimate();
+        LockName name = request.names().get(0);
+        BallotClock clock = clockOf(name);
+        OptionalLong estimate = estimate(clock);
         if (estimate.isPresent()) {
             return begin(request, runtime.nanoTime(), estimate.getAsLong());
         }
         long startAtNanos = runtime.nanoTime();
-        return node.probe(request.timeoutNanos()).thenCompose(reply -> {
+        return node.probe(name, request.timeoutNanos()).thenCompose(reply -> {
             if (reply instanceof NodeReply.Answered answered) {
-                learn(answered, startAtNanos);
-                return begin(request, startAtNanos, estimate().orElse(runtime.nanoTime()));
+                learn(clock, answered, startAtNanos);
+                return begin(request, startAtNanos, estimate(clock).orElse(runtime.nanoTime()));
             }
             return CompletableFuture.completedFuture(failed(((NodeReply.Failed) reply), FailureKind.NO_EFFECT, 0));
         });
@@ -87,7 +100,7 @@ public final class SingleNodeStore implements LockStore {
     }
 
     private CompletableFuture<AcquireReply> begin(AcquireRequest request, long startAtNanos, long estimate) {
-        long most = estimate + MOST_LEAD_MICROS;
+        long most = Math.max(estimate, floorTold(request)) + MOST_LEAD_MICROS;
         if (request.ballotSoFar() >= most) {
             return CompletableFuture.completedFuture(new AcquireReply.Refused(
                     "the clock of " + node.description() + " went back: the attempt has proposed fencing token "
@@ -109,20 +122,47 @@ public final class SingleNodeStore implements LockStore {
             return CompletableFuture.completedFuture(tokensExhausted(candidate));
         }
         Ballot ballot = new Ballot(request, candidate, request.reserve(), request.claimNanos());
+        BallotClock clock = clockOf(request.names().get(0));
         long sentAtNanos = runtime.nanoTime();
         return node.acquire(ballot)
                 .exceptionally(error -> broken(ballot, error))
                 .thenCompose(reply -> {
                     if (reply instanceof NodeReply.Answered answered) {
-                        learn(answered, sentAtNanos);
+                        learn(clock, answered, sentAtNanos);
+                    }
+                    if (reply instanceof NodeReply.Yes) {
+                        floors.remove(request.owner());
                     }
                     if (reply instanceof NodeReply.Stale stale && mayGoOn(effort)) {
-                        long floor = Math.max(stale.floor(), estimate().orElse(0));
+                        remember(request, stale);
+                        long floor = Math.max(stale.floor(), estimate(clock).orElse(0));
                         long lead = (long) request.reserve() << effort.stale();
                         return propose(effort.afterStale(), Math.max(candidate, floor) + lead);
                     }
                     return CompletableFuture.completedFuture(answer(ballot, sentAtNanos, reply));
                 });
+    }
+
+    /** A floor counts as long as the node that told it remembers it. */
+    private long floorTold(AcquireRequest request) {
+        NodeReply.Stale told = floors.get(request.owner());
+        if (told == null) {
+            return 0;
+        }
+        BallotClock clock = clockOf(request.names().get(0));
+        synchronized (clock) {
+            return clock.isOf(told.incarnation()) ? told.floor() : 0;
+        }
+    }
+
+    /** Without it a waiter would lose its place at each recheck for as long as a clock that was set back is behind. */
+    private void remember(AcquireRequest request, NodeReply.Stale stale) {
+        if (request.isWaiting() && stale.floor() > stale.serverMicros()) {
+            if (floors.size() >= MOST_FLOORS) {
+                floors.clear();
+            }
+            floors.put(request.owner(), stale);
+        }
     }
 
     private NodeReply broken(Ballot ballot, Throwable error) {
@@ -148,7 +188,8 @@ public final class SingleNodeStore implements LockStore {
                     ? new AcquireReply.Queued(held.holder(), highest, List.of())
                     : new AcquireReply.Busy(held.holder(), highest, List.of());
         } else if (reply instanceof NodeReply.Refused refused) {
-            return new AcquireReply.Refused(refused.reason(), refused.retryNanos(), highest, List.of());
+            return new AcquireReply.Refused(
+                    refused.reason(), refused.retryNanos(), highest, List.of(), refused.spent());
         } else if (reply instanceof NodeReply.Stale stale) {
             return new AcquireReply.Refused(
                     "every fencing token proposed for " + ballot.request().names() + " at " + node.description()
@@ -175,13 +216,17 @@ public final class SingleNodeStore implements LockStore {
                 0);
     }
 
-    private OptionalLong estimate() {
+    private BallotClock clockOf(LockName name) {
+        return clocks.computeIfAbsent(node.part(name), part -> new BallotClock());
+    }
+
+    private OptionalLong estimate(BallotClock clock) {
         synchronized (clock) {
             return clock.estimateMicros(runtime.nanoTime());
         }
     }
 
-    private void learn(NodeReply.Answered answered, long sentAtNanos) {
+    private void learn(BallotClock clock, NodeReply.Answered answered, long sentAtNanos) {
         synchronized (clock) {
             clock.answered(answered.incarnation(), answered.serverMicros(), sentAtNanos, runtime.nanoTime());
         }
@@ -215,6 +260,7 @@ public final class SingleNodeStore implements LockStore {
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        floors.remove(request.owner());
         return node.release(request);
     }
 
@@ -226,6 +272,11 @@ public final class SingleNodeStore implements LockStore {
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         return node.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return node.waiters(name, limit);
     }
 
     @Override

@@ -265,7 +265,8 @@ final class AcquireMachine {
         if (reply instanceof AcquireReply.Granted granted) {
             return granted(granted.grant(), event.random(), nowNanos);
         }
-        remembered |= reply instanceof AcquireReply.Queued;
+        remembered |= reply instanceof AcquireReply.Queued
+                || (reply instanceof AcquireReply.Refused refused && refused.spent() && reply.ballot() > 0);
         if (reply instanceof AcquireReply.Failed failed && failed.kind() == FailureKind.UNKNOWN) {
             remembered = true;
             unknown = true;

@@ -5,6 +5,7 @@ import io.leasehold.LockAdmin;
 import io.leasehold.LockName;
 import io.leasehold.NodeVote;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.Waiter;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -36,12 +37,22 @@ final class EngineAdmin implements LockAdmin {
     @Override
     public List<HeldLock> list(String glob, int limit) {
         Objects.requireNonNull(glob, "glob");
+        return Edge.join(runtime, store.list(glob, atLeastOne(limit))).stream()
+                .map(r -> new HeldLock(r.name(), r.holder()))
+                .toList();
+    }
+
+    @Override
+    public List<Waiter> waiters(LockName name, int limit) {
+        Objects.requireNonNull(name, "name");
+        return Edge.join(runtime, store.waiters(name, atLeastOne(limit)));
+    }
+
+    private static int atLeastOne(int limit) {
         if (limit < 1) {
             throw new IllegalArgumentException("limit is " + limit + "; it must be at least 1");
         }
-        return Edge.join(runtime, store.list(glob, limit)).stream()
-                .map(r -> new HeldLock(r.name(), r.holder()))
-                .toList();
+        return limit;
     }
 
     @Override

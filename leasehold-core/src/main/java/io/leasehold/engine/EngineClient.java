@@ -86,9 +86,19 @@ public final class EngineClient implements LockClient {
         }
 
         @Override
+        public void suspended(OwnerToken owner) {
+            wiring.holds().find(owner).forEach(GrantKeeper::contactLost);
+        }
+
+        @Override
         public void reconnected() {
             wiring.undoer().reconnected();
             desks.wakeAll();
+        }
+
+        @Override
+        public void nodeChanged(LockListener.NodeChanged event) {
+            wiring.events().tell(listener -> listener.nodeChanged(event));
         }
     }
 

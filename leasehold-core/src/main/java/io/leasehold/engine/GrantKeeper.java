@@ -7,6 +7,7 @@ import io.leasehold.LockListener.RenewalOutcome;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
+import io.leasehold.NodeVote;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRuntime;
@@ -48,6 +49,9 @@ final class GrantKeeper {
     private @Nullable LeaseState givenBack;
 
     private List<CompletableFuture<Void>> renewalsByHand = List.of();
+    /** What the nodes said to the last renewal, if it did not succeed. */
+    private List<NodeVote> votes = List.of();
+
     private @Nullable Thread holdingThread;
     private LockRuntime.@Nullable Timer renewTimer;
     private LockRuntime.@Nullable Timer endTimer;
@@ -239,6 +243,7 @@ final class GrantKeeper {
         Duration headroom;
         synchronized (this) {
             headroom = Duration.ofNanos(machine.remainingNanos(wiring.runtime().nanoTime()));
+            votes = answer.votes();
         }
         if (answer instanceof RenewReply.Renewed renewed) {
             on(new LeaseMachine.Renewed(renewed.sentAtNanos()));
@@ -275,8 +280,10 @@ final class GrantKeeper {
 
     private void finishRenewalsByHand(@Nullable Supplier<RuntimeException> error) {
         List<CompletableFuture<Void>> waiting;
+        List<NodeVote> said;
         LossCause lost;
         synchronized (this) {
+            said = votes;
             waiting = renewalsByHand;
             renewalsByHand = List.of();
             lost = machine.cause();
@@ -287,7 +294,7 @@ final class GrantKeeper {
         }
         for (CompletableFuture<Void> future : waiting) {
             if (lost != null) {
-                future.completeExceptionally(LeaseState.lostException(name, lost, wiring));
+                future.completeExceptionally(LeaseState.lostException(name, lost, said, wiring));
             } else if (error != null) {
                 future.completeExceptionally(error.get());
             } else {
@@ -306,6 +313,10 @@ final class GrantKeeper {
         on(new LeaseMachine.Suspended());
     }
 
+    void contactLost() {
+        on(new LeaseMachine.ContactLost());
+    }
+
     private void tellAtRisk(Duration remaining) {
         LeaseState lease = currentLease();
         if (lease != null) {
@@ -316,9 +327,14 @@ final class GrantKeeper {
     private void tellLost(LossCause cause) {
         disarm();
         wiring.holds().remove(grant.owner(), this);
-        LeaseState lease = currentLease();
+        LeaseState lease;
+        List<NodeVote> said;
+        synchronized (this) {
+            lease = current;
+            said = votes;
+        }
         if (lease != null) {
-            lease.lost(cause);
+            lease.lost(cause, said);
         }
         finishRenewalsByHand(null);
         desks.ended(name, this);
@@ -401,16 +417,16 @@ final class GrantKeeper {
                 // Also after an expiry: the holder is done, so nothing is lost by freeing what may be left.
                 end(ReleaseRequest.Kind.UNDO);
             }
-            finish(ReleaseOutcome.ALREADY_LOST);
+            finish(ReleaseOutcome.ALREADY_LOST, List.of());
             return;
         }
         long validUntilAtNanos = machine.validUntilAtNanos();
-        end(ReleaseRequest.Kind.RELEASE).thenAccept(reply -> finish(outcome(reply, validUntilAtNanos)));
+        end(ReleaseRequest.Kind.RELEASE).thenAccept(reply -> finish(outcome(reply, validUntilAtNanos), reply.votes()));
         desks.ended(name, this);
     }
 
     /** Both, for a client that closes may have come between the minting of a lease and its acceptance. */
-    private void finish(ReleaseOutcome outcome) {
+    private void finish(ReleaseOutcome outcome, List<NodeVote> said) {
         LeaseState last;
         LeaseState asked;
         synchronized (this) {
@@ -418,10 +434,10 @@ final class GrantKeeper {
             asked = givenBack;
         }
         if (last != null) {
-            last.released(outcome);
+            last.released(outcome, said);
         }
         if (asked != null && asked != last) {
-            asked.released(outcome);
+            asked.released(outcome, said);
         }
     }
 

@@ -44,6 +44,9 @@ final class LeaseMachine {
     /** The machine was suspended: the monotonic clock has not counted, so nothing is known until a renewal succeeds. */
     record Suspended() implements Event {}
 
+    /** The store has lost contact to what keeps the lease; the next renewal will tell. */
+    record ContactLost() implements Event {}
+
     /** What the shell is to do. */
     sealed interface Action {}
 
@@ -59,7 +62,7 @@ final class LeaseMachine {
     /** Send {@link EndDue} at this time. */
     record ArmEnd(long atNanos) implements Action {}
 
-    /** Tell whoever listens that a renewal is late. */
+    /** Tell whoever listens that a renewal is late, or will be. */
     record TellAtRisk(long remainingNanos) implements Action {}
 
     /** Tell whoever listens that the lease is lost. */
@@ -85,6 +88,9 @@ final class LeaseMachine {
     private State state = State.HELD;
     private long validUntilAtNanos;
     private boolean renewing;
+    /** Renewals sent since the validity last moved. */
+    private int tries;
+
     private boolean atRisk;
     private boolean unconfirmed;
     private long unconfirmedAtNanos;
@@ -136,6 +142,8 @@ final class LeaseMachine {
             stopped = abandoned.cause();
         } else if (event instanceof Suspended) {
             suspended(nowNanos, actions);
+        } else if (event instanceof ContactLost) {
+            contactLost(nowNanos, actions);
         } else if (state == State.HELD) {
             actions.add(new ArmEnd(validUntilAtNanos));
         }
@@ -160,8 +168,18 @@ final class LeaseMachine {
             }
             return;
         }
+        if (!due.byHand() && tries >= timings.renewalTries()) {
+            // The last one has failed: what is left of the validity is all there is.
+            tellAtRisk(nowNanos, actions);
+            return;
+        }
+        renew(due.byHand(), actions);
+    }
+
+    private void renew(boolean byHand, List<Action> actions) {
         renewing = true;
-        actions.add(new Renew(due.byHand()));
+        tries++;
+        actions.add(new Renew(byHand));
     }
 
     private void renewed(long sentAtNanos, long nowNanos, List<Action> actions) {
@@ -190,6 +208,7 @@ final class LeaseMachine {
         }
         atRisk = false;
         unconfirmed = false;
+        tries = 0;
         if (timings.renewed()) {
             long nextAtNanos = sentAtNanos + timings.renewalNanos();
             actions.add(new ArmRenew(nextAtNanos - nowNanos > 0 ? nextAtNanos : nowNanos));
@@ -209,10 +228,21 @@ final class LeaseMachine {
     }
 
     private void tellIfAtRisk(long nowNanos, List<Action> actions) {
-        long remainingNanos = validUntilAtNanos - nowNanos;
-        if (!atRisk && remainingNanos < timings.riskNanos()) {
+        if (validUntilAtNanos - nowNanos < timings.riskNanos()) {
+            tellAtRisk(nowNanos, actions);
+        }
+    }
+
+    private void contactLost(long nowNanos, List<Action> actions) {
+        if (state == State.HELD) {
+            tellAtRisk(nowNanos, actions);
+        }
+    }
+
+    private void tellAtRisk(long nowNanos, List<Action> actions) {
+        if (!atRisk) {
             atRisk = true;
-            actions.add(new TellAtRisk(remainingNanos));
+            actions.add(new TellAtRisk(validUntilAtNanos - nowNanos));
         }
     }
 
@@ -250,8 +280,7 @@ final class LeaseMachine {
 
     private void confirm(List<Action> actions) {
         if (stopped == null) {
-            renewing = true;
-            actions.add(new Renew(false));
+            renew(false, actions);
         }
     }
 

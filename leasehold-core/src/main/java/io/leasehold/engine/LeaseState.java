@@ -6,6 +6,7 @@ import io.leasehold.LeaseLostException;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.NodeVote;
 import io.leasehold.ReleaseOutcome;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -45,6 +46,7 @@ final class LeaseState {
 
     private @Nullable Thread toInterrupt;
     private @Nullable LossCause cause;
+    private List<NodeVote> votes = List.of();
     private boolean heardOfLoss;
     private boolean releaseCalled;
 
@@ -133,7 +135,7 @@ final class LeaseState {
             if (lost == null) {
                 throw new LeaseAtRiskException(name(), Duration.ZERO, duration);
             }
-            throw lostException(name(), lost, keeper.wiring());
+            throw lostException(name(), lost, votes(), keeper.wiring());
         }
         if (remaining.compareTo(duration) < 0) {
             throw new LeaseAtRiskException(name(), remaining, duration);
@@ -156,6 +158,10 @@ final class LeaseState {
         return cause;
     }
 
+    private synchronized List<NodeVote> votes() {
+        return votes;
+    }
+
     CompletableFuture<Void> renew() {
         refuseIfReleased("renew");
         keeper.checkEnd();
@@ -164,14 +170,14 @@ final class LeaseState {
             synchronized (this) {
                 heardOfLoss = true;
             }
-            return CompletableFuture.failedFuture(lostException(name(), lost, keeper.wiring()));
+            return CompletableFuture.failedFuture(lostException(name(), lost, votes(), keeper.wiring()));
         }
         return keeper.renewByHand();
     }
 
     // ---- loss
 
-    static LeaseLostException lostException(LockName name, LossCause cause, Wiring wiring) {
+    static LeaseLostException lostException(LockName name, LossCause cause, List<NodeVote> votes, Wiring wiring) {
         String store = wiring.store().description();
         String detail = switch (cause) {
             case EXPIRED -> "no renewal succeeded in time at " + store;
@@ -183,7 +189,7 @@ final class LeaseState {
             case THREAD_DIED -> "the thread that held it has died";
             case LEAKED -> "its handle was dropped without a release";
         };
-        return new LeaseLostException(name, cause, detail);
+        return new LeaseLostException(name, cause, detail, votes);
     }
 
     void atRisk(Duration remaining) {
@@ -199,10 +205,11 @@ final class LeaseState {
         keeper.wiring().runtime().execute(userCode);
     }
 
-    void lost(LossCause why) {
+    void lost(LossCause why, List<NodeVote> said) {
         List<Consumer<? super LossCause>> callbacks;
         synchronized (this) {
             cause = why;
+            votes = said;
             // It may turn out during a release that the lease had ended before; no callback comes after a release.
             callbacks = releaseCalled ? List.of() : lossCallbacks;
             lossCallbacks = List.of();
@@ -213,10 +220,10 @@ final class LeaseState {
             }
         }
         callbacks.forEach(callback -> call(() -> callback.accept(why)));
-        if (!tellEnd(new HoldEnd.Lost(why))) {
+        if (!tellEnd(new HoldEnd.Lost(why, said))) {
             return;
         }
-        keeper.wiring().events().tell(l -> l.lost(new LockListener.Lost(name(), token, why, heldFor())));
+        keeper.wiring().events().tell(l -> l.lost(new LockListener.Lost(name(), token, why, heldFor(), said)));
     }
 
     void abandoned(LossCause why) {
@@ -322,14 +329,16 @@ final class LeaseState {
 
     /** The next lease of the same grant has begun: this one is over, without a word to the store. */
     void passedOn() {
-        released(ReleaseOutcome.RELEASED);
+        released(ReleaseOutcome.RELEASED, List.of());
     }
 
-    void released(ReleaseOutcome outcome) {
-        if (!released.complete(outcome) || !tellEnd(new HoldEnd.Released(outcome))) {
+    void released(ReleaseOutcome outcome, List<NodeVote> said) {
+        if (!released.complete(outcome) || !tellEnd(new HoldEnd.Released(outcome, said))) {
             return;
         }
-        keeper.wiring().events().tell(l -> l.released(new LockListener.Released(name(), token, outcome, heldFor())));
+        keeper.wiring()
+                .events()
+                .tell(l -> l.released(new LockListener.Released(name(), token, outcome, heldFor(), said)));
     }
 
     /** Logs, once, a loss that nothing of the user's has heard of. */

@@ -11,6 +11,7 @@ import java.time.Duration;
  * @param validityNanos ttl − drift, counted from the sending
  * @param minimumValidityNanos the least validity with which a lease is handed out
  * @param renewalNanos the interval between renewals, or zero for none
+ * @param renewalTries how often a renewal is tried within one validity
  * @param maxHoldNanos the cap on the whole hold
  * @param longestCheckableNanos the most that {@code ensureValidFor} accepts
  * @param answerNanos how long a store may take to complete a reply
@@ -21,6 +22,7 @@ record Timings(
         long validityNanos,
         long minimumValidityNanos,
         long renewalNanos,
+        int renewalTries,
         long maxHoldNanos,
         long longestCheckableNanos,
         long answerNanos) {
@@ -46,6 +48,7 @@ record Timings(
                 options.validity().toNanos(),
                 options.minimumValidity().toNanos(),
                 interval == null ? 0 : interval.toNanos(),
+                options.renewalTries(),
                 saturatedNanos(options.maxHold()),
                 options.longestCheckable().toNanos(),
                 Math.max(LEAST_ANSWER_NANOS, Math.min(MOST_ANSWER_NANOS, ttlNanos / 10)));
@@ -55,9 +58,12 @@ record Timings(
         return renewalNanos > 0;
     }
 
-    /** After a failed renewal: a quarter of the interval, so that several tries fit into what is left. */
+    /**
+     * After a failed renewal: a quarter of the interval, so that several tries fit into what is left; more where all tries
+     * would be used up before the validity is.
+     */
     long renewalRetryNanos() {
-        return renewalNanos / 4;
+        return Math.max(renewalNanos / 4, (validityNanos - renewalNanos) / renewalTries);
     }
 
     /** How long a due renewal may wait for others to share its request. */

@@ -5,9 +5,11 @@ import io.leasehold.Guarantees;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.Waiter;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.Birth;
+import io.leasehold.spi.Glob;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockNode;
@@ -35,7 +37,6 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -105,7 +106,7 @@ public final class InMemoryNode implements LockNode {
     }
 
     /** A place in the queue, and what its waiter asked for. */
-    private record Place(String holderId, int reserve, long claimNanos, long forgottenAtNanos) {}
+    private record Place(String holderId, int reserve, long claimNanos, long sinceAtNanos, long forgottenAtNanos) {}
 
     private record Held(OwnerToken owner, String holderId, long token, long endsAtNanos) {}
 
@@ -184,11 +185,24 @@ public final class InMemoryNode implements LockNode {
                 if (held == null) {
                     serveFirst(name, entry, nowNanos, signals);
                 }
+                if (!inOrder) {
+                    forgetPlaceOf(request, entry);
+                }
                 return busy(ballot, entry, entry.held, nowNanos, serverMicros);
             }
         }
-        request.names().forEach(name -> grant(entry(name), ballot, nowNanos));
+        for (LockName name : request.names()) {
+            if (!inOrder) {
+                forgetPlaceOf(request, entry(name));
+            }
+            grant(entry(name), ballot, nowNanos);
+        }
         return new NodeReply.Yes(incarnation, serverMicros);
+    }
+
+    /** At a member of a set a client has one place, under whichever of its owner tokens. */
+    private static void forgetPlaceOf(AcquireRequest request, Entry entry) {
+        entry.waiters.values().removeIf(place -> place.holderId().equals(request.holderId()));
     }
 
     private Entry entry(LockName name) {
@@ -213,9 +227,12 @@ public final class InMemoryNode implements LockNode {
             long forgottenAtNanos = nowNanos
                     + 2 * request.recheckNanos()
                     + Duration.ofSeconds(1).toNanos();
+            Place before = entry.waiters.get(request.owner());
+            long sinceAtNanos = before == null ? nowNanos : before.sinceAtNanos();
             entry.waiters.put(
                     request.owner(),
-                    new Place(request.holderId(), ballot.reserve(), ballot.claimNanos(), forgottenAtNanos));
+                    new Place(
+                            request.holderId(), ballot.reserve(), ballot.claimNanos(), sinceAtNanos, forgottenAtNanos));
         }
         return new NodeReply.Held(
                 held == null ? null : holder(held, nowNanos), request.isWaiting(), incarnation, serverMicros);
@@ -295,6 +312,7 @@ public final class InMemoryNode implements LockNode {
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         boolean released = false;
+        boolean awaited;
         List<Consumer<StoreSignals>> signals = new ArrayList<>(0);
         synchronized (this) {
             long nowNanos = runtime.nanoTime();
@@ -314,9 +332,11 @@ public final class InMemoryNode implements LockNode {
                     serveFirst(name, entry, nowNanos, signals);
                 }
             }
+            awaited = !signals.isEmpty();
         }
         send(signals);
-        return CompletableFuture.completedFuture(released ? new ReleaseReply.Released() : new ReleaseReply.NotOurs());
+        return CompletableFuture.completedFuture(
+                released ? new ReleaseReply.Released(List.of(), awaited) : new ReleaseReply.NotOurs());
     }
 
     @Override
@@ -330,18 +350,30 @@ public final class InMemoryNode implements LockNode {
 
     @Override
     public synchronized CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        Pattern pattern = Globs.pattern(glob);
+        Glob names = Glob.of(glob);
         long nowNanos = runtime.nanoTime();
         List<LockRecord> found = new ArrayList<>();
         for (Map.Entry<LockName, Entry> e : entries.entrySet()) {
             Held held = current(e.getValue(), nowNanos);
-            if (held != null
-                    && found.size() < limit
-                    && pattern.matcher(e.getKey().text()).matches()) {
+            if (held != null && found.size() < limit && names.matches(e.getKey())) {
                 found.add(new LockRecord(e.getKey(), holder(held, nowNanos)));
             }
         }
         return CompletableFuture.completedFuture(found);
+    }
+
+    @Override
+    public synchronized CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        Entry entry = entries.get(name);
+        if (entry == null) {
+            return CompletableFuture.completedFuture(List.of());
+        }
+        long nowNanos = runtime.nanoTime();
+        dropSilentWaiters(entry, nowNanos);
+        return CompletableFuture.completedFuture(entry.waiters.values().stream()
+                .limit(limit)
+                .map(place -> new Waiter(place.holderId(), Duration.ofNanos(nowNanos - place.sinceAtNanos())))
+                .toList());
     }
 
     @Override

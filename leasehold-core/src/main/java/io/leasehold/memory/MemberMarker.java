@@ -46,11 +46,7 @@ final class MemberMarker {
         }
         long leftMicros = membership.quarantineMicros() - (membership.estimateMicros() - bornMicros);
         if (leftMicros > 0) {
-            return new NodeReply.Refused(
-                    "it may have forgotten what it granted, and grants nothing for " + leftMicros / 1_000 + " ms more",
-                    leftMicros * 1_000,
-                    now,
-                    serverMicros);
+            return new NodeReply.Quarantined(leftMicros * 1_000, now, serverMicros);
         }
         return null;
     }

@@ -106,13 +106,7 @@ final class Births {
     private void tell(int node, Birth birth) {
         nodes.link(node)
                 .ask(target -> target.birth(birth), NodeReply.Failed::new)
-                .thenAccept(reply -> {
-                    if (reply instanceof NodeReply.Stale) {
-                        LOG.warn(
-                                "{} may have forgotten the locks it granted, and grants nothing for {} ms",
-                                nodes.names().get(node),
-                                nodes.settings().quarantineNanos() / 1_000_000);
-                    }
-                });
+                .thenAccept(reply ->
+                        LOG.debug("told {} its birth: {}", nodes.names().get(node), reply));
     }
 }

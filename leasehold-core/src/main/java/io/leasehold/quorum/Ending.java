@@ -130,14 +130,18 @@ final class Ending {
     private @Nullable ReleaseReply verdict() {
         int released = 0;
         int notOurs = 0;
+        boolean awaited = false;
         for (int node = 0; node < replies.length; node++) {
-            released += replies[node] instanceof ReleaseReply.Released ? 1 : 0;
+            if (replies[node] instanceof ReleaseReply.Released one) {
+                released++;
+                awaited |= one.awaited();
+            }
             notOurs += replies[node] instanceof ReleaseReply.NotOurs && !doubtful[node] ? 1 : 0;
         }
         if (released >= nodes.quorum()) {
-            return new ReleaseReply.Released();
+            return new ReleaseReply.Released(votes(), awaited);
         }
-        return nodes.size() - notOurs < nodes.quorum() ? new ReleaseReply.NotOurs() : null;
+        return nodes.size() - notOurs < nodes.quorum() ? new ReleaseReply.NotOurs(votes()) : null;
     }
 
     /** What is known once it is decided, or at the end of this time. */
@@ -163,14 +167,11 @@ final class Ending {
             // Whoever asks again is told that nothing was left.
             boolean first = !told;
             told = true;
-            return first ? verdict : new ReleaseReply.NotOurs();
+            return first ? verdict : new ReleaseReply.NotOurs(votes());
         } else if (verdict != null) {
             return verdict;
         }
-        List<NodeVote> votes = new ArrayList<>();
-        for (int node = 0; node < replies.length; node++) {
-            votes.add(Votes.of(nodes.names().get(node), replies[node]));
-        }
+        List<NodeVote> votes = votes();
         return new ReleaseReply.Failed(
                 isOver() ? FailureKind.PERMANENT : FailureKind.UNKNOWN,
                 new StoreUnavailableException(
@@ -178,6 +179,14 @@ final class Ending {
                                 + nodes.size() + " nodes; " + Words.of(votes),
                         votes,
                         null));
+    }
+
+    private List<NodeVote> votes() {
+        List<NodeVote> votes = new ArrayList<>();
+        for (int node = 0; node < replies.length; node++) {
+            votes.add(Votes.of(nodes.names().get(node), replies[node]));
+        }
+        return votes;
     }
 
     /** Runs this when every node has answered, or has been given up. */

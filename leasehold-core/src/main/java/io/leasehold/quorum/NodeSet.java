@@ -1,5 +1,6 @@
 package io.leasehold.quorum;
 
+import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.FailureKind;
@@ -8,6 +9,8 @@ import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.Membership;
 import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -31,6 +34,7 @@ final class NodeSet {
     private final String configuration;
     private final NodeTrust trust;
     private final Births births;
+    private final Standings standings;
 
     NodeSet(List<QuorumMember> members, QuorumSettings settings, LockRuntime runtime) {
         this.runtime = runtime;
@@ -43,6 +47,7 @@ final class NodeSet {
         this.configuration = configuration(members, settings);
         this.trust = new NodeTrust(names, settings.exclusionNanos(), settings.boundMicros());
         this.births = new Births(this);
+        this.standings = new Standings(names, settings.quarantineNanos() / 1_000_000);
     }
 
     private static String configuration(List<QuorumMember> members, QuorumSettings settings) {
@@ -82,6 +87,11 @@ final class NodeSet {
     /** The set as people would describe it, and as all its clients must. */
     String configuration() {
         return configuration;
+    }
+
+    /** Who hears what the nodes count for. */
+    Standings standings() {
+        return standings;
     }
 
     /** The clock of the set, or empty before a quorum has answered. */
@@ -132,7 +142,7 @@ final class NodeSet {
                 settings.quarantineNanos() / 1_000,
                 settings.boundMicros(),
                 members.get(node).persistence());
-        return ask(node, target -> target.acquire(ballot, membership)).thenApply(reply -> {
+        return ask(node, true, target -> target.acquire(ballot, membership)).thenApply(reply -> {
             births.answered(node, reply);
             return reply instanceof NodeReply.Yes ? believed(node, reply) : reply;
         });
@@ -151,20 +161,54 @@ final class NodeSet {
                         FailureKind.UNKNOWN, new StoreUnavailableException(names.get(node) + " " + why, null));
     }
 
-    /** Reads a node's life and clock. */
-    CompletableFuture<NodeReply> probe(int node, long timeoutNanos) {
-        return ask(node, target -> target.probe(timeoutNanos));
+    /**
+     * Renews at one node, with a look at its clock, which comes first: a node whose clock is not believed keeps a lock for
+     * another time than it says.
+     */
+    CompletableFuture<RenewReply> renew(int node, RenewBatch batch) {
+        probe(node, batch.timeoutNanos());
+        return links.get(node)
+                .ask(target -> target.renew(batch), (kind, error) -> allFailed(batch, error))
+                .thenApply(reply -> {
+                    String why = distrust(node);
+                    return why == null ? reply : allButNotOursFailed(reply, names.get(node) + " " + why);
+                });
     }
 
-    private CompletableFuture<NodeReply> ask(int node, Function<LockNode, CompletableFuture<NodeReply>> request) {
+    private static RenewReply allFailed(RenewBatch batch, LockStoreException error) {
+        return new RenewReply(batch.items().stream()
+                .<RenewReply.Item>map(item -> new RenewReply.Failed(error))
+                .toList());
+    }
+
+    private static RenewReply allButNotOursFailed(RenewReply reply, String why) {
+        return new RenewReply(reply.items().stream()
+                .map(item -> item instanceof RenewReply.Renewed
+                        ? new RenewReply.Failed(new StoreUnavailableException(why, null))
+                        : item)
+                .toList());
+    }
+
+    /** Reads a node's life and clock. */
+    CompletableFuture<NodeReply> probe(int node, long timeoutNanos) {
+        return ask(node, false, target -> target.probe(timeoutNanos));
+    }
+
+    private CompletableFuture<NodeReply> ask(
+            int node, boolean ballot, Function<LockNode, CompletableFuture<NodeReply>> request) {
         long sentAtNanos = runtime.nanoTime();
         return links.get(node).ask(request, NodeReply.Failed::new).thenApply(reply -> {
-            if (reply instanceof NodeReply.Answered answered) {
-                synchronized (trust) {
-                    trust.answered(
-                            node, answered.incarnation(), answered.serverMicros(), sentAtNanos, runtime.nanoTime());
+            long nowNanos = runtime.nanoTime();
+            String[] distrusted = new String[size()];
+            synchronized (trust) {
+                if (reply instanceof NodeReply.Answered answered) {
+                    trust.answered(node, answered.incarnation(), answered.serverMicros(), sentAtNanos, nowNanos);
+                }
+                for (int one = 0; one < size(); one++) {
+                    distrusted[one] = trust.distrust(one, nowNanos);
                 }
             }
+            standings.heard(node, reply, ballot, distrusted);
             return reply;
         });
     }

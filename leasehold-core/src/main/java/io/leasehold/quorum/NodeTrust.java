@@ -102,11 +102,11 @@ final class NodeTrust {
             watch.mostMicros = most;
             return;
         }
-        // What both answers allow; if rounding left nothing, the newer one.
-        long lower = Math.max(lowest, least);
-        long upper = Math.min(highest, most);
-        watch.leastMicros = lower <= upper ? lower : least;
-        watch.mostMicros = lower <= upper ? upper : most;
+        // What both answers allow. If nothing is left, the tolerance is partly spent, and stays so until the clock has
+        // come
+        // back by less than ρ: else a clock that runs too fast would be forgiven a little at each of many answers.
+        watch.leastMicros = Math.min(Math.max(lowest, least), highest);
+        watch.mostMicros = Math.max(Math.min(highest, most), lowest);
     }
 
     private void lookForSkew(long nowNanos) {
@@ -203,7 +203,8 @@ final class NodeTrust {
             }
         }
         if (isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos) && !weStoodStill(watch, nowNanos)) {
-            return "its clock jumped by " + seconds(watch.jumpMicros) + "; excluded for "
+            return "its clock jumped by " + seconds(watch.jumpMicros)
+                    + " against ours, beyond 20 ms + 1 % of the time; excluded for "
                     + leftSeconds(watch.jumpedAtNanos, nowNanos) + " more";
         }
         if (isRecent(watch.skewed, watch.skewedAtNanos, nowNanos)) {

@@ -288,7 +288,9 @@ final class QuorumRound {
             } else if (vote instanceof NodeReply.Held other) {
                 tally.held++;
                 tally.queued += other.queued() ? 1 : 0;
-            } else if (vote instanceof NodeReply.Refused || vote instanceof NodeReply.Unborn) {
+            } else if (vote instanceof NodeReply.Refused
+                    || vote instanceof NodeReply.Quarantined
+                    || vote instanceof NodeReply.Unborn) {
                 tally.refused++;
             } else {
                 boolean permanent = vote instanceof NodeReply.OtherSet
@@ -342,7 +344,9 @@ final class QuorumRound {
             return new Contended(commonHolder(), holds, tally.queued);
         }
         if (tally.refused > 0 && n - tally.failed >= quorum) {
-            return new Refused(reasons(), retryNanos(tally));
+            long untilMillis = untilNanos(tally, quarantineMillis * 1_000_000) / 1_000_000 + 1;
+            return new Refused(
+                    "not for another " + untilMillis + " ms (" + reasons() + ")", untilNanos(tally, 10_000_000L));
         }
         return tally.stale > 0 && n - tally.failed - tally.refused >= quorum
                 ? new Refused("every fencing token proposed was overtaken", 10_000_000L)
@@ -392,19 +396,26 @@ final class QuorumRound {
         if (vote instanceof NodeReply.Stale told) {
             return "its fence " + told.floor() + " is too far ahead of the clock to be believed";
         }
-        return vote instanceof NodeReply.Unborn
-                ? "it may have forgotten what it granted, and grants nothing for " + quarantineMillis + " ms more"
-                : null;
+        if (vote instanceof NodeReply.Quarantined young) {
+            return young.reason();
+        }
+        return vote instanceof NodeReply.Unborn ? NodeReply.Quarantined.inWords(quarantineMillis) : null;
     }
 
-    /** Until so many of the refusing nodes may grant that there can be a quorum. */
-    private long retryNanos(Tally tally) {
+    /**
+     * Until so many of the refusing nodes may grant that there can be a quorum.
+     *
+     * @param unbornNanos what to count for a node that has to be told its birth first
+     */
+    private long untilNanos(Tally tally, long unbornNanos) {
         List<Long> times = new ArrayList<>();
         for (NodeReply vote : votes) {
             if (vote instanceof NodeReply.Refused refused) {
                 times.add(refused.retryNanos());
+            } else if (vote instanceof NodeReply.Quarantined young) {
+                times.add(young.leftNanos());
             } else if (vote instanceof NodeReply.Unborn) {
-                times.add(10_000_000L);
+                times.add(unbornNanos);
             }
         }
         times.sort(null);

@@ -212,6 +212,7 @@ public final class QuorumStore implements LockStore, MemberSet {
     @Override
     public void listen(StoreSignals listener) {
         signals = listener;
+        nodes.standings().listen(listener::nodeChanged);
         for (int node = 0; node < nodes.size(); node++) {
             int from = node;
             nodes.link(node).node().listen(new StoreSignals() {
@@ -253,8 +254,14 @@ public final class QuorumStore implements LockStore, MemberSet {
             long nowNanos = runtime.nanoTime();
             tenures.values().removeIf(tenure -> tenure.isDeserted(nowNanos));
         }
-        return tenures.computeIfAbsent(request.owner(), owner -> tenure(request.names(), owner))
-                .acquire(request);
+        Tenure tenure = tenures.computeIfAbsent(request.owner(), owner -> tenure(request.names(), owner));
+        long courtesyNanos = retries.courtesyNanos(request.names().get(0));
+        if (courtesyNanos == 0 || courtesyNanos > request.timeoutNanos() / 4) {
+            return tenure.acquire(request);
+        }
+        CompletableFuture<AcquireReply> reply = new CompletableFuture<>();
+        runtime.schedule(courtesyNanos, () -> tenure.acquire(request).thenAccept(reply::complete));
+        return reply;
     }
 
     private Tenure tenure(List<LockName> names, OwnerToken owner) {
@@ -264,7 +271,14 @@ public final class QuorumStore implements LockStore, MemberSet {
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         Tenure tenure = tenures.get(request.owner());
-        return (tenure != null ? tenure : tenure(request.names(), request.owner())).release(request);
+        return (tenure != null ? tenure : tenure(request.names(), request.owner()))
+                .release(request)
+                .thenApply(reply -> {
+                    if (reply instanceof ReleaseReply.Released released && released.awaited()) {
+                        retries.awaited(request.names().get(0));
+                    }
+                    return reply;
+                });
     }
 
     @Override
@@ -289,13 +303,11 @@ public final class QuorumStore implements LockStore, MemberSet {
         RenewBatch sent = new RenewBatch(items, batch.timeoutNanos());
         for (int node = 0; node < nodes.size(); node++) {
             int voter = node;
-            nodes.link(node)
-                    .ask(target -> target.renew(sent), (kind, error) -> failed(items.size(), error))
-                    .thenAccept(reply -> {
-                        for (int i = 0; i < renewed.size(); i++) {
-                            renewed.get(i).renewed(round, voter, reply.items().get(i));
-                        }
-                    });
+            nodes.renew(node, sent).thenAccept(reply -> {
+                for (int i = 0; i < renewed.size(); i++) {
+                    renewed.get(i).renewed(round, voter, reply.items().get(i));
+                }
+            });
         }
         return CompletableFuture.allOf(replies.toArray(CompletableFuture<?>[]::new))
                 .thenApply(done -> {
@@ -303,14 +315,6 @@ public final class QuorumStore implements LockStore, MemberSet {
                     return new RenewReply(
                             replies.stream().map(CompletableFuture::join).toList());
                 });
-    }
-
-    private static RenewReply failed(int count, io.leasehold.LockStoreException error) {
-        List<RenewReply.Item> items = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            items.add(new RenewReply.Failed(error));
-        }
-        return new RenewReply(items);
     }
 
     @Override

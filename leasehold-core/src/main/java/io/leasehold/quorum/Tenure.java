@@ -273,6 +273,7 @@ final class Tenure {
         highest = Math.max(highest, ballot);
         if (verdict instanceof QuorumRound.Won won) {
             held = true;
+            retries.measured(nodes.runtime().nanoTime() - startedAtNanos);
             retries.done(this);
             holders.granted(this, nodeOwner);
             answer(new AcquireReply.Granted(new Grant(nodeOwner, won.tokens(), won.sentAtNanos(), SET), votes));
@@ -421,7 +422,7 @@ final class Tenure {
                 reply.complete(
                         switch (finish.verdict()) {
                             case KEPT -> new RenewReply.Renewed(renewal.keptFromNanos());
-                            case LOST -> new RenewReply.NotOurs();
+                            case LOST -> new RenewReply.NotOurs(renewal.votes());
                             case UNKNOWN ->
                                 new RenewReply.Failed(new StoreUnavailableException(
                                         "renewal of " + names + " found no quorum of " + nodes.quorum() + " of "

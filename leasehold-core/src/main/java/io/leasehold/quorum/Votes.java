@@ -22,6 +22,8 @@ final class Votes {
             return new NodeVote(node, NodeVote.Answer.REFUSED, "its fence is at " + stale.floor());
         } else if (reply instanceof NodeReply.Refused refused) {
             return new NodeVote(node, NodeVote.Answer.REFUSED, refused.reason());
+        } else if (reply instanceof NodeReply.Quarantined young) {
+            return new NodeVote(node, NodeVote.Answer.REFUSED, young.reason());
         } else if (reply instanceof NodeReply.Unborn) {
             return new NodeVote(node, NodeVote.Answer.REFUSED, "may have forgotten what it granted");
         } else if (reply instanceof NodeReply.OtherSet other) {

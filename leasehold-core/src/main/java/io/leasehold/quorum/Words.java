@@ -2,7 +2,6 @@ package io.leasehold.quorum;
 
 import io.leasehold.NodeVote;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.Collectors;
 
 /** Lists of votes in one line, for messages. Pure. */
@@ -11,9 +10,6 @@ final class Words {
     private Words() {}
 
     static String of(List<NodeVote> votes) {
-        return votes.stream()
-                .map(vote -> vote.node() + ": " + vote.answer().name().toLowerCase(Locale.ROOT)
-                        + (vote.detail().isEmpty() ? "" : " (" + vote.detail() + ")"))
-                .collect(Collectors.joining("; "));
+        return votes.stream().map(NodeVote::toString).collect(Collectors.joining("; "));
     }
 }

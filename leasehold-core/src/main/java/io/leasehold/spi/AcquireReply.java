@@ -70,8 +70,8 @@ public sealed interface AcquireReply {
      *
      * @param reason for people
      * @param retryNanos after how long asking again makes sense
-     * @param spent whether this owner token can get nothing any more, since its ballots would have to run too far ahead
-     *     of the node's clock: the caller ends it, and goes on with another
+     * @param spent whether this owner token can get nothing any more: its ballots would have to run too far ahead of the
+     *     node's clock, or what it was granted does not count. The caller ends it, and goes on with another
      */
     record Refused(String reason, long retryNanos, long ballot, List<NodeVote> votes, boolean spent)
             implements AcquireReply {

@@ -2,6 +2,7 @@ package io.leasehold.spi;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
+import io.leasehold.Waiter;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -40,6 +41,19 @@ public interface LockNode extends AutoCloseable {
     /** Reads the node's life and clock; {@code Stale} with floor zero, or a failure. */
     CompletableFuture<NodeReply> probe(long timeoutNanos);
 
+    /**
+     * What serves this lock, if the node is made of parts (the masters of a Cluster): each has a clock and a life of its own,
+     * and a lock can go from one to another. Empty for a node that is one.
+     */
+    default String part(LockName name) {
+        return "";
+    }
+
+    /** As {@link #probe(long)}, of the part that serves this lock. */
+    default CompletableFuture<NodeReply> probe(LockName name, long timeoutNanos) {
+        return probe(timeoutNanos);
+    }
+
     /** Proposes a ballot. */
     CompletableFuture<NodeReply> acquire(Ballot ballot);
 
@@ -71,6 +85,11 @@ public interface LockNode extends AutoCloseable {
 
     /** See {@link LockStore#list}. */
     CompletableFuture<List<LockRecord>> list(String glob, int limit);
+
+    /** See {@link LockStore#waiters}. */
+    default CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return CompletableFuture.completedFuture(List.of());
+    }
 
     /** See {@link LockStore#forceRelease}. */
     CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId);

@@ -2,6 +2,7 @@ package io.leasehold.spi;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
+import io.leasehold.Waiter;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -16,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * complete on any thread; whoever depends on them must not block there. A store never repeats a request by
  * itself, except an {@code acquire} of the same owner token with a higher ballot.
  *
- * <p>Admin methods ({@code describe}, {@code list}, {@code forceRelease}) may complete exceptionally with
+ * <p>Admin methods ({@code describe}, {@code list}, {@code waiters}, {@code forceRelease}) may complete exceptionally with
  * {@link io.leasehold.LockStoreException}.
  */
 public interface LockStore extends AutoCloseable {
@@ -54,6 +55,11 @@ public interface LockStore extends AutoCloseable {
 
     /** Held locks whose names match the glob ({@code *}, {@code ?}), at most {@code limit}, sorted by name. */
     CompletableFuture<List<LockRecord>> list(String glob, int limit);
+
+    /** Who waits, first come first, at most {@code limit}; empty where no queue is kept. */
+    default CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return CompletableFuture.completedFuture(List.of());
+    }
 
     /**
      * Removes a hold, after raising the fence; only that of {@code holderId} unless null.

@@ -40,15 +40,41 @@ public sealed interface NodeReply {
             implements Answered {}
 
     /**
-     * The node may not grant: quarantine, or a candidate beyond the bound.
+     * The node may not grant: a candidate beyond the bound, or a clock that is not believed.
      *
      * @param reason for people
      * @param retryNanos after how long asking again makes sense
+     * @param spent whether the node may hold something for this owner token nevertheless, so that it has to be ended, and
+     *     nothing else be asked with it: a grant that replicas did not acknowledge
      */
-    record Refused(String reason, long retryNanos, Incarnation incarnation, long serverMicros) implements Answered {
+    record Refused(String reason, long retryNanos, Incarnation incarnation, long serverMicros, boolean spent)
+            implements Answered {
+        /** Nothing was granted, and the caller may ask again with the same owner token. */
+        public Refused(String reason, long retryNanos, Incarnation incarnation, long serverMicros) {
+            this(reason, retryNanos, incarnation, serverMicros, false);
+        }
+
         /** Refuses null. */
         public Refused {
             Objects.requireNonNull(reason, "reason");
+        }
+    }
+
+    /**
+     * The node, a member of a quorum, may have forgotten what it granted.
+     *
+     * @param leftNanos for how long it grants nothing
+     */
+    record Quarantined(long leftNanos, Incarnation incarnation, long serverMicros) implements Answered {
+
+        /** For people. */
+        public String reason() {
+            return inWords(leftNanos / 1_000_000 + 1);
+        }
+
+        /** For people, with the time that is left. */
+        public static String inWords(long leftMillis) {
+            return "it may have forgotten what it granted, and grants nothing for " + leftMillis + " ms more";
         }
     }
 

@@ -18,6 +18,7 @@ public final class OwnerToken {
     public static final int BYTES = 20;
 
     private static final int ATTEMPT_ID_BYTES = 8;
+    private static final int PUBLIC_ID_BYTES = 16;
 
     private final String hex;
 
@@ -57,6 +58,26 @@ public final class OwnerToken {
             return HexFormat.of().formatHex(digest, 0, ATTEMPT_ID_BYTES);
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("every Java platform has SHA-1", e);
+        }
+    }
+
+    /**
+     * What its keys are recognised by at stores that keep a key for each: the first 16 bytes of the SHA-256 of {@link #hex()},
+     * written like a UUID. Reveals nothing.
+     */
+    public String publicId() {
+        try {
+            byte[] digest = MessageDigest.getInstance("SHA-256").digest(hex.getBytes(StandardCharsets.US_ASCII));
+            String text = HexFormat.of().formatHex(digest, 0, PUBLIC_ID_BYTES);
+            return String.join(
+                    "-",
+                    text.substring(0, 8),
+                    text.substring(8, 12),
+                    text.substring(12, 16),
+                    text.substring(16, 20),
+                    text.substring(20));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java platform has SHA-256", e);
         }
     }
 

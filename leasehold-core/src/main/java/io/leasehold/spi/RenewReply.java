@@ -1,6 +1,7 @@
 package io.leasehold.spi;
 
 import io.leasehold.LockStoreException;
+import io.leasehold.NodeVote;
 import java.util.List;
 import java.util.Objects;
 
@@ -17,7 +18,12 @@ public record RenewReply(List<Item> items) {
     }
 
     /** The answer to one renewal. */
-    public sealed interface Item {}
+    public sealed interface Item {
+        /** What each node said; empty for a store that is one node, and where the lock is kept. */
+        default List<NodeVote> votes() {
+            return List.of();
+        }
+    }
 
     /**
      * The lock is kept for one ttl more.
@@ -28,7 +34,17 @@ public record RenewReply(List<Item> items) {
     public record Renewed(long sentAtNanos) implements Item {}
 
     /** The owner token holds this lock no more. */
-    public record NotOurs() implements Item {}
+    public record NotOurs(List<NodeVote> votes) implements Item {
+        /** Copies the votes. */
+        public NotOurs {
+            votes = List.copyOf(votes);
+        }
+
+        /** Of a store that is one node. */
+        public NotOurs() {
+            this(List.of());
+        }
+    }
 
     /**
      * Not known.
@@ -39,6 +55,11 @@ public record RenewReply(List<Item> items) {
         /** Refuses null. */
         public Failed {
             Objects.requireNonNull(error, "error");
+        }
+
+        @Override
+        public List<NodeVote> votes() {
+            return error.votes();
         }
     }
 }

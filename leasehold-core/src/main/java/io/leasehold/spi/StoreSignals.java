@@ -1,5 +1,6 @@
 package io.leasehold.spi;
 
+import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 
@@ -27,6 +28,15 @@ public interface StoreSignals {
      */
     void lost(OwnerToken owner, LossCause cause);
 
+    /**
+     * The store has lost contact to what keeps this owner token's hold (its session, its watch), and does not know for how
+     * long: the engine tells the holder at once that it is at risk, and goes on renewing. The hold may outlive it.
+     */
+    default void suspended(OwnerToken owner) {}
+
     /** The store can be reached again: what is to be repeated is repeated now. */
     void reconnected();
+
+    /** What a node of the store counts for has changed: for those who listen to the client. */
+    default void nodeChanged(LockListener.NodeChanged event) {}
 }

@@ -66,6 +66,30 @@ final class SingleNodeStoreTest {
         assertThat(second.ballot()).isEqualTo(ahead + 2);
     }
 
+    /** A clock was set back: the fence is far ahead of it, and the node says so; that is no reason to lose a place. */
+    @Test
+    void aWaiterKeepsItsPlaceAboveAFloorThatIsFarAhead() {
+        long clock = held(OwnerToken.draw(runtime));
+        end(OwnerToken.draw(runtime), clock + 7 * SECOND);
+        OwnerToken waiter = OwnerToken.draw(runtime);
+
+        AcquireReply first = ask(request(waiter).waiting(SECOND));
+        AcquireReply second = ask(request(waiter).waiting(SECOND).ballotSoFar(first.ballot()));
+        AcquireReply third = ask(request(waiter).waiting(SECOND).ballotSoFar(second.ballot()));
+
+        assertThat(first).isInstanceOf(AcquireReply.Queued.class);
+        assertThat(first.ballot()).isGreaterThan(clock + 7 * SECOND);
+        assertThat(second).isInstanceOf(AcquireReply.Queued.class);
+        assertThat(third).isInstanceOf(AcquireReply.Queued.class);
+        assertThat(third.ballot()).isGreaterThan(second.ballot()).isLessThan(clock + 8 * SECOND);
+        end(waiter, third.ballot());
+        assertThat(ask(request(waiter).waiting(SECOND).ballotSoFar(third.ballot())))
+                .as("after its end it is known no more")
+                .isInstanceOfSatisfying(
+                        AcquireReply.Refused.class,
+                        refused -> assertThat(refused.spent()).isTrue());
+    }
+
     @Test
     void anAttemptWhoseUndoCouldBeCutOffIsSpent() {
         long clock = held(OwnerToken.draw(runtime));

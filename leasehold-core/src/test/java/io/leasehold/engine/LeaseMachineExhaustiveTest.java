@@ -30,6 +30,7 @@ final class LeaseMachineExhaustiveTest {
         SENT,
         ABANDONED,
         SUSPENDED,
+        CONTACT_LOST,
         A_WHILE,
         A_TTL
     }
@@ -109,6 +110,7 @@ final class LeaseMachineExhaustiveTest {
                     on(new LeaseMachine.Abandoned(LossCause.LEAKED));
                 }
                 case SUSPENDED -> on(new LeaseMachine.Suspended());
+                case CONTACT_LOST -> on(new LeaseMachine.ContactLost());
                 case A_WHILE -> now += 350 * MS;
                 default -> now += 1_000 * MS;
             }

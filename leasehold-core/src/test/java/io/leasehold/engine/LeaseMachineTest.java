@@ -57,6 +57,21 @@ final class LeaseMachineTest {
     }
 
     @Test
+    void lostContactIsToldOnceUntilARenewalSucceeds() {
+        assertThat(machine.on(new LeaseMachine.ContactLost(), SECOND))
+                .containsExactly(new LeaseMachine.TellAtRisk(TIMINGS.validityNanos() - SECOND));
+        assertThat(machine.on(new LeaseMachine.ContactLost(), 2 * SECOND)).isEmpty();
+        assertThat(machine.remainingNanos(2 * SECOND)).isEqualTo(TIMINGS.validityNanos() - 2 * SECOND);
+
+        machine.on(new LeaseMachine.RenewDue(false), 10 * SECOND);
+        machine.on(new LeaseMachine.Renewed(10 * SECOND), 10 * SECOND + 1);
+
+        assertThat(machine.on(new LeaseMachine.ContactLost(), 11 * SECOND)).hasSize(1);
+        machine.on(new LeaseMachine.ReleaseCalled(), 12 * SECOND);
+        assertThat(machine.on(new LeaseMachine.ContactLost(), 13 * SECOND)).isEmpty();
+    }
+
+    @Test
     void noRenewalCarriesTheHoldBeyondMaxHold() {
         long lastMoment = TIMINGS.maxHoldNanos() - TIMINGS.validityNanos();
         for (long at = 9 * SECOND; at <= lastMoment; at += 9 * SECOND) {

@@ -72,6 +72,35 @@ final class NodeTrustTest {
         assertThat(trust.distrust(0, 2 * SECOND)).contains("jumped by -0.3 s");
     }
 
+    /** A little at each of many answers is a lot. */
+    @Test
+    void aRateBeyondTheDriftExcludesHoweverOftenItAnswers() {
+        for (long everyMillis : new long[] {1, 10, 100, 1_000}) {
+            assertThat(excludedWithin(10 * SECOND, everyMillis, 50_000))
+                    .isNotNull()
+                    .contains("jumped by +");
+            assertThat(excludedWithin(10 * SECOND, everyMillis, -50_000))
+                    .isNotNull()
+                    .contains("jumped by -");
+            assertThat(excludedWithin(60 * SECOND, everyMillis, 9_000)).isNull();
+            assertThat(excludedWithin(60 * SECOND, everyMillis, -9_000)).isNull();
+        }
+    }
+
+    private static String excludedWithin(long spanNanos, long everyMillis, long partsPerMillion) {
+        NodeTrustTest world = new NodeTrustTest();
+        for (long at = SECOND; at < SECOND + spanNanos; at += everyMillis * MS) {
+            world.aheadMicros[1] = (at - SECOND) / 1_000 * partsPerMillion / 1_000_000;
+            world.sampleAll(at);
+            String why = world.trust.distrust(1, at);
+            if (why != null) {
+                assertThat(world.trust.distrust(0, at)).isNull();
+                return why;
+            }
+        }
+        return null;
+    }
+
     @Test
     void whenAllJumpAlikeItWasWeWhoStoodStill() {
         sampleAll(SECOND);

@@ -7,9 +7,12 @@ import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.Waiter;
+import io.leasehold.spi.Glob;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.TimeLimit;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -19,7 +22,6 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** What operators ask of the cluster, and what a store checks before it is used. */
@@ -44,25 +46,13 @@ final class Administration {
         this.failures = failures;
     }
 
-    /** A value or an error, since a time limit knows replies only. */
-    private record Answer<T>(@Nullable T value, @Nullable LockStoreException error) {}
-
     private <T> CompletableFuture<T> inTime(String what, Supplier<CompletableFuture<T>> work) {
-        return TimeLimit.<Answer<T>>within(
-                        runtime,
-                        LIMIT_NANOS,
-                        () -> work.get().thenApply(value -> new Answer<>(value, null)),
-                        error -> new Answer<>(null, failures.of(what, error).error()),
-                        () -> new Answer<>(null, failures.late(what, LIMIT_NANOS)))
-                .thenCompose(answer -> {
-                    T value = answer.value();
-                    LockStoreException error = answer.error();
-                    if (value != null) {
-                        return CompletableFuture.completedFuture(value);
-                    }
-                    return CompletableFuture.failedFuture(
-                            error != null ? error : new StoreUnavailableException(what + " gave no answer", null));
-                });
+        return TimeLimit.orFail(
+                runtime,
+                LIMIT_NANOS,
+                work,
+                error -> failures.of(what, error).error(),
+                () -> failures.late(what, LIMIT_NANOS));
     }
 
     // ---- before use
@@ -155,42 +145,51 @@ final class Administration {
     CompletableFuture<Optional<LockRecord>> describe(LockName name) {
         return inTime(
                 "inspection of \"" + name + "\"",
-                () -> first(name).thenApply(first -> first.map(head -> new LockRecord(name, heads.holder(head)))));
+                () -> first(name)
+                        .thenCompose(first -> first.isEmpty()
+                                ? CompletableFuture.completedFuture(Optional.empty())
+                                : record(name, first.get())));
+    }
+
+    private CompletableFuture<Optional<LockRecord>> record(LockName name, KeyValue head) {
+        return heads.withTime(head).thenApply(holder -> holder.map(found -> new LockRecord(name, found)));
+    }
+
+    /** Whoever stands behind the first. */
+    CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return inTime(
+                "list of the waiters of \"" + name + "\"",
+                () -> etcd.get(keys.queue(name), Etcd.inOrder(limit + 1L))
+                        .thenApply(found -> found.getKvs().stream()
+                                .skip(1)
+                                .map(waiter -> new Waiter(heads.holder(waiter).id(), null))
+                                .toList()));
     }
 
     CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        Pattern pattern = pattern(glob);
+        Glob wanted = Glob.of(glob);
         GetOption everything = GetOption.builder().isPrefix(true).build();
         return inTime(
                 "list of locks",
-                () -> etcd.get(keys.all(), everything).thenApply(found -> {
+                () -> etcd.get(keys.all(), everything).thenCompose(found -> {
                     Map<LockName, KeyValue> firsts = new TreeMap<>();
                     for (KeyValue one : found.getKvs()) {
                         keys.lockOf(one.getKey())
-                                .filter(name -> pattern.matcher(name.text()).matches())
+                                .filter(wanted::matches)
                                 .ifPresent(name -> firsts.merge(
                                         name, one, (a, b) -> a.getCreateRevision() < b.getCreateRevision() ? a : b));
                     }
-                    return firsts.entrySet().stream()
-                            .limit(limit)
-                            .map(entry -> new LockRecord(entry.getKey(), heads.holder(entry.getValue())))
-                            .toList();
+                    return records(firsts.entrySet().stream().limit(limit).toList());
                 }));
     }
 
-    private static Pattern pattern(String glob) {
-        StringBuilder regex = new StringBuilder();
-        StringBuilder literal = new StringBuilder();
-        for (int i = 0; i < glob.length(); i++) {
-            char c = glob.charAt(i);
-            if (c == '*' || c == '?') {
-                regex.append(Pattern.quote(literal.toString())).append(c == '*' ? ".*" : ".");
-                literal.setLength(0);
-            } else {
-                literal.append(c);
-            }
-        }
-        return Pattern.compile(regex.append(Pattern.quote(literal.toString())).toString(), Pattern.DOTALL);
+    private CompletableFuture<List<LockRecord>> records(List<Map.Entry<LockName, KeyValue>> firsts) {
+        List<CompletableFuture<Optional<LockRecord>>> asked = firsts.stream()
+                .map(first -> record(first.getKey(), first.getValue()))
+                .toList();
+        return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new))
+                .thenApply(nothing ->
+                        asked.stream().flatMap(one -> one.join().stream()).toList());
     }
 
     // ---- repairing

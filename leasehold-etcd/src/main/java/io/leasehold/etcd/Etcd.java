@@ -13,6 +13,7 @@ import io.etcd.jetcd.op.CmpTarget;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.LeaseOption;
 import io.etcd.jetcd.options.PutOption;
 import io.etcd.jetcd.options.WatchOption;
 import io.etcd.jetcd.watch.WatchEvent;
@@ -21,7 +22,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.LongConsumer;
 import javax.net.ssl.SSLException;
 
 /**
@@ -57,9 +57,10 @@ final class Etcd implements AutoCloseable {
                 .keepaliveTimeout(CONNECT_TIMEOUT)
                 .retryMaxAttempts(1)
                 .waitForReady(false);
-        EtcdUri.Credentials credentials = uri.credentials();
-        if (credentials != null) {
-            builder = builder.user(Keys.bytes(credentials.user())).password(Keys.bytes(credentials.password()));
+        String user = uri.user();
+        String password = uri.password();
+        if (user != null && password != null) {
+            builder = builder.user(Keys.bytes(user)).password(Keys.bytes(password));
         }
         if (!uri.tls()) {
             return builder;
@@ -107,6 +108,14 @@ final class Etcd implements AutoCloseable {
                 .thenCompose(next -> next);
     }
 
+    /** How much is left of a lease; empty if it has ended. */
+    CompletableFuture<Optional<Duration>> remaining(long lease) {
+        return client.getLeaseClient()
+                .timeToLive(lease, LeaseOption.DEFAULT)
+                .thenApply(
+                        left -> left.getTTL() < 0 ? Optional.empty() : Optional.of(Duration.ofSeconds(left.getTTL())));
+    }
+
     /** Ends a lease and deletes what it keeps; one that has ended is fine. */
     CompletableFuture<Boolean> revoke(long lease) {
         return client.getLeaseClient()
@@ -142,11 +151,16 @@ final class Etcd implements AutoCloseable {
 
     /** Who came first of those whose keys begin so. */
     static GetOption first() {
+        return inOrder(1);
+    }
+
+    /** Those whose keys begin so, first come first. */
+    static GetOption inOrder(long limit) {
         return GetOption.builder()
                 .isPrefix(true)
                 .withSortField(GetOption.SortTarget.CREATE)
                 .withSortOrder(GetOption.SortOrder.ASCEND)
-                .withLimit(1)
+                .withLimit(limit)
                 .build();
     }
 
@@ -215,13 +229,25 @@ final class Etcd implements AutoCloseable {
 
     // ---- watching
 
-    /**
-     * Calls back when the key is deleted at or after this revision, with the revision of the deletion; with 0 if the watch
-     * ended for another reason.
-     */
-    Watch.Watcher onDeletion(ByteSequence key, long fromRevision, LongConsumer callback) {
-        WatchOption option =
-                WatchOption.builder().withRevision(fromRevision).withNoPut(true).build();
+    /** Hears of a key that is watched. */
+    interface Deletion {
+        /** The key was deleted in this revision. */
+        void deleted(long revision);
+
+        /** The watch is broken; unless {@link #over} follows, the driver goes on with it where it was. */
+        void broken();
+
+        /** The watch has ended. */
+        void over();
+    }
+
+    /** Calls back when the key is deleted at or after this revision. Breaks also where the member knows of no leader. */
+    Watch.Watcher onDeletion(ByteSequence key, long fromRevision, Deletion callback) {
+        WatchOption option = WatchOption.builder()
+                .withRevision(fromRevision)
+                .withNoPut(true)
+                .withRequireLeader(true)
+                .build();
         return client.getWatchClient()
                 .watch(
                         key,
@@ -230,10 +256,10 @@ final class Etcd implements AutoCloseable {
                                 response -> response.getEvents().stream()
                                         .filter(event -> event.getEventType() == WatchEvent.EventType.DELETE)
                                         .findFirst()
-                                        .ifPresent(event -> callback.accept(
+                                        .ifPresent(event -> callback.deleted(
                                                 event.getKeyValue().getModRevision())),
-                                error -> callback.accept(0),
-                                () -> callback.accept(0)));
+                                error -> callback.broken(),
+                                callback::over));
     }
 
     @Override

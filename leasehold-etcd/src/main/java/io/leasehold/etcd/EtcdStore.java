@@ -4,6 +4,7 @@ import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.Waiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
@@ -16,6 +17,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.TimeLimit;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -61,13 +63,19 @@ final class EtcdStore implements LockStore {
         }
 
         @Override
-        public void taken(Place place) {
+        public void taken(Place place, LossCause cause) {
             StoreSignals ear = signals;
-            if (ear == null) {
-                return;
+            if (ear != null) {
+                ear.lost(place.owner(), cause);
             }
-            // Deleted by force, or with its lease: both are the end, and the watch does not tell which.
-            ear.lost(place.owner(), LossCause.SESSION_LOST);
+        }
+
+        @Override
+        public void suspended(Place place) {
+            StoreSignals ear = signals;
+            if (ear != null) {
+                ear.suspended(place.owner());
+            }
         }
 
         @Override
@@ -184,6 +192,11 @@ final class EtcdStore implements LockStore {
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         return administration.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return administration.waiters(name, limit);
     }
 
     @Override

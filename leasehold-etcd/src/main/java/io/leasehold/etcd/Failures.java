@@ -12,6 +12,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /** What the driver's errors mean for the caller. */
@@ -24,8 +25,7 @@ final class Failures {
     Failures(EtcdUri uri) {
         this.cluster = uri.toString();
         this.prefix = uri.prefix();
-        EtcdUri.Credentials credentials = uri.credentials();
-        this.user = credentials == null ? null : credentials.user();
+        this.user = uri.user();
     }
 
     /** A failure with what it means. */
@@ -67,6 +67,13 @@ final class Failures {
             return new Failure(passing ? FailureKind.UNKNOWN : FailureKind.PERMANENT, known);
         }
         ErrorCode code = codeOf(cause);
+        SSLException tls = tlsFailure(cause);
+        if (tls != null) {
+            return access(
+                    what + " at " + cluster + " failed: TLS: " + reason(tls) + "; give the authority of the cluster's"
+                            + " certificate with ca=FILE, and name the members as their certificates do",
+                    tls);
+        }
         String said = cause == null ? "" : String.valueOf(cause.getMessage());
         String at = what + " at " + cluster + " failed: ";
         if (code == null) {
@@ -88,6 +95,24 @@ final class Failures {
                 unavailable(FailureKind.NO_EFFECT, at + "the cluster has no room or is overloaded: " + said, cause);
             default -> unavailable(FailureKind.UNKNOWN, at + code + ": " + said, cause);
         };
+    }
+
+    private static @Nullable SSLException tlsFailure(@Nullable Throwable error) {
+        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+            if (cause instanceof SSLException found) {
+                return found;
+            }
+        }
+        return null;
+    }
+
+    /** The innermost message: what was really wrong. */
+    private static String reason(Throwable error) {
+        String said = String.valueOf(error.getMessage());
+        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+            said = cause.getMessage() == null ? said : cause.getMessage();
+        }
+        return said;
     }
 
     /** The time limit of a request passed. */

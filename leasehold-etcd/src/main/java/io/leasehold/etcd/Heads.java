@@ -3,16 +3,15 @@ package io.leasehold.etcd;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.options.GetOption;
 import io.leasehold.Holder;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
+import io.leasehold.spi.ForeignText;
+import java.time.Duration;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** Reads what others wrote: who holds, and whether a key was given back or lost. */
 final class Heads {
-
-    private static final int MOST_CHARACTERS = 256;
 
     private final Etcd etcd;
     private final Keys keys;
@@ -24,25 +23,25 @@ final class Heads {
         this.tokenBase = tokenBase;
     }
 
+    /** Who made that key; how much is left of its lease is not asked. */
     Holder holder(KeyValue first) {
-        return new Holder(
-                idIn(first.getValue().getBytes()), null, OptionalLong.of(tokenBase + first.getCreateRevision()));
+        return holder(first, null);
     }
 
-    /** What a stranger wrote need not be text. */
-    private static String idIn(byte[] data) {
-        try {
-            String text = StandardCharsets.UTF_8
-                    .newDecoder()
-                    .decode(ByteBuffer.wrap(data))
-                    .toString();
-            boolean readable = !text.isBlank()
-                    && text.length() <= MOST_CHARACTERS
-                    && text.chars().noneMatch(Character::isISOControl);
-            return readable ? text : "foreign";
-        } catch (CharacterCodingException e) {
-            return "foreign";
+    private Holder holder(KeyValue first, @Nullable Duration left) {
+        return new Holder(
+                ForeignText.holderId(first.getValue().getBytes()),
+                left,
+                OptionalLong.of(tokenBase + first.getCreateRevision()),
+                first.getLease() == 0 ? Holder.Ends.NEVER : Holder.Ends.BY_TTL);
+    }
+
+    /** Who made that key, and how much is left of its lease; empty if that has just ended. */
+    CompletableFuture<Optional<Holder>> withTime(KeyValue first) {
+        if (first.getLease() == 0) {
+            return CompletableFuture.completedFuture(Optional.of(holder(first)));
         }
+        return etcd.remaining(first.getLease()).thenApply(left -> left.map(time -> holder(first, time)));
     }
 
     /** Whether the deletion of this revision was a release: then the same step wrote the mark. */

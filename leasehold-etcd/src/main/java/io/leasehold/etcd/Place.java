@@ -7,6 +7,7 @@ import io.etcd.jetcd.Watch;
 import io.etcd.jetcd.kv.TxnResponse;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
+import io.leasehold.LossCause;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.AcquireReply;
@@ -17,6 +18,7 @@ import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.TimeLimit;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;
@@ -37,7 +39,10 @@ final class Place {
     private static final int MOST_LOOKS = 8;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
     private static final long LEAST_PATIENCE_NANOS = Duration.ofSeconds(3).toNanos();
-    private static final long LOSS_NOTICE_NANOS = Duration.ofSeconds(1).toNanos();
+    private static final long LOSS_NOTICE_NANOS = Duration.ofSeconds(2).toNanos();
+    /** How long a lost holder may be left without its cause: clearly less than {@link #LOSS_NOTICE_NANOS}. */
+    private static final long CAUSE_NANOS = Duration.ofMillis(500).toNanos();
+
     private static final long REMOVAL_PAUSE_NANOS = Duration.ofSeconds(1).toNanos();
     /** Shorter holds are not watched: that would cost more than it tells. */
     private static final long WATCHED_AFTER_NANOS = Duration.ofMillis(200).toNanos();
@@ -51,7 +56,10 @@ final class Place {
         void woken(Place place);
 
         /** The key was taken away while it held. */
-        void taken(Place place);
+        void taken(Place place, LossCause cause);
+
+        /** What tells of the key is broken while it holds. */
+        void suspended(Place place);
 
         /** Nothing of it is left at the cluster. */
         void over(Place place);
@@ -74,9 +82,15 @@ final class Place {
     /** The create revision of our key while we believe in it, else 0. */
     private long revision;
 
+    /** When our key was seen last: what happens to it happens later. */
+    private long seenAtRevision;
+
     private boolean held;
     private boolean ended;
     private Watch.@Nullable Watcher awaiting;
+    /** Whose word counts: a watch that was replaced has nothing to say. */
+    private @Nullable Awaited awaited;
+
     private boolean queued;
     private Watch.@Nullable Watcher guarding;
     private @Nullable Holder holder;
@@ -226,6 +240,7 @@ final class Place {
         long keptBy = own.get().getLease();
         synchronized (this) {
             revision = own.get().getCreateRevision();
+            seenAtRevision = made.getHeader().getRevision();
         }
         if (keptBy != leased.id()) {
             // Made before, under another lease, by a request of the same owner token: that one is taken over.
@@ -263,6 +278,7 @@ final class Place {
                     synchronized (this) {
                         lease = kept.get();
                         leasedFromNanos = sentAtNanos;
+                        seenAtRevision = found.getHeader().getRevision();
                     }
                     Optional<KeyValue> first = found.isSucceeded()
                             ? Etcd.only(found.getGetResponses().get(0))
@@ -301,16 +317,20 @@ final class Place {
             if (before.isEmpty()) {
                 return look(request, looks + 1);
             }
-            Watch.Watcher watcher =
-                    etcd.onDeletion(before.get().getKey(), found.getHeader().getRevision() + 1, this::awaitedHasGone);
-            Watch.Watcher old;
+            Awaited next = new Awaited();
             synchronized (this) {
-                old = awaiting;
-                awaiting = watcher;
+                awaited = next;
                 queued = true;
                 queuedAtNanos = shared.runtime.nanoTime();
                 holder = shared.heads.holder(first);
                 beat();
+            }
+            Watch.Watcher watcher =
+                    etcd.onDeletion(before.get().getKey(), found.getHeader().getRevision() + 1, next);
+            Watch.Watcher old;
+            synchronized (this) {
+                old = awaiting;
+                awaiting = watcher;
             }
             close(old);
             return done(new AcquireReply.Queued(shared.heads.holder(first), 0, List.of()));
@@ -365,32 +385,48 @@ final class Place {
 
     // ---- waiting
 
-    private void awaitedHasGone(long deletedAtRevision) {
-        synchronized (this) {
-            if (!queued || ended) {
-                return;
-            }
+    /** Whatever happens to the watch of the key before ours, asking again tells more. */
+    private final class Awaited implements Etcd.Deletion {
+        @Override
+        public void deleted(long revision) {
+            awaitedHasGone(this, revision);
         }
-        if (deletedAtRevision == 0) {
-            awaitedIsOver();
+
+        @Override
+        public void broken() {
+            awaitedIsOver(this);
+        }
+
+        @Override
+        public void over() {
+            awaitedIsOver(this);
+        }
+    }
+
+    private synchronized boolean isAwaiting(Awaited one) {
+        return queued && !ended && awaited == one;
+    }
+
+    private void awaitedHasGone(Awaited one, long deletedAtRevision) {
+        if (!isAwaiting(one)) {
             return;
         }
         // A key that was not given back was lost by somebody who may not know it yet: a moment passes before we ask.
         shared.heads.wasGivenBack(deletedAtRevision).whenComplete((givenBack, error) -> {
             if (error == null && givenBack) {
-                awaitedIsOver();
+                awaitedIsOver(one);
             } else {
                 synchronized (this) {
                     pausing = true;
                 }
-                shared.runtime.schedule(LOSS_NOTICE_NANOS, this::awaitedIsOver);
+                shared.runtime.schedule(LOSS_NOTICE_NANOS, () -> awaitedIsOver(one));
             }
         });
     }
 
-    private void awaitedIsOver() {
+    private void awaitedIsOver(Awaited one) {
         synchronized (this) {
-            if (!queued || ended) {
+            if (!isAwaiting(one)) {
                 return;
             }
             queued = false;
@@ -455,16 +491,22 @@ final class Place {
             if (kept.isEmpty() || !found.isSucceeded()) {
                 return new RenewReply.NotOurs();
             }
-            return renewed(kept.get(), sentAtNanos, forNanos);
+            return renewed(kept.get(), found, sentAtNanos, forNanos);
         });
     }
 
-    private synchronized RenewReply.Item renewed(Etcd.Leased kept, long sentAtNanos, long forNanos) {
-        if (held && !ended) {
-            lease = kept;
-            leasedFromNanos = sentAtNanos;
-            keep(sentAtNanos + forNanos);
+    private RenewReply.Item renewed(Etcd.Leased kept, TxnResponse found, long sentAtNanos, long forNanos) {
+        long made;
+        synchronized (this) {
+            made = revision;
+            if (held && !ended) {
+                lease = kept;
+                leasedFromNanos = sentAtNanos;
+                seenAtRevision = found.getHeader().getRevision();
+                keep(sentAtNanos + forNanos);
+            }
         }
+        guard(made);
         return new RenewReply.Renewed(countedFromNanos(kept, sentAtNanos, forNanos));
     }
 
@@ -484,25 +526,55 @@ final class Place {
                     return new RenewReply.NotOurs();
                 }
                 etcd.revoke(old.id());
-                return renewed(leased, sentAtNanos, forNanos);
+                return renewed(leased, moved, sentAtNanos, forNanos);
             });
         });
     }
 
-    private void guard(long made) {
-        synchronized (this) {
-            if (!held || ended || revision != made || guarding != null) {
-                return;
+    /** The watch of our own key, from the making of this revision. */
+    private final class Own implements Etcd.Deletion {
+        private final long made;
+
+        Own(long made) {
+            this.made = made;
+        }
+
+        @Override
+        public void deleted(long revision) {
+            ownIsGone(made);
+        }
+
+        @Override
+        public void broken() {
+            if (isHeldSince(made)) {
+                shared.events.suspended(Place.this);
             }
         }
-        Watch.Watcher watcher = etcd.onDeletion(key, made + 1, deletedAt -> {
-            if (deletedAt > 0) {
-                ownIsGone(made);
+
+        @Override
+        public void over() {
+            synchronized (Place.this) {
+                guarding = null; // The next renewal watches again.
             }
-        });
+        }
+    }
+
+    private synchronized boolean isHeldSince(long made) {
+        return held && !ended && revision == made;
+    }
+
+    private void guard(long made) {
+        long seen;
+        synchronized (this) {
+            if (!isHeldSince(made) || guarding != null) {
+                return;
+            }
+            seen = seenAtRevision;
+        }
+        Watch.Watcher watcher = etcd.onDeletion(key, seen + 1, new Own(made));
         boolean late;
         synchronized (this) {
-            late = ended || !held;
+            late = !isHeldSince(made) || guarding != null;
             if (!late) {
                 guarding = watcher;
             }
@@ -513,13 +585,33 @@ final class Place {
     }
 
     private void ownIsGone(long made) {
+        Etcd.Leased leased;
         synchronized (this) {
-            if (!held || ended || revision != made) {
+            leased = lease;
+            if (!isHeldSince(made) || leased == null) {
+                return;
+            }
+        }
+        // A key that was deleted by hand leaves its lease behind, so only an answer tells the one from the other.
+        TimeLimit.within(
+                        shared.runtime,
+                        CAUSE_NANOS,
+                        () -> etcd.remaining(leased.id())
+                                .thenApply(
+                                        left -> left.isPresent() ? LossCause.FORCE_RELEASED : LossCause.SESSION_LOST),
+                        error -> LossCause.SESSION_LOST,
+                        () -> LossCause.SESSION_LOST)
+                .thenAccept(cause -> taken(made, cause));
+    }
+
+    private void taken(long made, LossCause cause) {
+        synchronized (this) {
+            if (!isHeldSince(made)) {
                 return;
             }
             keyIsGone();
         }
-        shared.events.taken(this);
+        shared.events.taken(this, cause);
         end();
     }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.maintenance.StatusResponse;
 import io.etcd.jetcd.options.GetOption;
 import io.leasehold.Backoff;
 import io.leasehold.Lease;
@@ -133,6 +134,138 @@ class EtcdFaultsTest {
             return true;
         } catch (StoreUnavailableException e) {
             return false;
+        }
+    }
+
+    private static EtcdServer leader() {
+        EtcdServer[] found = new EtcdServer[1];
+        until(() -> {
+            for (EtcdServer member : members) {
+                String address = "http://127.0.0.1:" + member.port();
+                try (Client client = Client.builder().endpoints(address).build()) {
+                    StatusResponse status =
+                            client.getMaintenanceClient().statusMember(address).get(5, TimeUnit.SECONDS);
+                    if (status.getLeader() == status.getHeader().getMemberId()) {
+                        found[0] = member;
+                    }
+                } catch (Exception e) {
+                    // A member that does not answer does not lead.
+                }
+            }
+            return found[0] != null;
+        });
+        return found[0];
+    }
+
+    @Test
+    void aLeaderThatStandsStillAgainAndAgainCostsTimeAndNotTheLease() throws Exception {
+        LockClient holder = client(Duration.ofSeconds(30));
+        LockClient other = client(Duration.ofSeconds(30));
+        try (Lease lease = holder.named("slow").acquire()) {
+            CompletableFuture<Lease> waiter = other.named("slow").acquireAsync();
+            for (int i = 0; i < 5; i++) {
+                EtcdServer leader = leader();
+                leader.freeze();
+                LockSupport.parkNanos(Duration.ofMillis(300).toNanos());
+                leader.thaw();
+                until(() -> renews(lease));
+                assertThat(lease.isValid()).isTrue();
+            }
+            assertThat(waiter).isNotDone();
+            lease.release();
+            waiter.get(60, TimeUnit.SECONDS).close();
+        }
+    }
+
+    @Test
+    void aLeaderThatStandsStillForGoodIsReplacedAndTheLeaseGoesOn() throws Exception {
+        LockClient holder = client(Duration.ofSeconds(30));
+        LockClient other = client(Duration.ofSeconds(30));
+        try (Lease lease = holder.named("stopped-leader").acquire()) {
+            CompletableFuture<Lease> waiter = other.named("stopped-leader").acquireAsync();
+            EtcdServer leader = leader();
+            leader.freeze();
+            try {
+                until(() -> renews(lease));
+                assertThat(lease.isValid()).isTrue();
+                assertThat(waiter).isNotDone();
+            } finally {
+                leader.thaw();
+            }
+            lease.release();
+            try (Lease next = waiter.get(60, TimeUnit.SECONDS)) {
+                assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
+            }
+        }
+    }
+
+    @Test
+    void leaseOutlivesARestartOfAllMembersAndItsHolderIsToldAtOnceThatItIsAtRisk() throws Exception {
+        LockClient other = client(Duration.ofMinutes(5));
+        Lease lease = client(Duration.ofMinutes(5)).named("restarted").acquire();
+        CompletableFuture<Duration> atRisk = new CompletableFuture<>();
+        lease.onAtRisk(atRisk::complete);
+        // Holds of less than 0.2 s are not watched, and a watch has to reach its member.
+        LockSupport.parkNanos(Duration.ofSeconds(1).toNanos());
+        members.forEach(EtcdServer::kill);
+        // The first renewal would come after 90 s at the earliest, and would be at risk after another 60 s.
+        assertThat(atRisk.get(60, TimeUnit.SECONDS)).isGreaterThan(Duration.ofMinutes(3));
+        EtcdServer.restartAll(members);
+        until(() -> renews(lease));
+        assertThat(lease.isValid()).isTrue();
+        until(() -> isBusy(other, "restarted"));
+        lease.release();
+        assertThat(other.named("restarted").acquire().fencingToken()).isGreaterThan(lease.fencingToken());
+    }
+
+    private static boolean isBusy(LockClient client, String lock) {
+        try (Lease lease = client.named(lock).tryAcquire(Duration.ZERO)) {
+            assertThat(lease).as("two hold at once").isNull();
+            return true;
+        } catch (StoreUnavailableException notYet) {
+            return false;
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void forcedReleaseIsToldAtOnceAndAsWhatItIs() throws Exception {
+        Lease lease = client(Duration.ofSeconds(60)).named("forced").acquire();
+        CompletableFuture<LossCause> cause = new CompletableFuture<>();
+        lease.onLost(cause::complete);
+        LockSupport.parkNanos(Duration.ofSeconds(1).toNanos());
+        assertThat(client(Duration.ofSeconds(60)).admin().forceRelease(LockName.of("forced"), null))
+                .isTrue();
+        assertThat(cause.get(60, TimeUnit.SECONDS)).isEqualTo(LossCause.FORCE_RELEASED);
+        assertThat(lease.isValid()).isFalse();
+    }
+
+    @Test
+    void releaseWakesOneWaiterAndNotAll() throws Exception {
+        LockClient holder = client(Duration.ofMinutes(2));
+        Lease lease = holder.named("herd").acquire();
+        List<CompletableFuture<Lease>> waiters = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            waiters.add(client(Duration.ofMinutes(2)).named("herd").acquireAsync());
+            int expected = i + 2;
+            until(() -> queue("herd").size() == expected);
+        }
+        TimeUnit.MILLISECONDS.sleep(500);
+        // Who stood before the last one leaves, so that it looks for another to wait for: once.
+        waiters.get(6).cancel(false);
+        until(() -> queue("herd").size() == 8);
+        TimeUnit.MILLISECONDS.sleep(500);
+        long before = requests();
+        lease.release();
+        Lease first = waiters.get(0).get(60, TimeUnit.SECONDS);
+        TimeUnit.SECONDS.sleep(1);
+        assertThat(requests() - before).as("requests of one hand-over").isLessThan(16);
+        first.close();
+        for (CompletableFuture<Lease> waiter : waiters.subList(1, 8)) {
+            if (!waiter.isCancelled()) {
+                waiter.get(60, TimeUnit.SECONDS).close();
+            }
         }
     }
 

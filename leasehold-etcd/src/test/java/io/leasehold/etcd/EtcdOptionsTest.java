@@ -54,9 +54,8 @@ class EtcdOptionsTest {
     void neverShowsThePassword() {
         EtcdUri uri = EtcdUri.parse(StoreUri.parse("etcd://me:s%40cret@h1,[::1]:2380/a/b?tokenBase=7"));
         assertThat(uri).hasToString("etcd://h1:2379,[::1]:2380/a/b");
-        EtcdUri.Credentials credentials = uri.credentials();
-        assertThat(credentials).isNotNull();
-        assertThat(credentials.password()).isEqualTo("s@cret");
+        assertThat(uri.user()).isEqualTo("me");
+        assertThat(uri.password()).isEqualTo("s@cret");
         assertThat(uri.endpoints()).extracting(Object::toString).containsExactly("http://h1:2379", "http://[::1]:2380");
     }
 

@@ -7,10 +7,7 @@ import io.leasehold.redis.node.DurabilityCheck;
 import io.leasehold.redis.node.NodeSettings;
 import io.leasehold.redis.node.RedisNode;
 import io.leasehold.redis.store.RedisGuarantees;
-import io.leasehold.redis.topology.Connections;
-import io.leasehold.redis.topology.Driver;
-import io.leasehold.redis.topology.Link;
-import io.leasehold.redis.topology.RedisUri;
+import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -23,7 +20,10 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Opens stores in a single Redis or Valkey server: {@code redis://} and, over TLS, {@code rediss://}. */
+/**
+ * Opens stores in Redis or Valkey: {@code redis://}, {@code redis-replicated://}, {@code redis-sentinel://}, {@code
+ * redis-cluster://} and, over TLS, the same with {@code rediss}.
+ */
 public final class RedisStoreProvider implements StoreProvider {
 
     private static final Logger LOG = LoggerFactory.getLogger(RedisStoreProvider.class);
@@ -34,7 +34,7 @@ public final class RedisStoreProvider implements StoreProvider {
 
     @Override
     public Set<String> schemes() {
-        return Set.of("redis", "rediss");
+        return Deployment.schemes();
     }
 
     @Override
@@ -42,26 +42,30 @@ public final class RedisStoreProvider implements StoreProvider {
         return new SingleNodeStore(openNode(uri, runtime), runtime);
     }
 
-    /** One server as a node, connected. */
+    /** One deployment as a node, connected. */
     RedisNode openNode(StoreUri uri, LockRuntime runtime) {
-        RedisUri server = RedisUri.parse(uri);
-        RedisErrors errors = new RedisErrors(server.toString());
-        Driver driver = new Driver(server);
-        Connections connections = new Connections(driver, server, errors, runtime);
+        Deployment where = Deployment.parse(uri);
+        NodeOpening opening = new NodeOpening(where, runtime);
         try {
-            Link link = await(connections.open(), runtime, server);
-            DurabilityCheck durability = await(DurabilityCheck.of(link), runtime, server);
-            warn(server, durability);
-            NodeSettings settings = NodeSettings.standard(RedisGuarantees.single(durability.durable()));
-            return new RedisNode(server, settings, driver, connections, runtime);
+            DurabilityCheck durability = await(
+                    opening.outcome()
+                            .thenCompose(outcome -> outcome.found() != null
+                                    ? CompletableFuture.completedFuture(outcome.found())
+                                    : CompletableFuture.failedFuture(
+                                            outcome.failure() == null
+                                                    ? new IllegalStateException("no outcome")
+                                                    : outcome.failure())),
+                    runtime,
+                    where);
+            warn(where, durability);
+            return opening.node(NodeSettings.standard(RedisGuarantees.of(where.kind(), durability.durable())));
         } catch (RuntimeException e) {
-            connections.close();
-            driver.close();
+            opening.close();
             throw e;
         }
     }
 
-    private static void warn(RedisUri server, DurabilityCheck durability) {
+    private static void warn(Deployment server, DurabilityCheck durability) {
         if (durability.evicting() != null) {
             LOG.warn(
                     "{} has maxmemory-policy {}: it may drop held locks when its memory is full; set noeviction",
@@ -70,7 +74,7 @@ public final class RedisStoreProvider implements StoreProvider {
         }
     }
 
-    private static <T> T await(CompletableFuture<T> future, LockRuntime runtime, RedisUri server) {
+    private static <T> T await(CompletableFuture<T> future, LockRuntime runtime, Deployment server) {
         CompletableFuture<T> limited = future.copy();
         LockRuntime.Timer patience = runtime.schedule(
                 OPEN_NANOS,

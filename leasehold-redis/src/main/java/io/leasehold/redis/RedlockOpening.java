@@ -9,12 +9,12 @@ import io.leasehold.quorum.QuorumSettings;
 import io.leasehold.quorum.QuorumStore;
 import io.leasehold.redis.node.DurabilityCheck;
 import io.leasehold.redis.node.NodeSettings;
-import io.leasehold.redis.node.RedisNode;
+import io.leasehold.redis.node.VerifiedMember;
 import io.leasehold.redis.store.RedisGuarantees;
-import io.leasehold.redis.topology.Connections;
-import io.leasehold.redis.topology.Driver;
-import io.leasehold.redis.topology.RedisUri;
+import io.leasehold.redis.topology.Deployment;
+import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.Membership;
@@ -23,7 +23,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,19 +33,15 @@ final class RedlockOpening {
     private static final long OPEN_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private final LockRuntime runtime;
+    private final DriverThreads threads = new DriverThreads();
     private final List<Opened> opened = new ArrayList<>();
 
     private RedlockOpening(LockRuntime runtime) {
         this.runtime = runtime;
     }
 
-    /** A server that is being connected to; its outcome never completes exceptionally. */
-    private record Opened(
-            RedlockUri.Node node, Driver driver, Connections connections, CompletableFuture<Outcome> outcome) {}
-
-    /** How that went: what is known of its configuration, or why there is no connection. */
-    private record Outcome(
-            @Nullable DurabilityCheck found, @Nullable Throwable failure) {}
+    /** A node that is being connected to. */
+    private record Opened(RedlockUri.Node node, NodeOpening opening) {}
 
     static LockStore open(List<RedlockUri.Node> nodes, QuorumSettings settings, LockRuntime runtime) {
         QuorumStore.refuseUnfit(nodes.stream().map(RedlockUri.Node::name).toList(), settings);
@@ -55,7 +50,7 @@ final class RedlockOpening {
         try {
             nodes.forEach(opening::connect);
             opening.await(CompletableFuture.allOf(
-                    opening.opened.stream().map(Opened::outcome).toArray(CompletableFuture<?>[]::new)));
+                    opening.opened.stream().map(one -> one.opening().outcome()).toArray(CompletableFuture<?>[]::new)));
             List<QuorumMember> members = new ArrayList<>();
             for (Opened one : opening.opened) {
                 members.add(opening.member(one));
@@ -68,42 +63,31 @@ final class RedlockOpening {
             if (store != null) {
                 store.close();
             } else {
-                opening.opened.forEach(one -> {
-                    one.connections().close();
-                    one.driver().close();
-                });
+                opening.opened.forEach(one -> one.opening().close());
             }
             throw e;
         }
     }
 
     private void connect(RedlockUri.Node node) {
-        RedisUri server = node.server();
-        Driver driver = new Driver(server);
-        Connections connections = new Connections(driver, server, new RedisErrors(server.toString()), runtime);
-        CompletableFuture<Outcome> outcome = connections
-                .open()
-                .thenCompose(DurabilityCheck::of)
-                .handle((found, error) -> new Outcome(found, error == null ? null : RedisErrors.unwrapped(error)));
-        opened.add(new Opened(node, driver, connections, outcome));
+        opened.add(new Opened(node, new NodeOpening(node.server(), runtime, threads)));
     }
 
     private QuorumMember member(Opened one) {
         RedlockUri.Node node = one.node();
-        Outcome outcome = one.outcome().getNow(new Outcome(null, null));
+        NodeOpening.Outcome outcome = one.opening().outcome().getNow(new NodeOpening.Outcome(null, null));
         Throwable failure = outcome.failure();
         DurabilityCheck found = outcome.found();
         if (found == null) {
             if (failure instanceof LockStoreException refusal && !(failure instanceof StoreUnavailableException)) {
                 throw refusal;
             }
-            one.connections().keepTrying();
-        } else if (node.durable() && found.readable() && !found.durable()) {
-            throw new UnsafeStoreException(
-                    node.name() + " is declared durable=true, but its configuration loses acknowledged writes: it needs"
-                            + " appendonly yes, appendfsync always, no-appendfsync-on-rewrite no and maxmemory-policy"
-                            + " noeviction",
-                    null);
+            one.opening().keepTrying();
+        } else {
+            String unfit = VerifiedMember.unfit(node.name(), node.durable(), found);
+            if (unfit != null) {
+                throw new UnsafeStoreException(unfit, null);
+            }
         }
         String evicting = found == null ? null : found.evicting();
         if (evicting != null) {
@@ -112,15 +96,24 @@ final class RedlockOpening {
                     node.name(),
                     evicting);
         }
-        if (node.durable() && (found == null || !found.readable())) {
+        if (node.durable() && found != null && !found.readable()) {
             LOG.warn("{} is declared durable=true, which could not be verified by CONFIG GET", node.name());
         }
         NodeSettings settings = NodeSettings.ofMember(RedisGuarantees.single(node.durable()));
+        boolean failsOver = node.server().kind() != Deployment.Kind.SINGLE;
+        LockNode member = new VerifiedMember(
+                one.opening().node(settings),
+                node.name(),
+                node.durable(),
+                evicting != null || failsOver,
+                found == null ? List.of() : one.opening().lives(),
+                one.opening()::look,
+                runtime);
         return new QuorumMember(
-                new RedisNode(node.server(), settings, one.driver(), one.connections(), runtime),
+                member,
                 node.name(),
                 node.durable() ? Membership.Persistence.DURABLE : Membership.Persistence.VOLATILE,
-                evicting != null ? Guarantee.Exclusion.BEST_EFFORT : Guarantee.Exclusion.WITHIN_DRIFT);
+                evicting != null || failsOver ? Guarantee.Exclusion.BEST_EFFORT : Guarantee.Exclusion.WITHIN_DRIFT);
     }
 
     private void await(CompletableFuture<Void> future) {

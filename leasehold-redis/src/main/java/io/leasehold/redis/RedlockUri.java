@@ -1,7 +1,7 @@
 package io.leasehold.redis;
 
 import io.leasehold.quorum.QuorumSettings;
-import io.leasehold.redis.topology.RedisUri;
+import io.leasehold.redis.topology.Deployment;
 import io.leasehold.spi.StoreUri;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * {@code redlock:?node=<percent-encoded URI>&node=…&maxTtl=30s&nodeTimeout=50ms}.
@@ -31,7 +32,7 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
      * @param name by which all clients know it
      * @param durable whether it is said to keep every acknowledged write
      */
-    record Node(RedisUri server, String name, boolean durable) {}
+    record Node(Deployment server, String name, boolean durable) {}
 
     static RedlockUri parse(StoreUri uri) {
         String rest = uri.rest();
@@ -86,9 +87,11 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
     /** Reads the URI of one node; what is ours in it is taken out. */
     static Node node(String text) {
         StoreUri whole = StoreUri.parse(text);
-        if (!whole.scheme().equals("redis") && !whole.scheme().equals("rediss")) {
-            throw new IllegalArgumentException("node \"" + whole.redacted() + "\" of a redlock: URI must be redis:// or"
-                    + " rediss://, a server of its own");
+        if (!Deployment.schemes().contains(whole.scheme())) {
+            throw new IllegalArgumentException(
+                    "node \"" + whole.redacted() + "\" of a redlock: URI must be one Redis: its"
+                            + " scheme must be one of "
+                            + Deployment.schemes().stream().sorted().collect(Collectors.joining(", ")));
         }
         int question = text.indexOf('?', Math.max(0, text.lastIndexOf('@')));
         StringBuilder rest = new StringBuilder(question < 0 ? text : text.substring(0, question));
@@ -105,7 +108,11 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
                 joint = '&';
             }
         }
-        RedisUri server = RedisUri.parse(StoreUri.parse(rest.toString()));
+        Deployment server = Deployment.parse(StoreUri.parse(rest.toString()));
+        if (durable && server.kind() != Deployment.Kind.SINGLE) {
+            throw new IllegalArgumentException("node \"" + whole.redacted() + "\": durable=true is for a single server;"
+                    + " a fail-over loses acknowledged writes, however the servers are configured");
+        }
         return new Node(server, name == null ? server.toString() : name, durable);
     }
 

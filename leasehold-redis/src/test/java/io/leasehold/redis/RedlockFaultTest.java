@@ -2,14 +2,23 @@ package io.leasehold.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.assertj.core.api.Assertions.tuple;
 
 import io.leasehold.Attempt;
 import io.leasehold.Backoff;
+import io.leasehold.HoldEnd;
 import io.leasehold.Lease;
+import io.leasehold.LeaseLostException;
 import io.leasehold.Leasehold;
+import io.leasehold.LockBusyException;
 import io.leasehold.LockClient;
+import io.leasehold.LockListener;
+import io.leasehold.LockListener.NodeStanding;
 import io.leasehold.LockOptions;
 import io.leasehold.LockStoreException;
+import io.leasehold.LossCause;
+import io.leasehold.NodeVote;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
@@ -18,10 +27,13 @@ import io.leasehold.testkit.proxy.TcpProxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -51,8 +63,18 @@ final class RedlockFaultTest {
     }
 
     private LockClient client(String uri) {
+        return client(uri, event -> {});
+    }
+
+    private LockClient client(String uri, Consumer<LockListener.NodeChanged> ear) {
         LockClient client = Leasehold.builder()
                 .store(uri)
+                .listener(new LockListener() {
+                    @Override
+                    public void nodeChanged(NodeChanged event) {
+                        ear.accept(event);
+                    }
+                })
                 .defaults(LockOptions.defaults()
                         .ttl(TTL)
                         .nodeTimeout(Duration.ofMillis(100))
@@ -123,8 +145,9 @@ final class RedlockFaultTest {
     @Test
     void aKilledMinorityCostsNothingAndAnEmptyMajorityGrantsNothing() throws Exception {
         RedlockServers servers = five();
+        List<LockListener.NodeChanged> changes = new CopyOnWriteArrayList<>();
         LockClient holder = client(servers.uri());
-        LockClient other = client(servers.uri());
+        LockClient other = client(servers.uri(), changes::add);
         Lease lease = holder.named("killed").acquire();
         until("all nodes have it", () -> keys(servers) == 5);
         for (int node = 0; node < 3; node++) {
@@ -146,13 +169,24 @@ final class RedlockFaultTest {
                 throw new AssertionError(e);
             }
         });
-        assertThat(refusals).contains("ms more");
+        assertThat(refusals).contains("ms more").contains("not for another");
         assertThat(lease.isValid()).isTrue();
+        assertThat(changes)
+                .as("told as events, with the reason")
+                .anyMatch(event -> event.node().equals("node-1")
+                        && event.now() == NodeStanding.QUARANTINED
+                        && event.detail().contains("may have forgotten what it granted"));
         lease.close();
         try (Lease after = other.named("killed").tryAcquire(PATIENCE)) {
             assertThat(after).as("granted again after the quarantine").isNotNull();
             assertThat(after.fencingToken()).isGreaterThan(lease.fencingToken());
         }
+        until(
+                "and that is told, too",
+                () -> changes.stream()
+                        .anyMatch(event -> event.node().equals("node-1")
+                                && event.before() == NodeStanding.QUARANTINED
+                                && event.now() == NodeStanding.TRUSTED));
     }
 
     @Test
@@ -160,7 +194,13 @@ final class RedlockFaultTest {
         RedlockServers servers = five();
         servers.proxy(0).drop();
         servers.proxy(4).refuseConnections();
-        LockClient locks = client(servers.uriOverProxies());
+        List<LockListener.NodeChanged> changes = new CopyOnWriteArrayList<>();
+        LockClient locks = client(servers.uriOverProxies(), changes::add);
+        assertThat(changes)
+                .as("which are missing is told at the start")
+                .extracting(LockListener.NodeChanged::node, LockListener.NodeChanged::now)
+                .containsExactlyInAnyOrder(
+                        tuple("node-1", NodeStanding.UNREACHABLE), tuple("node-5", NodeStanding.UNREACHABLE));
         for (int i = 0; i < 5; i++) {
             try (Lease lease = locks.named("hole").acquire()) {
                 assertThat(lease.release()).isEqualTo(ReleaseOutcome.RELEASED);
@@ -172,36 +212,6 @@ final class RedlockFaultTest {
         servers.proxy(2).drop();
         try (Lease lease = locks.named("hole").tryAcquire(PATIENCE)) {
             assertThat(lease).as("the nodes that came back make the quorum").isNotNull();
-        }
-    }
-
-    @Test
-    void aYesThatComesAfterTheAnswerLeavesNoKey() throws Exception {
-        RedlockServers servers = five();
-        LockClient locks = client(servers.uriOverProxies());
-        LockClient rival = client(servers.uriOverProxies());
-        locks.named("late").acquire().close();
-        rival.named("late").acquire().close();
-        servers.proxy(1).delay(Duration.ofMillis(15));
-        servers.proxy(3).toClient().delay(Duration.ofMillis(25));
-        for (int i = 0; i < 1_000; i++) {
-            String name = "late-" + i;
-            if (i % 10 == 0) {
-                // Both ask at once: of a split vote nothing may be left either.
-                var mine = locks.named(name).attemptAsync(Duration.ZERO);
-                var theirs = rival.named(name).attemptAsync(Duration.ZERO);
-                giveBack(mine.get(60, TimeUnit.SECONDS));
-                giveBack(theirs.get(60, TimeUnit.SECONDS));
-            } else {
-                locks.named(name).acquire().close();
-            }
-        }
-        until("no key is left at any node", () -> keys(servers) == 0);
-    }
-
-    private static void giveBack(Attempt<Lease> attempt) {
-        if (attempt instanceof Attempt.Acquired<Lease> acquired) {
-            acquired.lease().close();
         }
     }
 
@@ -284,11 +294,115 @@ final class RedlockFaultTest {
         for (int node = 0; node < 5; node++) {
             ports.add(servers.server(node).port());
         }
-        LockClient other = client(servers.uri(ports, "20s"));
+        List<LockListener.NodeChanged> changes = new CopyOnWriteArrayList<>();
+        LockClient other = client(servers.uri(ports, "20s"), changes::add);
         assertThatThrownBy(() -> other.named("agreed").attempt(Duration.ZERO))
                 .isInstanceOf(UnsafeStoreException.class)
                 .hasMessageContaining("maxTtl 8000 ms")
                 .hasMessageContaining("maxTtl 20000 ms");
+        assertThat(changes)
+                .anyMatch(event -> event.now() == NodeStanding.OTHER_CONFIGURATION
+                        && event.detail().contains("maxTtl 8000 ms"));
+        LockClient fewer = client(servers.uri(ports.subList(0, 3), "8s"));
+        assertThatThrownBy(() -> fewer.named("agreed").attempt(Duration.ZERO))
+                .isInstanceOf(UnsafeStoreException.class)
+                .hasMessageContaining("is a member of 5 nodes [node-1, node-2, node-3, node-4, node-5]")
+                .hasMessageContaining("configured for 3 nodes [node-1, node-2, node-3]");
+    }
+
+    @Test
+    void aTtlThatDoesNotFitIsRefusedWithTheArithmetic() {
+        RedlockServers servers = five();
+        LockClient locks = client(servers.uri());
+        assertThatThrownBy(() -> locks.named("long")
+                        .with(o -> o.ttl(Duration.ofSeconds(20)))
+                        .attempt(Duration.ZERO))
+                .isInstanceOf(UnsafeStoreException.class)
+                .hasMessageContaining("PT20S")
+                .hasMessageContaining("PT8S");
+        assertThatThrownBy(() -> locks.named("short")
+                        .with(o -> o.ttl(Duration.ofSeconds(3)).nodeTimeout(Duration.ofMillis(50)))
+                        .attempt(Duration.ZERO))
+                .isInstanceOf(UnsafeStoreException.class)
+                .hasMessageContaining("ttl 3000.0 ms less drift 32.0 ms leaves 2968.0 ms")
+                .hasMessageContaining("2 × node timeout 2000.0 ms")
+                .hasMessageContaining("use a ttl above");
+    }
+
+    /** Structured answers: who said what, at a busy lock, at a release, at a loss. */
+    @Test
+    void eachNodeIsQuoted() throws Exception {
+        RedlockServers servers = five();
+        LockClient holder = client(servers.uri());
+        LockClient other = client(servers.uri());
+        Lease lease = holder.named("quoted").acquire();
+        until("all nodes have it", () -> keys(servers) == 5);
+        LockBusyException busy = catchThrowableOfType(
+                LockBusyException.class,
+                () -> other.named("quoted").attempt(Duration.ZERO).orElseThrow());
+        assertThat(busy.votes()).hasSize(5);
+        assertThat(busy.votes().toString()).contains(": busy (held by ");
+        for (int node = 0; node < 3; node++) {
+            servers.server(node).call("DEL", "lock:{quoted}");
+        }
+        LeaseLostException lost = catchThrowableOfType(LeaseLostException.class, lease::renew);
+        assertThat(lost.lossCause()).isEqualTo(LossCause.NOT_OURS);
+        assertThat(lost).hasMessageContaining("node-1: refused (does not hold the lock for this lease)");
+        assertThat(lost.votes()).extracting(NodeVote::node).contains("node-1", "node-2", "node-3");
+        HoldEnd end = lease.whenEnded().toCompletableFuture().get(60, TimeUnit.SECONDS);
+        assertThat(end).isInstanceOf(HoldEnd.Lost.class);
+        assertThat(end.votes()).hasSize(5);
+        lease.close();
+        Lease next = other.named("quoted").tryAcquire(PATIENCE);
+        assertThat(next).isNotNull();
+        assertThat(next.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        HoldEnd released = next.whenEnded().toCompletableFuture().get(60, TimeUnit.SECONDS);
+        assertThat(released.votes()).hasSize(5);
+        assertThat(released.votes().stream()
+                        .filter(vote -> vote.answer() == NodeVote.Answer.GRANTED)
+                        .count())
+                .isGreaterThanOrEqualTo(3);
+    }
+
+    /** On real servers: tries are capped, and both caps are announced before they end the hold. */
+    @Test
+    void triesAndTheWholeHoldAreCappedAndAnnounced() throws Exception {
+        RedlockServers servers = five();
+        AtomicInteger tries = new AtomicInteger();
+        LockClient locks = Leasehold.builder()
+                .store(servers.uri())
+                .listener(new LockListener() {
+                    @Override
+                    public void renewed(Renewed event) {
+                        tries.addAndGet(event.outcome() == RenewalOutcome.FAILED ? 1 : 0);
+                    }
+                })
+                .defaults(LockOptions.defaults()
+                        .ttl(Duration.ofSeconds(6))
+                        .nodeTimeout(Duration.ofMillis(100))
+                        .renewalTries(2)
+                        .maxHold(Duration.ofSeconds(9)))
+                .connect();
+        open.add(locks);
+        Lease whole = locks.named("whole").acquire();
+        CompletableFuture<Duration> wholeAtRisk = new CompletableFuture<>();
+        CompletableFuture<LossCause> wholeLost = new CompletableFuture<>();
+        whole.onAtRisk(wholeAtRisk::complete);
+        whole.onLost(wholeLost::complete);
+        assertThat(wholeLost.get(60, TimeUnit.SECONDS)).isEqualTo(LossCause.MAX_HOLD);
+        assertThat(wholeAtRisk).isCompleted();
+        Lease capped = locks.named("capped").acquire();
+        CompletableFuture<Duration> atRisk = new CompletableFuture<>();
+        CompletableFuture<LossCause> lost = new CompletableFuture<>();
+        capped.onAtRisk(atRisk::complete);
+        capped.onLost(lost::complete);
+        for (int node = 0; node < 3; node++) {
+            servers.server(node).kill();
+        }
+        tries.set(0);
+        assertThat(lost.get(60, TimeUnit.SECONDS)).isEqualTo(LossCause.EXPIRED);
+        assertThat(atRisk).isCompleted();
+        assertThat(tries.get()).isBetween(1, 2);
     }
 
     @Test

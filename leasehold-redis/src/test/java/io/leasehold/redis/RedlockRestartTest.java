@@ -4,15 +4,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Attempt;
+import io.leasehold.Guarantee;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.LockListener;
 import io.leasehold.LockOptions;
+import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.servers.DataCopy;
 import io.leasehold.servers.RedisServer;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -106,6 +113,58 @@ final class RedlockRestartTest {
                     assertThat(next).isNotNull();
                     assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
                 }
+            }
+        }
+    }
+
+    /** What was down at the start is looked at when it comes back: what the set relies on has to be so then. */
+    @Test
+    void aNodeThatComesBackIsVerified() throws Exception {
+        AtomicInteger started = new AtomicInteger();
+        UnaryOperator<RedisServer.Builder> secondIsNot = builder ->
+                started.incrementAndGet() == 2 ? builder.maxMemory("64mb", "allkeys-lru") : builder.durable();
+        try (RedlockServers servers = RedlockServers.start(3, "60s", "2s", secondIsNot)) {
+            RedisServer unfit = servers.server(1);
+            unfit.kill();
+            String uri = servers.uri().replace("%3Fname", "%3Fdurable%3Dtrue%26name");
+            List<LockListener.NodeChanged> changes = new CopyOnWriteArrayList<>();
+            try (LockClient locks = Leasehold.builder()
+                    .store(uri)
+                    .listener(new LockListener() {
+                        @Override
+                        public void nodeChanged(NodeChanged event) {
+                            changes.add(event);
+                        }
+                    })
+                    .connect()) {
+                assertThat(locks.guarantees().exclusion()).isEqualTo(Guarantee.Exclusion.WITHIN_DRIFT);
+                locks.admin().declareNewNodes();
+                unfit.restart();
+                // Without the other one it would be needed.
+                servers.server(2).kill();
+                refusedUntil(locks, "node-2 is declared durable=true", changes);
+                unfit.call("CONFIG", "SET", "appendonly", "yes", "appendfsync", "always");
+                unfit.call("CONFIG", "SET", "maxmemory-policy", "noeviction");
+                locks.admin().declareNewNodes();
+                try (Lease lease = locks.named("verified").tryAcquire(PATIENCE)) {
+                    assertThat(lease).as("it is what was declared now").isNotNull();
+                }
+            }
+        }
+    }
+
+    private static void refusedUntil(LockClient locks, String why, List<LockListener.NodeChanged> changes)
+            throws InterruptedException {
+        long start = System.nanoTime();
+        while (changes.stream()
+                .noneMatch(
+                        event -> event.node().equals("node-2") && event.detail().contains(why))) {
+            assertThat(System.nanoTime() - start).as(why).isLessThan(PATIENCE.toNanos());
+            try {
+                Attempt<Lease> attempt = locks.named("verified").attempt(Duration.ZERO);
+                assertThat(attempt).as("granted with the vote of an unfit node").isInstanceOf(Attempt.Busy.class);
+            } catch (LockStoreException e) {
+                LockSupport.parkNanos(20_000_000);
             }
         }
     }

@@ -34,17 +34,27 @@ public final class EtcdServer implements AutoCloseable {
     private final PortReservation clientPort;
     private final PortReservation peerPort;
     private final List<String> extraArguments;
+    private final @Nullable Tls tls;
     private String cluster = "";
     private @Nullable GuardedProcess process;
 
+    /** What a server with TLS has besides: its certificate, and a port for plain probes. */
+    private record Tls(ServerCertificate certificate, PortReservation probePort) {}
+
     private EtcdServer(
-            Path binary, String name, PortReservation clientPort, PortReservation peerPort, List<String> extraArguments)
+            Path binary,
+            String name,
+            PortReservation clientPort,
+            PortReservation peerPort,
+            List<String> extraArguments,
+            @Nullable Tls tls)
             throws IOException {
         this.binary = binary;
         this.name = name;
         this.clientPort = clientPort;
         this.peerPort = peerPort;
         this.extraArguments = List.copyOf(extraArguments);
+        this.tls = tls;
         this.directory = Files.createTempDirectory("leasehold-etcd-");
     }
 
@@ -55,10 +65,22 @@ public final class EtcdServer implements AutoCloseable {
      * @throws ServerUnavailableException if there is no etcd on this machine
      */
     public static EtcdServer start(String... extraArguments) {
-        EtcdServer server = reserve(1, List.of(extraArguments)).get(0);
-        server.launch();
-        server.awaitReady();
-        return server;
+        return launched(reserve(1, List.of(extraArguments), null));
+    }
+
+    /**
+     * Starts a cluster of one whose clients come by TLS only.
+     *
+     * @throws ServerUnavailableException if there is no etcd on this machine
+     */
+    public static EtcdServer startWithTls(ServerCertificate certificate) {
+        return launched(reserve(1, List.of(), certificate));
+    }
+
+    private static EtcdServer launched(List<EtcdServer> servers) {
+        servers.forEach(EtcdServer::launch);
+        servers.forEach(EtcdServer::awaitReady);
+        return servers.get(0);
     }
 
     /**
@@ -67,19 +89,20 @@ public final class EtcdServer implements AutoCloseable {
      * @throws ServerUnavailableException if there is no etcd on this machine
      */
     public static List<EtcdServer> startCluster(int members) {
-        List<EtcdServer> servers = reserve(members, List.of());
-        servers.forEach(EtcdServer::launch);
-        servers.forEach(EtcdServer::awaitReady);
+        List<EtcdServer> servers = reserve(members, List.of(), null);
+        restartAll(servers);
         return servers;
     }
 
-    private static List<EtcdServer> reserve(int members, List<String> extraArguments) {
+    private static List<EtcdServer> reserve(
+            int members, List<String> extraArguments, @Nullable ServerCertificate certificate) {
         Path binary = binary();
         List<EtcdServer> servers = new ArrayList<>();
         try {
             for (int i = 1; i <= members; i++) {
-                servers.add(
-                        new EtcdServer(binary, "m" + i, PortReservation.any(), PortReservation.any(), extraArguments));
+                Tls tls = certificate == null ? null : new Tls(certificate, PortReservation.any());
+                servers.add(new EtcdServer(
+                        binary, "m" + i, PortReservation.any(), PortReservation.any(), extraArguments, tls));
             }
         } catch (IOException e) {
             throw new ServerException("cannot create a data directory", e);
@@ -110,7 +133,7 @@ public final class EtcdServer implements AutoCloseable {
     }
 
     private void launch() {
-        String clients = "http://127.0.0.1:" + clientPort.port();
+        String clients = (tls == null ? "http" : "https") + "://127.0.0.1:" + clientPort.port();
         String peers = "http://127.0.0.1:" + peerPort.port();
         List<String> command = new ArrayList<>(List.of(
                 binary.toString(),
@@ -123,12 +146,22 @@ public final class EtcdServer implements AutoCloseable {
                 "--initial-cluster=" + cluster,
                 "--initial-cluster-token=" + cluster.hashCode(),
                 "--initial-cluster-state=new"));
+        if (tls != null) {
+            command.add("--cert-file=" + tls.certificate().certificate());
+            command.add("--key-file=" + tls.certificate().key());
+            command.add("--listen-metrics-urls=" + probes());
+        }
         command.addAll(extraArguments);
         try {
             process = GuardedProcess.start(command, directory, directory.resolve("server.log"), directory);
         } catch (IOException e) {
             throw new ServerException("cannot start " + binary, e);
         }
+    }
+
+    /** Where health and metrics are told without TLS. */
+    private String probes() {
+        return "http://127.0.0.1:" + (tls == null ? port() : tls.probePort().port());
     }
 
     private GuardedProcess running() {
@@ -151,8 +184,8 @@ public final class EtcdServer implements AutoCloseable {
 
     private boolean isHealthy() {
         try {
-            HttpURLConnection connection = (HttpURLConnection)
-                    URI.create("http://127.0.0.1:" + port() + "/health").toURL().openConnection();
+            HttpURLConnection connection =
+                    (HttpURLConnection) URI.create(probes() + "/health").toURL().openConnection();
             connection.setConnectTimeout(PROBE_MILLIS);
             connection.setReadTimeout(PROBE_MILLIS);
             try {
@@ -183,9 +216,7 @@ public final class EtcdServer implements AutoCloseable {
     public long requests() {
         try {
             byte[] metrics;
-            try (var in = URI.create("http://127.0.0.1:" + port() + "/metrics")
-                    .toURL()
-                    .openStream()) {
+            try (var in = URI.create(probes() + "/metrics").toURL().openStream()) {
                 metrics = in.readAllBytes();
             }
             return new String(metrics, StandardCharsets.UTF_8)
@@ -208,6 +239,12 @@ public final class EtcdServer implements AutoCloseable {
     public void restart() {
         launch();
         awaitReady();
+    }
+
+    /** Starts the members of one cluster that do not run, with their data, and returns when all answer. */
+    public static void restartAll(List<EtcdServer> members) {
+        members.forEach(EtcdServer::launch);
+        members.forEach(EtcdServer::awaitReady);
     }
 
     /** SIGSTOP: the server does nothing until {@link #thaw()}. */
@@ -248,6 +285,9 @@ public final class EtcdServer implements AutoCloseable {
         kill();
         clientPort.close();
         peerPort.close();
+        if (tls != null) {
+            tls.probePort().close();
+        }
         try {
             ServerDirectory.deleteTree(directory);
         } catch (IOException e) {

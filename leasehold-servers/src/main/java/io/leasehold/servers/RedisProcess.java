@@ -37,6 +37,7 @@ final class RedisProcess {
     private final ServerDirectory directory;
     private final int port;
     private final @Nullable Credentials credentials;
+    private final @Nullable ServerClock clock;
     private final List<String> options;
     private @Nullable GuardedProcess process;
     private @Nullable Thread exitHook;
@@ -60,11 +61,13 @@ final class RedisProcess {
             ServerDirectory directory,
             int port,
             @Nullable Credentials credentials,
+            @Nullable ServerClock clock,
             List<String> options) {
         this.binary = binary;
         this.directory = directory;
         this.port = port;
         this.credentials = credentials;
+        this.clock = clock;
         this.options = List.copyOf(options);
     }
 
@@ -77,9 +80,9 @@ final class RedisProcess {
     /** Starts the server on the configuration file that stands in its directory and waits until it answers. */
     StartOutcome start() {
         Path log = directory.path().resolve("server.log");
-        List<String> command = new ArrayList<>(List.of(
-                binary.path().toString(),
-                directory.path().resolve(CONFIGURATION).toString()));
+        List<String> command = new ArrayList<>(clock == null ? List.of() : clock.prefix());
+        command.add(binary.path().toString());
+        command.add(directory.path().resolve(CONFIGURATION).toString());
         command.addAll(options);
         try {
             // What earlier lives of the server wrote is no explanation of this one's failure.
@@ -89,6 +92,7 @@ final class RedisProcess {
             process = started;
             StartOutcome outcome = awaitReady(started, log, logStart);
             if (outcome == StartOutcome.READY) {
+                requireClock();
                 registerExitHook(started);
             } else {
                 process = null;
@@ -100,6 +104,14 @@ final class RedisProcess {
         } catch (RuntimeException e) {
             kill();
             throw e;
+        }
+    }
+
+    private void requireClock() {
+        if (clock != null && !clock.isLoaded()) {
+            throw new ServerUnavailableException(
+                    "the clock of " + binary.path()
+                            + " cannot be moved, since it is linked statically: install redis-server from the system's packages");
         }
     }
 

@@ -37,7 +37,7 @@ public final class RedisSentinel implements AutoCloseable {
                 lines.addAll(sentinelLines);
                 directory.writeConfiguration(lines);
                 RedisProcess process =
-                        new RedisProcess(binary, directory, reserved.port(), null, List.of("--sentinel"));
+                        new RedisProcess(binary, directory, reserved.port(), null, null, List.of("--sentinel"));
                 return process.start() == RedisProcess.StartOutcome.READY
                         ? Optional.of(new RedisSentinel(directory, reserved, process))
                         : Optional.empty();

@@ -29,6 +29,7 @@ public final class RedisServer implements AutoCloseable {
     private final @Nullable PortReservation reservation;
     private final int port;
     private final RedisConfiguration configuration;
+    private final @Nullable ServerClock clock;
     private final RedisProcess process;
     private boolean configured;
     private boolean closed;
@@ -38,13 +39,15 @@ public final class RedisServer implements AutoCloseable {
             ServerDirectory directory,
             @Nullable PortReservation reservation,
             int port,
+            @Nullable ServerClock clock,
             RedisConfiguration configuration) {
         this.binary = binary;
         this.directory = directory;
         this.reservation = reservation;
         this.port = port;
         this.configuration = configuration;
-        this.process = new RedisProcess(binary, directory, port, configuration.launcher(), List.of());
+        this.clock = clock;
+        this.process = new RedisProcess(binary, directory, port, configuration.launcher(), clock, List.of());
     }
 
     /** A server with the defaults: free port, no persistence, no password, temporary data directory. */
@@ -159,6 +162,18 @@ public final class RedisServer implements AutoCloseable {
         process.signal("CONT");
     }
 
+    /**
+     * Its wall clock.
+     *
+     * @throws IllegalStateException unless it was started with one; see {@link Builder#clock}
+     */
+    public ServerClock clock() {
+        if (clock == null) {
+            throw new IllegalStateException(process + " was started without a clock of its own: use Builder.clock");
+        }
+        return clock;
+    }
+
     /** The last lines of the server's log, for failure messages. */
     public String logTail() {
         return process.logTail();
@@ -220,6 +235,7 @@ public final class RedisServer implements AutoCloseable {
         private int port;
         private @Nullable Path directory;
         private @Nullable RedisBinary binary;
+        private @Nullable ServerClock clock;
 
         private Builder() {}
 
@@ -245,6 +261,12 @@ public final class RedisServer implements AutoCloseable {
         /** The server binary, instead of {@link RedisBinary#find()}. */
         public Builder binary(RedisBinary newBinary) {
             binary = newBinary;
+            return this;
+        }
+
+        /** A wall clock of its own, made by a {@link ClockShim}; needs a server binary that is linked dynamically. */
+        public Builder clock(ServerClock newClock) {
+            clock = newClock;
             return this;
         }
 
@@ -313,14 +335,15 @@ public final class RedisServer implements AutoCloseable {
         }
 
         private RedisServer startOnPort(RedisBinary chosen, ServerDirectory home) {
-            RedisServer server = new RedisServer(chosen, home, null, port, configuration.finish());
+            RedisServer server = new RedisServer(chosen, home, null, port, clock, configuration.finish());
             server.launch();
             return server;
         }
 
         private RedisServer startOnFreePort(RedisBinary chosen, ServerDirectory home) {
             return PortReservation.launch(reserved -> {
-                RedisServer server = new RedisServer(chosen, home, reserved, reserved.port(), configuration.finish());
+                RedisServer server =
+                        new RedisServer(chosen, home, reserved, reserved.port(), clock, configuration.finish());
                 return server.tryLaunch() == RedisProcess.StartOutcome.READY ? Optional.of(server) : Optional.empty();
             });
         }

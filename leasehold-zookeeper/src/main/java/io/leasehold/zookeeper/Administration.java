@@ -5,9 +5,13 @@ import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.Waiter;
+import io.leasehold.spi.Glob;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.PlainName;
+import io.leasehold.spi.TimeLimit;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -16,7 +20,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
-import java.util.regex.Pattern;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.jspecify.annotations.Nullable;
@@ -44,25 +47,13 @@ final class Administration {
         this.heads = new Heads(uri.tokenBase());
     }
 
-    /** A value or an error, since a time limit knows replies only. */
-    private record Answer<T>(@Nullable T value, @Nullable LockStoreException error) {}
-
     private <T> CompletableFuture<T> inTime(String what, Supplier<CompletableFuture<T>> work) {
-        return TimeLimit.<Answer<T>>within(
-                        runtime,
-                        LIMIT_NANOS,
-                        () -> work.get().thenApply(value -> new Answer<>(value, null)),
-                        error -> new Answer<>(null, failures.of(what, error).error()),
-                        () -> new Answer<>(null, failures.late(what, LIMIT_NANOS)))
-                .thenCompose(answer -> {
-                    T value = answer.value();
-                    LockStoreException error = answer.error();
-                    if (value != null) {
-                        return CompletableFuture.completedFuture(value);
-                    }
-                    return CompletableFuture.failedFuture(
-                            error != null ? error : new StoreUnavailableException(what + " gave no answer", null));
-                });
+        return TimeLimit.orFail(
+                runtime,
+                LIMIT_NANOS,
+                work,
+                error -> failures.of(what, error).error(),
+                () -> failures.late(what, LIMIT_NANOS));
     }
 
     private CompletableFuture<Session> session() {
@@ -70,13 +61,14 @@ final class Administration {
     }
 
     private String lockPath(LockName name) {
-        return uri.chroot() + "/" + Znodes.escaped(name);
+        return uri.chroot() + "/" + PlainName.of(name);
     }
 
     // ---- before use
 
     /** Connects, and makes sure that the tokens of all clients of this chroot have the same base. */
     void verify() {
+        sessions.checkTls();
         CompletableFuture<Boolean> verified =
                 inTime("connecting", () -> session().thenCompose(this::checkBase));
         try {
@@ -142,7 +134,7 @@ final class Administration {
         return session().thenCompose(session -> {
             CompletableFuture<Boolean> all = CompletableFuture.completedFuture(false);
             for (LockName name : names) {
-                all = all.thenCompose(before -> heads.removeAll(session, lockPath(name), Znodes.idOf(owner))
+                all = all.thenCompose(before -> heads.removeAll(session, lockPath(name), owner.publicId())
                         .thenApply(held -> before || held));
             }
             return all;
@@ -153,7 +145,7 @@ final class Administration {
     CompletableFuture<Boolean> holds(LockName name, OwnerToken owner) {
         return session()
                 .thenCompose(session -> queue(session, name, true))
-                .thenApply(queue -> !queue.isEmpty() && Znodes.belongsTo(queue.get(0), Znodes.idOf(owner)));
+                .thenApply(queue -> !queue.isEmpty() && Znodes.belongsTo(queue.get(0), owner.publicId()));
     }
 
     // ---- looking
@@ -188,18 +180,39 @@ final class Administration {
                 .thenCompose(next -> next);
     }
 
+    /** Whoever stands behind the head; whoever leaves while we read is left out. */
+    CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return inTime(
+                "list of the waiters of \"" + name + "\"",
+                () -> session()
+                        .thenCompose(session -> queue(session, name, true)
+                                .thenCompose(queue -> behind(session, lockPath(name), queue, limit))));
+    }
+
+    private CompletableFuture<List<Waiter>> behind(Session session, String lock, List<String> queue, int limit) {
+        List<CompletableFuture<Optional<Holder>>> asked = queue.stream()
+                .skip(1)
+                .limit(limit)
+                .map(node -> heads.holderOf(session, lock + "/" + node))
+                .toList();
+        return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new))
+                .thenApply(nothing -> asked.stream()
+                        .flatMap(one -> one.join().stream())
+                        .map(waiter -> new Waiter(waiter.id(), null))
+                        .toList());
+    }
+
     CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        Pattern pattern = pattern(glob);
+        Glob wanted = Glob.of(glob);
         return inTime(
                 "list of locks",
                 () -> session()
                         .thenCompose(session -> session.latestChildren(uri.chroot())
                                 .thenCompose(nodes -> {
                                     List<LockName> names = nodes.stream()
-                                            .map(Znodes::unescaped)
+                                            .map(PlainName::read)
                                             .flatMap(Optional::stream)
-                                            .filter(name ->
-                                                    pattern.matcher(name.text()).matches())
+                                            .filter(wanted::matches)
                                             .sorted()
                                             .toList();
                                     return collect(session, names, 0, limit, new ArrayList<>());
@@ -220,21 +233,6 @@ final class Administration {
             asked.forEach(record -> record.join().ifPresent(found::add));
             return collect(session, names, to, limit, found);
         });
-    }
-
-    private static Pattern pattern(String glob) {
-        StringBuilder regex = new StringBuilder();
-        StringBuilder literal = new StringBuilder();
-        for (int i = 0; i < glob.length(); i++) {
-            char c = glob.charAt(i);
-            if (c == '*' || c == '?') {
-                regex.append(Pattern.quote(literal.toString())).append(c == '*' ? ".*" : ".");
-                literal.setLength(0);
-            } else {
-                literal.append(c);
-            }
-        }
-        return Pattern.compile(regex.append(Pattern.quote(literal.toString())).toString(), Pattern.DOTALL);
     }
 
     // ---- repairing

@@ -1,9 +1,7 @@
 package io.leasehold.zookeeper;
 
 import io.leasehold.Holder;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
+import io.leasehold.spi.ForeignText;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -11,8 +9,6 @@ import java.util.concurrent.CompletableFuture;
 
 /** Reads queues that may be anybody's: who stands at the head, and whose nodes carry an id. */
 final class Heads {
-
-    private static final int MOST_CHARACTERS = 256;
 
     private final long tokenBase;
 
@@ -36,23 +32,10 @@ final class Heads {
 
     Holder holder(Session.Node node) {
         return new Holder(
-                idIn(node.data()), null, OptionalLong.of(tokenBase + node.stat().getCzxid()));
-    }
-
-    /** What a stranger wrote need not be text. */
-    private static String idIn(byte[] data) {
-        try {
-            String text = StandardCharsets.UTF_8
-                    .newDecoder()
-                    .decode(ByteBuffer.wrap(data))
-                    .toString();
-            boolean readable = !text.isBlank()
-                    && text.length() <= MOST_CHARACTERS
-                    && text.chars().noneMatch(Character::isISOControl);
-            return readable ? text : "foreign";
-        } catch (CharacterCodingException e) {
-            return "foreign";
-        }
+                ForeignText.holderId(node.data()),
+                null,
+                OptionalLong.of(tokenBase + node.stat().getCzxid()),
+                node.stat().getEphemeralOwner() == 0 ? Holder.Ends.NEVER : Holder.Ends.WITH_SESSION);
     }
 
     /**

@@ -12,6 +12,8 @@ import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.PlainName;
+import io.leasehold.spi.TimeLimit;
 import io.leasehold.spi.TokenRange;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -37,7 +39,7 @@ final class Place {
 
     private static final int MOST_LOOKS = 8;
     private static final long LEAST_PATIENCE_NANOS = Duration.ofSeconds(3).toNanos();
-    private static final long LOSS_NOTICE_NANOS = Duration.ofSeconds(2).toNanos();
+    private static final long LOSS_NOTICE_NANOS = Duration.ofSeconds(4).toNanos();
     /** How long a lost holder may be left without its cause: clearly less than {@link #LOSS_NOTICE_NANOS}. */
     private static final long CAUSE_NANOS = Duration.ofMillis(500).toNanos();
 
@@ -99,8 +101,8 @@ final class Place {
         this.shared = shared;
         this.name = request.name();
         this.owner = request.owner();
-        this.id = Znodes.idOf(owner);
-        this.lockPath = shared.uri.chroot() + "/" + Znodes.escaped(name);
+        this.id = owner.publicId();
+        this.lockPath = shared.uri.chroot() + "/" + PlainName.of(name);
         this.data = request.holderId().getBytes(StandardCharsets.UTF_8);
         this.ttlNanos = request.ttlNanos();
     }
@@ -481,7 +483,7 @@ final class Place {
 
     /**
      * A node that was not given back was lost by somebody who may not know it yet: the ensemble has just closed that
-     * connection, and the driver asks again within a second. So whoever waited lets a moment pass.
+     * connection, and the driver waits for up to two seconds before it connects again. So whoever waited lets that time pass, twice.
      */
     private void awaitedHasGone(Watcher.Event.EventType event) {
         if (event == Watcher.Event.EventType.NodeDeleted) {

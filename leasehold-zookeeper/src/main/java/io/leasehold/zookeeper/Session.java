@@ -38,6 +38,9 @@ final class Session {
 
     /** Hears what becomes of a session; called on the driver's event thread. */
     interface Listener {
+        /** Its connection is gone; whether it goes on shows when a member is reached. */
+        void suspended(Session session);
+
         /** It was suspended, and goes on. */
         void resumed(Session session);
 
@@ -196,6 +199,7 @@ final class Session {
             case Disconnected -> {
                 if (state == State.CONNECTED) {
                     state = State.SUSPENDED;
+                    listener.suspended(this);
                 }
             }
             case AuthFailed ->

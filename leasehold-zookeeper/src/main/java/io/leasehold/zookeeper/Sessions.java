@@ -66,6 +66,17 @@ final class Sessions {
         return config;
     }
 
+    /**
+     * Makes sure that TLS, if asked for, can work with a member.
+     *
+     * @throws io.leasehold.StoreAccessException if not
+     */
+    void checkTls() {
+        if (uri.tls()) {
+            TlsCheck.require(uri, config);
+        }
+    }
+
     private static void set(ZKClientConfig config, String property, @Nullable String value) {
         if (value != null) {
             config.setProperty(property, value);

@@ -5,6 +5,7 @@ import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.LossCause;
+import io.leasehold.Waiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
@@ -17,6 +18,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.TimeLimit;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -88,6 +90,19 @@ final class ZooKeeperStore implements LockStore {
             StoreSignals ear = signals;
             if (ear != null) {
                 ear.lost(place.owner(), cause);
+            }
+        }
+
+        @Override
+        public void suspended(Session session) {
+            StoreSignals ear = signals;
+            if (ear == null) {
+                return;
+            }
+            for (Place place : List.copyOf(byOwner.values())) {
+                if (place.isIn(session) && place.isHeld()) {
+                    ear.suspended(place.owner());
+                }
             }
         }
 
@@ -300,6 +315,11 @@ final class ZooKeeperStore implements LockStore {
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         return administration.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return administration.waiters(name, limit);
     }
 
     @Override

@@ -64,6 +64,18 @@ class EnsembleTest {
         }
     }
 
+    private CompletableFuture<Void> restart(InstanceSpec member) {
+        return CompletableFuture.runAsync(
+                () -> {
+                    try {
+                        cluster.restartServer(member);
+                    } catch (Exception e) {
+                        throw new IllegalStateException(e);
+                    }
+                },
+                task -> new Thread(task, "restart").start());
+    }
+
     private static boolean renews(Lease lease) {
         try {
             lease.renew();
@@ -91,6 +103,25 @@ class EnsembleTest {
         lease.release();
         try (Lease next = waiter.get(90, TimeUnit.SECONDS)) {
             assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
+        }
+    }
+
+    @Test
+    void leaseOutlivesARestartOfAllMembers() throws Exception {
+        Lease lease = client(Duration.ofMinutes(2)).named("restarted").acquire();
+        List<InstanceSpec> members = List.copyOf(cluster.getInstances());
+        for (InstanceSpec member : members) {
+            cluster.killServer(member);
+        }
+        // At once: one alone would wait for a majority.
+        CompletableFuture.allOf(members.stream().map(this::restart).toArray(CompletableFuture[]::new))
+                .get(90, TimeUnit.SECONDS);
+        until(() -> renews(lease));
+        assertThat(lease.isValid()).isTrue();
+        try (LockClient other = client(Duration.ofMinutes(2))) {
+            assertThat(other.named("restarted").tryAcquire(Duration.ZERO)).isNull();
+            lease.release();
+            assertThat(other.named("restarted").acquire().fencingToken()).isGreaterThan(lease.fencingToken());
         }
     }
 

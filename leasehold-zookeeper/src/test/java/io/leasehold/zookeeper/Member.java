@@ -7,6 +7,7 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.List;
 import org.apache.zookeeper.server.NIOServerCnxnFactory;
+import org.apache.zookeeper.server.ServerCnxn;
 import org.apache.zookeeper.server.ServerCnxnFactory;
 import org.apache.zookeeper.server.ZooKeeperServer;
 
@@ -58,6 +59,11 @@ final class Member implements AutoCloseable {
         } catch (org.apache.zookeeper.KeeperException.NoNodeException e) {
             throw new AssertionError("no node " + path, e);
         }
+    }
+
+    /** Cuts all connections of clients; their sessions live on. */
+    void cutConnections() {
+        connections.closeAll(ServerCnxn.DisconnectReason.CONNECTION_CLOSE_FORCED);
     }
 
     @Override

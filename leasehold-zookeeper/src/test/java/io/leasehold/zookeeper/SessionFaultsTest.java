@@ -10,6 +10,7 @@ import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.testkit.process.ChildJvm;
 import io.leasehold.testkit.process.Signal;
 import java.nio.file.Path;
@@ -115,6 +116,27 @@ class SessionFaultsTest {
                 .isTrue();
         assertThat(cause.get(60, TimeUnit.SECONDS)).isEqualTo(LossCause.FORCE_RELEASED);
         assertThat(lease.isValid()).isFalse();
+    }
+
+    @Test
+    void aCutConnectionPutsTheHolderAtRiskAtOnceAndTheLeaseGoesOn() throws Exception {
+        Duration ttl = Duration.ofMinutes(5);
+        Lease lease = client(ttl).named("cut").acquire();
+        CompletableFuture<Duration> atRisk = new CompletableFuture<>();
+        lease.onAtRisk(atRisk::complete);
+        onlyNode("cut");
+        member.cutConnections();
+        // The first renewal would come after 90 s at the earliest, and would be at risk after another 60 s.
+        assertThat(atRisk.get(60, TimeUnit.SECONDS)).isGreaterThan(Duration.ofMinutes(3));
+        until(() -> {
+            try {
+                lease.renew();
+                return true;
+            } catch (StoreUnavailableException e) {
+                return false;
+            }
+        });
+        assertThat(lease.isValid()).isTrue();
     }
 
     @Test

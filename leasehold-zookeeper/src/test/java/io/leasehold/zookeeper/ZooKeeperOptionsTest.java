@@ -10,6 +10,7 @@ import io.leasehold.LockName;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.spi.PlainName;
 import io.leasehold.spi.StoreUri;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -191,13 +192,13 @@ class ZooKeeperOptionsTest {
         for (String name :
                 "a|A|.|..|a/b|a%2Fb|%|\u00e4|\ud83d\ude00|@tokens|_c_x-lock-0000000001| a |*".split("\\|", -1)) {
             LockName lock = LockName.exactly(name);
-            assertThat(Znodes.unescaped(Znodes.escaped(lock))).contains(lock);
-            assertThat(Znodes.escaped(lock))
+            assertThat(PlainName.read(PlainName.of(lock))).contains(lock);
+            assertThat(PlainName.of(lock))
                     .matches("[A-Za-z0-9._:%-]+")
                     .isNotEqualTo(".")
                     .isNotEqualTo("..");
         }
-        assertThat(Znodes.unescaped(Znodes.TOKENS)).isEmpty();
+        assertThat(PlainName.read(Znodes.TOKENS)).isEmpty();
     }
 
     @Test

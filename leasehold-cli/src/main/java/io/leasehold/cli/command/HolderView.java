@@ -1,6 +1,7 @@
 package io.leasehold.cli.command;
 
 import io.leasehold.Holder;
+import io.leasehold.Waiter;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -20,7 +21,21 @@ final class HolderView {
                 holder.fencingToken().isPresent() ? holder.fencingToken().getAsLong() : null);
         Duration remaining = holder.remainingTtl();
         json.put("remainingTtlMs", remaining == null ? null : remaining.toMillis());
+        json.put("ends", holder.ends().name().toLowerCase(Locale.ROOT).replace('_', '-'));
         return json;
+    }
+
+    static Map<String, @Nullable Object> json(Waiter waiter) {
+        Map<String, @Nullable Object> json = new LinkedHashMap<>();
+        json.put("id", waiter.holderId());
+        Duration waited = waiter.waited();
+        json.put("waitedMs", waited == null ? null : waited.toMillis());
+        return json;
+    }
+
+    static String line(Waiter waiter) {
+        Duration waited = waiter.waited();
+        return waited == null ? waiter.holderId() : waiter.holderId() + " (for " + duration(waited) + ")";
     }
 
     /** For a sentence: {@code held by ID (token 7, 12.3s left)}. */
@@ -50,7 +65,14 @@ final class HolderView {
 
     static String remaining(Holder holder) {
         Duration remaining = holder.remainingTtl();
-        return remaining == null ? "no end" : duration(remaining);
+        if (remaining != null) {
+            return duration(remaining);
+        }
+        return switch (holder.ends()) {
+            case BY_TTL -> "not known";
+            case WITH_SESSION -> "while its session lasts";
+            case NEVER -> "no end";
+        };
     }
 
     /** In the unit that fits: {@code 250ms}, {@code 12.3s}, {@code 5m20s}, {@code 3h05m}. */

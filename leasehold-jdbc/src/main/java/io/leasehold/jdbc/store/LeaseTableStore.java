@@ -10,6 +10,7 @@ import io.leasehold.jdbc.lease.LeaseRules;
 import io.leasehold.jdbc.lease.StoreTime;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Glob;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -27,7 +28,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -200,29 +200,20 @@ public final class LeaseTableStore implements LockStore {
 
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        Pattern pattern = pattern(glob);
+        Glob names = Glob.of(glob);
         return queue.submit(
-                Task.reading("listing " + glob, (table, now) -> list(pattern, limit, table, now), (kind, error) -> {
+                Task.reading("listing " + glob, (table, now) -> list(names, limit, table, now), (kind, error) -> {
                     throw error;
                 }),
                 ADMIN_LIMIT_NANOS);
     }
 
-    private static List<LockRecord> list(Pattern names, int limit, LeaseTable table, StoreTime now)
-            throws SQLException {
+    private static List<LockRecord> list(Glob names, int limit, LeaseTable table, StoreTime now) throws SQLException {
         List<LockRecord> records = new ArrayList<>();
-        table.held(name -> names.matcher(name).matches(), row -> record(row, now) != null, limit)
+        table.held(names::matches, row -> record(row, now) != null, limit)
                 .forEach(row -> records.add(Objects.requireNonNull(record(row, now))));
         records.sort(Comparator.comparing(LockRecord::name));
         return records;
-    }
-
-    private static Pattern pattern(String glob) {
-        StringBuilder regex = new StringBuilder();
-        glob.codePoints()
-                .forEach(c -> regex.append(
-                        c == '*' ? ".*" : c == '?' ? "." : Pattern.quote(new String(Character.toChars(c)))));
-        return Pattern.compile(regex.toString(), Pattern.DOTALL);
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.leasehold.redis.node;
 
 import io.leasehold.redis.topology.Link;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -30,6 +31,19 @@ public record DurabilityCheck(
                     return read(all);
                 })
                 .exceptionally(refused -> UNREADABLE);
+    }
+
+    /** Asks all masters: what one of them lacks, the store lacks. */
+    public static CompletableFuture<DurabilityCheck> of(List<Link> masters) {
+        return masters.stream()
+                .map(DurabilityCheck::of)
+                .reduce((one, other) -> one.thenCombine(other, DurabilityCheck::weaker))
+                .orElseThrow();
+    }
+
+    private DurabilityCheck weaker(DurabilityCheck other) {
+        return new DurabilityCheck(
+                readable && other.readable, durable && other.durable, evicting != null ? evicting : other.evicting);
     }
 
     private static CompletableFuture<Map<String, String>> configuration(Link link, String pattern) {

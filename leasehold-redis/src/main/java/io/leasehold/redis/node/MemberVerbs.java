@@ -1,7 +1,8 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
-import io.leasehold.redis.topology.Subscriptions;
+import io.leasehold.redis.topology.Topology;
+import io.leasehold.redis.topology.WakeUps;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LockValue;
 import io.leasehold.redis.wire.LuaScript;
@@ -14,6 +15,7 @@ import io.leasehold.spi.Membership;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 
@@ -23,28 +25,38 @@ import java.util.concurrent.CompletableFuture;
  */
 final class MemberVerbs {
 
+    private static final char SLOT_END = '/';
+    private static final int SLOTS_AT_ONCE = 512;
+
     private final Requests requests;
+    private final WaitAcks acks;
     private final ReplyDecoder decoder;
     private final NodeSettings settings;
-    private final Subscriptions subscriptions;
+    private final Topology topology;
+    private final WakeUps wakeUps;
     private final LockRuntime runtime;
 
     MemberVerbs(
             Requests requests,
+            WaitAcks acks,
             ReplyDecoder decoder,
             NodeSettings settings,
-            Subscriptions subscriptions,
+            Topology topology,
+            WakeUps wakeUps,
             LockRuntime runtime) {
         this.requests = requests;
+        this.acks = acks;
         this.decoder = decoder;
         this.settings = settings;
-        this.subscriptions = subscriptions;
+        this.topology = topology;
+        this.wakeUps = wakeUps;
         this.runtime = runtime;
     }
 
     CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
         AcquireRequest request = ballot.request();
-        boolean live = request.isWaiting() && subscriptions.isLive();
+        String lock = KeyLayout.lock(request.name());
+        boolean live = request.isWaiting() && wakeUps.isLive(lock);
         CompletableFuture<NodeReply> first = propose(ballot, membership, live, request.timeoutNanos());
         if (!request.isWaiting() || live) {
             return first;
@@ -55,9 +67,9 @@ final class MemberVerbs {
                 return CompletableFuture.completedFuture(reply);
             }
             // The answer must not wait for a subscription: the quorum would wait with it.
-            subscriptions.started();
+            wakeUps.started(lock);
             long leftNanos = request.timeoutNanos() - (runtime.nanoTime() - startAtNanos);
-            return subscriptions.isLive() && leftNanos > 0
+            return wakeUps.isLive(lock) && leftNanos > 0
                     ? propose(ballot, membership, true, leftNanos)
                     : CompletableFuture.completedFuture(reply);
         });
@@ -67,6 +79,8 @@ final class MemberVerbs {
             Ballot ballot, Membership membership, boolean watch, long timeoutNanos) {
         AcquireRequest request = ballot.request();
         LockName name = request.name();
+        String lock = KeyLayout.lock(name);
+        String slot = topology.slotTag(lock);
         Requests.Subject subject = new Requests.Subject("acquire", name);
         String[] arguments = {
             LockValue.of(request.owner(), ballot.candidate(), request.holderId()),
@@ -76,33 +90,68 @@ final class MemberVerbs {
             Long.toString(settings.retentionMicros()),
             Long.toString(membership.boundMicros()),
             Long.toString(watch ? settings.placeMillis(request.recheckNanos()) : 0),
-            subscriptions.channel(),
+            wakeUps.channel(lock),
             Long.toString(Math.max(1, membership.estimateMicros())),
             membership.configuration(),
             Long.toString(membership.estimateMicros()),
             Long.toString(membership.quarantineMicros()),
             membership.persistence().name().toLowerCase(Locale.ROOT)
         };
-        String lock = KeyLayout.lock(name);
-        return requests.run(
+        return acks.acquire(
                 subject,
                 timeoutNanos,
                 LuaScript.MEMBER_ACQUIRE,
-                new String[] {lock, KeyLayout.fence(lock), KeyLayout.watchers(lock), KeyLayout.marker()},
+                new String[] {lock, KeyLayout.fence(lock), KeyLayout.watchers(lock), KeyLayout.marker(slot)},
                 arguments,
-                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject.toString()),
-                RedisNode::failed);
+                (reply, link) -> ofSlot(slot, decoder.acquire(reply, link.incarnation(), subject.toString())));
+    }
+
+    /** A life of a Cluster is the life of one slot: the nonce tells of which. */
+    private static NodeReply ofSlot(String slot, NodeReply reply) {
+        return !slot.isEmpty() && reply instanceof NodeReply.Unborn unborn
+                ? new NodeReply.Unborn(slot + SLOT_END + unborn.nonce(), unborn.incarnation(), unborn.serverMicros())
+                : reply;
     }
 
     CompletableFuture<NodeReply> birth(Birth birth) {
+        List<String> slots = topology.slotTags();
+        if (slots.isEmpty()) {
+            return birth("", birth.nonce(), birth);
+        }
+        if (birth.nonce().equals(Birth.ANY_LIFE)) {
+            return declared(slots, birth);
+        }
+        int end = birth.nonce().indexOf(SLOT_END);
+        return birth(birth.nonce().substring(0, end), birth.nonce().substring(end + 1), birth);
+    }
+
+    private CompletableFuture<NodeReply> birth(String slot, String nonce, Birth birth) {
         return requests.run(
                 "mark the birth",
                 birth.timeoutNanos(),
                 LuaScript.MEMBER_BIRTH,
-                new String[] {KeyLayout.marker()},
-                new String[] {birth.nonce(), Long.toString(birth.bornMicros()), birth.configuration()},
+                new String[] {KeyLayout.marker(slot)},
+                new String[] {nonce, Long.toString(birth.bornMicros()), birth.configuration()},
                 (reply, link) -> decoder.birth(reply, link.incarnation()),
                 RedisNode::failed);
+    }
+
+    /** Every slot of a Cluster, some hundreds at a time. */
+    private CompletableFuture<NodeReply> declared(List<String> slots, Birth birth) {
+        List<CompletableFuture<NodeReply>> some = slots.stream()
+                .limit(SLOTS_AT_ONCE)
+                .map(slot -> birth(slot, birth.nonce(), birth))
+                .toList();
+        List<String> rest = slots.subList(some.size(), slots.size());
+        return CompletableFuture.allOf(some.toArray(CompletableFuture<?>[]::new))
+                .thenCompose(done -> {
+                    for (CompletableFuture<NodeReply> one : some) {
+                        if (!(one.join() instanceof NodeReply.Stale) || rest.isEmpty()) {
+                            return one;
+                        }
+                    }
+                    return declared(rest, birth);
+                });
     }
 
     CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
@@ -113,7 +162,7 @@ final class MemberVerbs {
             Long.toString(request.ballot()),
             Long.toString(settings.retentionMicros()),
             Long.toString(settings.boundMicros()),
-            subscriptions.channel(),
+            wakeUps.channel(lock),
             Long.toString(settings.windowMicros()),
             request.kind() == ReleaseRequest.Kind.SUPERSEDED ? "stay" : "leave"
         };

@@ -1,6 +1,7 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.Guarantees;
+import io.leasehold.redis.topology.Acknowledgement;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
@@ -14,6 +15,7 @@ import java.util.concurrent.TimeUnit;
  * @param windowMicros how long a waiter that is woken may take before its place is lost
  * @param guarantees what the node promises as a store of its own
  * @param member whether it is a member of a set of nodes, so that releases hand nothing over
+ * @param acknowledgement by how many replicas an acquire has to be acknowledged
  */
 public record NodeSettings(
         long retentionMicros,
@@ -21,7 +23,8 @@ public record NodeSettings(
         long graceMillis,
         long windowMicros,
         Guarantees guarantees,
-        boolean member) {
+        boolean member,
+        Acknowledgement acknowledgement) {
 
     private static final Duration RETENTION = Duration.ofSeconds(60);
     private static final Duration BOUND = Duration.ofMillis(7_500);
@@ -30,12 +33,31 @@ public record NodeSettings(
 
     /** Retention 60 s, bound 7.5 s, claim and window 3 s. */
     public static NodeSettings standard(Guarantees guarantees) {
-        return new NodeSettings(micros(RETENTION), micros(BOUND), GRACE.toMillis(), micros(WINDOW), guarantees, false);
+        return new NodeSettings(
+                micros(RETENTION),
+                micros(BOUND),
+                GRACE.toMillis(),
+                micros(WINDOW),
+                guarantees,
+                false,
+                Acknowledgement.NONE);
     }
 
     /** Those of a member of a set. */
     public static NodeSettings ofMember(Guarantees guarantees) {
-        return new NodeSettings(micros(RETENTION), micros(BOUND), GRACE.toMillis(), micros(WINDOW), guarantees, true);
+        return new NodeSettings(
+                micros(RETENTION),
+                micros(BOUND),
+                GRACE.toMillis(),
+                micros(WINDOW),
+                guarantees,
+                true,
+                Acknowledgement.NONE);
+    }
+
+    /** These, with acquires that replicas acknowledge. */
+    public NodeSettings acknowledged(Acknowledgement wanted) {
+        return new NodeSettings(retentionMicros, boundMicros, graceMillis, windowMicros, guarantees, member, wanted);
     }
 
     /** How long a place is kept for a waiter that will ask again after this at the latest. */

@@ -1,6 +1,10 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.Waiter;
+import io.leasehold.redis.topology.Link;
+import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.NameGlob;
@@ -28,13 +32,17 @@ final class RedisAdmin {
     private static final long TIMEOUT_NANOS = 5_000_000_000L;
     private static final int KEYS_PER_STEP = 500;
     private static final int INSPECTIONS_AT_ONCE = 100;
+    /** A script keeps everybody else waiting. */
+    private static final int WAITERS_AT_ONCE = 1_000;
 
     private final Requests requests;
+    private final Topology topology;
     private final ReplyDecoder decoder;
     private final NodeSettings settings;
 
-    RedisAdmin(Requests requests, ReplyDecoder decoder, NodeSettings settings) {
+    RedisAdmin(Requests requests, Topology topology, ReplyDecoder decoder, NodeSettings settings) {
         this.requests = requests;
+        this.topology = topology;
         this.decoder = decoder;
         this.settings = settings;
     }
@@ -47,6 +55,20 @@ final class RedisAdmin {
                 new String[] {KeyLayout.lock(name)},
                 new String[0],
                 (reply, link) -> decoder.inspect(reply, name),
+                failure -> {
+                    throw failure.error();
+                });
+    }
+
+    CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        String lock = KeyLayout.lock(name);
+        return requests.run(
+                new Requests.Subject("list the waiters of", name),
+                TIMEOUT_NANOS,
+                LuaScript.WAITERS,
+                new String[] {KeyLayout.waiters(lock), KeyLayout.asked(lock)},
+                new String[] {Integer.toString(Math.min(limit, WAITERS_AT_ONCE))},
+                (reply, link) -> decoder.waiters(reply),
                 failure -> {
                     throw failure.error();
                 });
@@ -78,8 +100,15 @@ final class RedisAdmin {
         if (limit <= 0) {
             return CompletableFuture.completedFuture(List.of());
         }
-        return scan(new Listing(glob, limit), ScanCursor.INITIAL)
-                .thenCompose(listing -> inspect(List.copyOf(listing.names), 0, new ArrayList<>()));
+        CompletableFuture<Listing> listed = CompletableFuture.completedFuture(new Listing(glob, limit));
+        try {
+            for (Link master : topology.everywhere()) {
+                listed = listed.thenCompose(listing -> scan(master, listing, ScanCursor.INITIAL));
+            }
+        } catch (LockStoreException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+        return listed.thenCompose(listing -> inspect(List.copyOf(listing.names), 0, new ArrayList<>()));
     }
 
     /** The names found so far that come first. Touched by one step of the walk at a time. */
@@ -106,10 +135,12 @@ final class RedisAdmin {
         }
     }
 
-    private CompletableFuture<Listing> scan(Listing listing, ScanCursor from) {
+    private CompletableFuture<Listing> scan(Link master, Listing listing, ScanCursor from) {
         ScanArgs arguments =
                 ScanArgs.Builder.matches(listing.pattern.keyPattern()).limit(KEYS_PER_STEP);
-        return requests.<KeyScanCursor<String>, KeyScanCursor<String>>send(
+        return requests.<KeyScanCursor<String>, KeyScanCursor<String>>sendTo(
+                        master,
+                        "",
                         "list locks",
                         TIMEOUT_NANOS,
                         (link, then) -> link.send(redis -> redis.scan(from, arguments), then),
@@ -121,7 +152,7 @@ final class RedisAdmin {
                     listing.add(cursor.getKeys());
                     return cursor.isFinished()
                             ? CompletableFuture.completedFuture(listing)
-                            : scan(listing, ScanCursor.of(cursor.getCursor()));
+                            : scan(master, listing, ScanCursor.of(cursor.getCursor()));
                 });
     }
 

@@ -2,10 +2,9 @@ package io.leasehold.redis.node;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.redis.topology.Connections;
-import io.leasehold.redis.topology.Driver;
-import io.leasehold.redis.topology.RedisUri;
-import io.leasehold.redis.topology.Subscriptions;
+import io.leasehold.Waiter;
+import io.leasehold.redis.topology.Topology;
+import io.leasehold.redis.topology.WakeUps;
 import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LockValue;
@@ -27,8 +26,6 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
-import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -49,49 +46,45 @@ public final class RedisNode implements LockNode {
     /** A script keeps everybody else waiting; more locks than this are taken one after the other. */
     private static final int MOST_AT_ONCE = 100;
 
-    private final RedisUri uri;
+    private final String description;
     private final NodeSettings settings;
     private final LockRuntime runtime;
-    private final Driver driver;
-    private final Connections connections;
-    private final Subscriptions subscriptions;
+    private final Topology topology;
+    private final WakeUps wakeUps;
     private final Requests requests;
-    private final RedisErrors errors;
     private final ReplyDecoder decoder;
     private final RedisAdmin admin;
     private final MemberVerbs member;
+    private final MigrationFallback migration;
+    private final WaitAcks acks;
     private volatile @Nullable StoreSignals signals;
 
     /**
-     * A node over connections that are open already; all of them are closed with it.
+     * A node over a topology that is open already, and is closed with it.
      *
-     * @param settings the spans of the protocol, and what the server promises
+     * @param description as people would name it
+     * @param settings the spans of the protocol, and what the deployment promises
      */
-    public RedisNode(RedisUri uri, NodeSettings settings, Driver driver, Connections connections, LockRuntime runtime) {
-        this.uri = uri;
+    public RedisNode(
+            String description, NodeSettings settings, Topology topology, RedisErrors errors, LockRuntime runtime) {
+        this.description = description;
         this.settings = settings;
         this.runtime = runtime;
-        this.driver = driver;
-        this.connections = connections;
-        this.errors = new RedisErrors(uri.toString());
+        this.topology = topology;
         this.decoder = new ReplyDecoder(errors);
-        this.requests = new Requests(connections, errors, runtime);
-        this.admin = new RedisAdmin(requests, decoder, settings);
-        this.subscriptions = new Subscriptions(driver, newChannel(runtime), errors, runtime, this::pushed);
-        this.member = new MemberVerbs(requests, decoder, settings, subscriptions, runtime);
-        connections.onReconnected(this::tellReconnected);
-        subscriptions.onResubscribed(this::tellReconnected);
-    }
-
-    private static String newChannel(LockRuntime runtime) {
-        byte[] id = new byte[8];
-        runtime.randomBytes(id);
-        return "lock:wake:" + HexFormat.of().formatHex(id);
+        this.requests = new Requests(topology, errors, runtime);
+        this.admin = new RedisAdmin(requests, topology, decoder, settings);
+        this.wakeUps = topology.wakeUps(this::pushed);
+        this.acks = new WaitAcks(requests, errors, settings);
+        this.member = new MemberVerbs(requests, acks, decoder, settings, topology, wakeUps, runtime);
+        this.migration = new MigrationFallback(requests, decoder, settings, runtime);
+        topology.onReconnected(this::tellReconnected);
+        wakeUps.onResubscribed(this::tellReconnected);
     }
 
     @Override
     public String description() {
-        return uri.toString();
+        return description;
     }
 
     @Override
@@ -101,7 +94,8 @@ public final class RedisNode implements LockNode {
 
     @Override
     public boolean isAtomicOver(List<LockName> names) {
-        return names.size() <= MOST_AT_ONCE;
+        return names.size() <= MOST_AT_ONCE
+                && topology.isTogether(names.stream().map(KeyLayout::lock).toList());
     }
 
     @Override
@@ -125,10 +119,25 @@ public final class RedisNode implements LockNode {
     }
 
     @Override
+    public String part(LockName name) {
+        return topology.part(KeyLayout.lock(name));
+    }
+
+    @Override
     public CompletableFuture<NodeReply> probe(long timeoutNanos) {
+        return probe(KeyLayout.marker(), timeoutNanos);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> probe(LockName name, long timeoutNanos) {
+        return probe(KeyLayout.lock(name), timeoutNanos);
+    }
+
+    private CompletableFuture<NodeReply> probe(String key, long timeoutNanos) {
         return requests.<List<String>, NodeReply>send(
                 "read the clock",
                 timeoutNanos,
+                key,
                 (link, then) -> link.send(redis -> redis.time(), then),
                 (time, link) -> {
                     long micros = Long.parseLong(time.get(0)) * 1_000_000 + Long.parseLong(time.get(1));
@@ -148,7 +157,8 @@ public final class RedisNode implements LockNode {
             return proposeForAll(ballot);
         }
         boolean waits = request.isWaiting();
-        boolean live = waits && subscriptions.isLive();
+        String lock = KeyLayout.lock(request.names().get(0));
+        boolean live = waits && wakeUps.isLive(lock);
         CompletableFuture<NodeReply> first = propose(ballot, live, request.timeoutNanos());
         if (!waits || live) {
             return first;
@@ -165,7 +175,8 @@ public final class RedisNode implements LockNode {
     /** The lock is busy and nobody would wake us yet: subscribes, then asks for a place in the queue. */
     private CompletableFuture<NodeReply> queueOnceSubscribed(Ballot ballot, NodeReply held, long startAtNanos) {
         long timeoutNanos = ballot.request().timeoutNanos();
-        CompletableFuture<Boolean> subscribed = subscriptions.started();
+        CompletableFuture<Boolean> subscribed =
+                wakeUps.started(KeyLayout.lock(ballot.request().name()));
         LockRuntime.Timer patience =
                 runtime.schedule(leftNanos(startAtNanos, timeoutNanos) / 2, () -> subscribed.complete(false));
         return subscribed.thenCompose(live -> {
@@ -201,18 +212,17 @@ public final class RedisNode implements LockNode {
             Long.toString(settings.retentionMicros()),
             Long.toString(settings.boundMicros()),
             Long.toString(queue ? settings.placeMillis(request.recheckNanos()) : 0),
-            subscriptions.channel(),
+            wakeUps.channel(KeyLayout.lock(name)),
             Long.toString(NodeSettings.ceilMillis(ballot.claimNanos())),
             Long.toString(settings.windowMicros())
         };
-        return requests.run(
+        return acks.acquire(
                 subject,
                 timeoutNanos,
                 LuaScript.ACQUIRE,
                 allKeys(name),
                 arguments,
-                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject.toString()),
-                RedisNode::failed);
+                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject.toString()));
     }
 
     /** Several locks at once, all or none; such a request has no place in any queue. */
@@ -232,14 +242,13 @@ public final class RedisNode implements LockNode {
             Long.toString(settings.boundMicros())
         };
         String subject = "acquire " + names.size() + " locks, among them \"" + names.get(0) + "\"";
-        return requests.run(
+        return acks.acquire(
                 subject,
                 request.timeoutNanos(),
                 LuaScript.ACQUIRE_ALL,
                 keys,
                 arguments,
-                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject),
-                RedisNode::failed);
+                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject));
     }
 
     static String[] allKeys(LockName name) {
@@ -273,6 +282,13 @@ public final class RedisNode implements LockNode {
     }
 
     private CompletableFuture<ReleaseReply> release(LockName name, ReleaseRequest request) {
+        return releaseWhole(name, request)
+                .thenCompose(reply -> MigrationFallback.isUnderWay(reply)
+                        ? migration.release(name, request, () -> releaseWhole(name, request))
+                        : CompletableFuture.completedFuture(reply));
+    }
+
+    private CompletableFuture<ReleaseReply> releaseWhole(LockName name, ReleaseRequest request) {
         String[] arguments = {
             request.owner().hex(),
             Long.toString(request.ballot()),
@@ -287,23 +303,19 @@ public final class RedisNode implements LockNode {
                 allKeys(name),
                 arguments,
                 (reply, link) -> decoder.release(reply),
-                failure -> new ReleaseReply.Failed(failure.kind(), failure.error()));
+                RedisNode::releaseFailed);
+    }
+
+    static ReleaseReply releaseFailed(Failure failure) {
+        return new ReleaseReply.Failed(failure.kind(), failure.error());
     }
 
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         List<RenewBatch.Item> items = batch.items();
-        if (items.size() <= MOST_RENEWALS_IN_ONE) {
-            return renewChunk(items, batch.timeoutNanos()).thenApply(RenewReply::new);
-        }
-        List<CompletableFuture<List<RenewReply.Item>>> chunks = new ArrayList<>();
-        for (int from = 0; from < items.size(); from += MOST_RENEWALS_IN_ONE) {
-            int to = Math.min(items.size(), from + MOST_RENEWALS_IN_ONE);
-            chunks.add(renewChunk(items.subList(from, to), batch.timeoutNanos()));
-        }
-        return CompletableFuture.allOf(chunks.toArray(CompletableFuture<?>[]::new))
-                .thenApply(done -> new RenewReply(
-                        chunks.stream().flatMap(chunk -> chunk.join().stream()).toList()));
+        return new RenewalGroups(items, MOST_RENEWALS_IN_ONE, item -> topology.slotTag(KeyLayout.lock(item.name())))
+                .renew(chunk -> renewChunk(chunk, batch.timeoutNanos()))
+                .thenApply(RenewReply::new);
     }
 
     private CompletableFuture<List<RenewReply.Item>> renewChunk(List<RenewBatch.Item> items, long timeoutNanos) {
@@ -346,14 +358,19 @@ public final class RedisNode implements LockNode {
     }
 
     @Override
+    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return admin.waiters(name, limit);
+    }
+
+    @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         return admin.forceRelease(name, holderId);
     }
 
     @Override
     public void close() {
-        subscriptions.close();
-        connections.close();
-        driver.close();
+        migration.close();
+        wakeUps.close();
+        topology.close();
     }
 }

@@ -1,12 +1,14 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.LockStoreException;
-import io.leasehold.redis.topology.Connections;
+import io.leasehold.redis.topology.Acknowledged;
 import io.leasehold.redis.topology.Link;
+import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
+import io.lettuce.core.RedisCommandExecutionException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
@@ -15,18 +17,22 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends requests over the present link, each once, and completes every answer within its time limit.
+ * Sends requests to the server that serves their key, each once, and completes every answer within its time limit.
  *
- * <p>Safe for all threads. Answers complete on the connection's I/O thread or on the timer's.
+ * <p>A request that a server refused since another one serves its slot goes on to that one: it had no effect. Safe for all
+ * threads. Answers complete on the connection's I/O thread or on the timer's.
  */
 final class Requests {
 
-    private final Connections connections;
+    /** A slot that is still elsewhere after this is being moved to and fro. */
+    private static final int MOST_DETOURS = 5;
+
+    private final Topology topology;
     private final RedisErrors errors;
     private final LockRuntime runtime;
 
-    Requests(Connections connections, RedisErrors errors, LockRuntime runtime) {
-        this.connections = connections;
+    Requests(Topology topology, RedisErrors errors, LockRuntime runtime) {
+        this.topology = topology;
         this.errors = errors;
         this.runtime = runtime;
     }
@@ -44,7 +50,12 @@ final class Requests {
         T decode(R reply, Link link);
     }
 
-    /** Runs a script. */
+    /** How a request is put on a link. */
+    private interface Form<R> {
+        void send(Link link, boolean asking, BiConsumer<@Nullable R, @Nullable Throwable> then);
+    }
+
+    /** Runs a script where its first key is served. */
     <T> CompletableFuture<T> run(
             Object subject,
             long timeoutNanos,
@@ -53,55 +64,177 @@ final class Requests {
             String[] arguments,
             Decoder<List<Object>, T> decoder,
             Function<Failure, T> failed) {
-        return send(subject, timeoutNanos, (link, then) -> link.run(script, keys, arguments, then), decoder, failed);
+        return new Errand<>(
+                        subject,
+                        timeoutNanos,
+                        keys[0],
+                        (link, asking, then) -> {
+                            if (asking) {
+                                link.runAsking(script, keys, arguments, then);
+                            } else {
+                                link.run(script, keys, arguments, then);
+                            }
+                        },
+                        decoder,
+                        failed)
+                .begin(topology.current(keys[0]));
     }
 
-    /** Sends a request in whatever form. */
+    /** Runs a script, and waits until replicas have what it wrote. */
+    <T> CompletableFuture<T> runAcknowledged(
+            Object subject,
+            long timeoutNanos,
+            LuaScript script,
+            String[] keys,
+            String[] arguments,
+            Decoder<Acknowledged, T> decoder,
+            Function<Failure, T> failed) {
+        Form<Acknowledged> form = (link, asking, then) -> {
+            if (asking) {
+                // While its slot is being moved nobody is asked to acknowledge.
+                link.runAsking(
+                        script,
+                        keys,
+                        arguments,
+                        (reply, error) -> then.accept(reply == null ? null : new Acknowledged(reply, 0), error));
+            } else {
+                link.runAcknowledged(script, keys, arguments, then);
+            }
+        };
+        return new Errand<>(subject, timeoutNanos, keys[0], form, decoder, failed).begin(topology.current(keys[0]));
+    }
+
+    /** Sends a request in whatever form to where a key is served. */
     <R, T> CompletableFuture<T> send(
+            Object subject,
+            long timeoutNanos,
+            String key,
+            BiConsumer<Link, BiConsumer<@Nullable R, @Nullable Throwable>> request,
+            Decoder<R, T> decoder,
+            Function<Failure, T> failed) {
+        return sendTo(topology.current(key), key, subject, timeoutNanos, request, decoder, failed);
+    }
+
+    /** Sends a request to this server. */
+    <R, T> CompletableFuture<T> sendTo(
+            @Nullable Link link,
+            String key,
             Object subject,
             long timeoutNanos,
             BiConsumer<Link, BiConsumer<@Nullable R, @Nullable Throwable>> request,
             Decoder<R, T> decoder,
             Function<Failure, T> failed) {
-        Link link = connections.current();
-        CompletableFuture<T> answer = new CompletableFuture<>();
-        if (link == null) {
-            complete(answer, () -> failed.apply(errors.notConnected(subject.toString(), connections.failure())));
+        Form<R> form = (to, asking, then) -> request.accept(to, then);
+        return new Errand<R, T>(subject, timeoutNanos, key, form, decoder, failed).begin(link);
+    }
+
+    /** One request on its way. */
+    private final class Errand<R, T> {
+        private final Object subject;
+        private final long timeoutNanos;
+        private final String key;
+        private final Form<R> form;
+        private final Decoder<R, T> decoder;
+        private final Function<Failure, T> failed;
+        private final CompletableFuture<T> answer = new CompletableFuture<>();
+        private volatile @Nullable Link asked;
+        private LockRuntime.@Nullable Timer patience;
+
+        private Errand(
+                Object subject,
+                long timeoutNanos,
+                String key,
+                Form<R> form,
+                Decoder<R, T> decoder,
+                Function<Failure, T> failed) {
+            this.subject = subject;
+            this.timeoutNanos = timeoutNanos;
+            this.key = key;
+            this.form = form;
+            this.decoder = decoder;
+            this.failed = failed;
+        }
+
+        private CompletableFuture<T> begin(@Nullable Link link) {
+            if (link == null) {
+                complete(() -> failed.apply(errors.notConnected(subject.toString(), topology.failure(key))));
+                return answer;
+            }
+            patience = runtime.schedule(timeoutNanos, this::timedOut);
+            go(link, false, 0);
             return answer;
         }
-        LockRuntime.Timer patience = runtime.schedule(timeoutNanos, () -> {
-            if (!answer.isDone()) {
-                complete(answer, () -> failed.apply(errors.timeout(subject.toString(), timeoutNanos)));
-                link.unanswered();
-            }
-        });
-        request.accept(link, (reply, error) -> {
-            patience.cancel();
-            if (reply != null) {
-                complete(answer, () -> decoded(decoder, reply, link, subject, failed));
-            } else {
-                Throwable cause = error == null ? new IllegalStateException("no answer") : error;
-                complete(answer, () -> failed.apply(errors.of(cause, subject.toString())));
-            }
-        });
-        return answer;
-    }
 
-    private <R, T> T decoded(Decoder<R, T> decoder, R reply, Link link, Object subject, Function<Failure, T> failed) {
-        try {
-            return decoder.decode(reply, link);
-        } catch (LockStoreException e) {
-            throw e;
-        } catch (RuntimeException e) {
-            return failed.apply(errors.malformed(subject.toString(), e));
+        private void timedOut() {
+            Link last = asked;
+            if (!answer.isDone() && last != null) {
+                complete(() -> failed.apply(errors.timeout(subject.toString(), timeoutNanos)));
+                topology.unanswered(last);
+            }
         }
-    }
 
-    private static <T> void complete(CompletableFuture<T> answer, Supplier<T> result) {
-        try {
-            answer.complete(result.get());
-        } catch (RuntimeException e) {
-            answer.completeExceptionally(e);
+        private void go(Link link, boolean asking, int detours) {
+            asked = link;
+            form.send(link, asking, (reply, error) -> {
+                if (reply != null) {
+                    settle(() -> decoded(reply, link));
+                    return;
+                }
+                Throwable cause = error == null ? new IllegalStateException("no answer") : RedisErrors.unwrapped(error);
+                CompletableFuture<Topology.Detour> detour = detour(link, cause);
+                if (detour == null || detours == MOST_DETOURS) {
+                    settle(() -> failed.apply(errors.of(cause, subject.toString())));
+                } else {
+                    follow(detour, detours);
+                }
+            });
+        }
+
+        private @Nullable CompletableFuture<Topology.Detour> detour(Link link, Throwable cause) {
+            return cause instanceof RedisCommandExecutionException && cause.getMessage() != null
+                    ? topology.detour(key, link, cause.getMessage())
+                    : null;
+        }
+
+        private void follow(CompletableFuture<Topology.Detour> detour, int before) {
+            detour.whenComplete((way, error) -> {
+                if (way == null) {
+                    LockStoreException reason =
+                            error != null && RedisErrors.unwrapped(error) instanceof LockStoreException known
+                                    ? known
+                                    : null;
+                    settle(() -> failed.apply(errors.notConnected(subject.toString(), reason)));
+                } else if (!answer.isDone()) {
+                    // After the time limit the caller may have begun to undo: then nothing is sent any more.
+                    go(way.link(), way.asking(), before + 1);
+                }
+            });
+        }
+
+        private void settle(Supplier<T> result) {
+            LockRuntime.Timer timer = patience;
+            if (timer != null) {
+                timer.cancel();
+            }
+            complete(result);
+        }
+
+        private T decoded(R reply, Link link) {
+            try {
+                return decoder.decode(reply, link);
+            } catch (LockStoreException e) {
+                throw e;
+            } catch (RuntimeException e) {
+                return failed.apply(errors.malformed(subject.toString(), e));
+            }
+        }
+
+        private void complete(Supplier<T> result) {
+            try {
+                answer.complete(result.get());
+            } catch (RuntimeException e) {
+                answer.completeExceptionally(e);
+            }
         }
     }
 }

@@ -2,11 +2,22 @@ package io.leasehold.redis.store;
 
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
+import io.leasehold.redis.topology.Deployment;
 
-/** What a single server promises; {@code docs/stores/redis.md} gives the reasons and the conditions. */
+/** What deployments promise; {@code docs/stores/} gives the reasons and the conditions. */
 public final class RedisGuarantees {
 
     private RedisGuarantees() {}
+
+    /**
+     * Of a deployment.
+     *
+     * @param durable whether every acknowledged write is known to survive the crash of a server
+     */
+    public static Guarantees of(Deployment.Kind kind, boolean durable) {
+        // A fail-over may lose what was acknowledged, however durable each server is.
+        return single(durable && kind == Deployment.Kind.SINGLE);
+    }
 
     /**
      * Of a single server.

@@ -23,41 +23,85 @@ import org.slf4j.LoggerFactory;
  *
  * <p>State is guarded by {@code this}; listeners are called outside of it.
  */
-public final class Connections implements AutoCloseable {
+final class Connections implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(Connections.class);
 
+    private static final long ANSWER_NANOS = 3_000_000_000L;
+
     private final Driver driver;
-    private final RedisUri uri;
+    private final Locator locator;
+    private final Expectation expectation;
+    private final String name;
     private final RedisErrors errors;
     private final LockRuntime runtime;
     private volatile @Nullable Link current;
     private volatile @Nullable LockStoreException failure;
     private volatile Runnable onReconnected = () -> {};
+    private volatile Runnable onLost = () -> {};
+    private CompletableFuture<Link> next = new CompletableFuture<>();
     private int failures;
     private boolean closed;
 
-    /** Connections to one server; none is made yet. */
-    public Connections(Driver driver, RedisUri uri, RedisErrors errors, LockRuntime runtime) {
+    /**
+     * Connections to one server; none is made yet.
+     *
+     * @param locator says where the server is, each time anew
+     * @param expectation what it has to be
+     * @param name as people would name it
+     */
+    Connections(
+            Driver driver,
+            Locator locator,
+            Expectation expectation,
+            String name,
+            RedisErrors errors,
+            LockRuntime runtime) {
         this.driver = driver;
-        this.uri = uri;
+        this.locator = locator;
+        this.expectation = expectation;
+        this.name = name;
         this.errors = errors;
         this.runtime = runtime;
     }
 
+    /** Says where to connect to. */
+    interface Locator {
+        /** Fails with a {@link LockStoreException} that says why it is not known. */
+        CompletableFuture<RedisUri> locate();
+
+        /** Always there. */
+        static Locator fixed(RedisUri server) {
+            return () -> CompletableFuture.completedFuture(server);
+        }
+    }
+
     /** Who is told of every link but the first. */
-    public void onReconnected(Runnable listener) {
+    void onReconnected(Runnable listener) {
         onReconnected = listener;
     }
 
+    /** Who is told of the end of each link, unless we are closed. */
+    void onLost(Runnable listener) {
+        onLost = listener;
+    }
+
     /** The live link, or null while there is none. */
-    public @Nullable Link current() {
+    @Nullable
+    Link current() {
         Link link = current;
         return link != null && link.isOpen() ? link : null;
     }
 
+    /** The live link, or the next one that is made; fails if the next try to make it fails. */
+    synchronized CompletableFuture<Link> next() {
+        Link link = current();
+        return link != null ? CompletableFuture.completedFuture(link) : next.copy();
+    }
+
     /** Why there is no link, if that is known. */
-    public @Nullable LockStoreException failure() {
+    @Nullable
+    LockStoreException failure() {
         return failure;
     }
 
@@ -66,53 +110,124 @@ public final class Connections implements AutoCloseable {
      *
      * @return fails with a {@link LockStoreException} that says why there is none
      */
-    public CompletableFuture<Link> open() {
-        return connect().thenApply(link -> {
-            if (link.isToReplica()) {
-                link.close();
-                throw new UnsafeStoreException(uri + " is a replica, which takes no writes; name its primary", null);
-            }
-            adopt(link);
-            return link;
-        });
+    CompletableFuture<Link> open() {
+        return connect()
+                .thenApply(link -> {
+                    String refusal = expectation.refusalOfRole(link.address(), link.facts());
+                    if (refusal != null) {
+                        link.close();
+                        throw new UnsafeStoreException(refusal, null);
+                    }
+                    adopt(link);
+                    return link;
+                })
+                .whenComplete((link, error) -> {
+                    if (error != null) {
+                        failedTo(RedisErrors.unwrapped(error));
+                    }
+                });
+    }
+
+    /** No link could be made; whoever waits for it is told. */
+    private LockStoreException failedTo(Throwable cause) {
+        LockStoreException reason = cause instanceof LockStoreException known ? known : explained(cause);
+        CompletableFuture<Link> waited;
+        synchronized (this) {
+            failure = reason;
+            waited = next;
+            next = new CompletableFuture<>();
+        }
+        waited.completeExceptionally(reason);
+        return reason;
     }
 
     /** After a first link could not be made: goes on trying. */
-    public void keepTrying() {
+    void keepTrying() {
         reconnectLater();
     }
 
     private CompletableFuture<Link> connect() {
-        return driver.connect()
+        return locator.locate().thenCompose(this::connect);
+    }
+
+    private CompletableFuture<Link> connect(RedisUri server) {
+        return driver.connect(server)
                 .handle((connection, error) -> {
                     if (error != null) {
                         return CompletableFuture.<Link>failedFuture(explained(error));
                     }
+                    // Who accepts a connection and then says nothing is tried again.
+                    LockRuntime.Timer patience = runtime.schedule(ANSWER_NANOS, connection::closeAsync);
                     return connection
                             .async()
                             .info()
                             .toCompletableFuture()
                             .handle((info, refusal) -> {
+                                patience.cancel();
                                 if (refusal != null) {
                                     connection.closeAsync();
                                     return CompletableFuture.<Link>failedFuture(
                                             errors.of(refusal, "read INFO").error());
                                 }
-                                return checked(connection, info);
+                                return withAcknowledgements(connection, server, info);
                             })
                             .thenCompose(f -> f);
                 })
                 .thenCompose(f -> f);
     }
 
-    private CompletableFuture<Link> checked(StatefulRedisConnection<String, String> connection, String info) {
+    /** Where replicas are waited for, a second connection belongs to the link. */
+    private CompletableFuture<Link> withAcknowledgements(
+            StatefulRedisConnection<String, String> connection, RedisUri server, String info) {
+        if (!server.acknowledgement().isWanted()) {
+            return checked(connection, null, server, info);
+        }
+        return driver.connect(server)
+                .thenCompose(second -> second.async()
+                        .waitForReplication(0, 1)
+                        .toCompletableFuture()
+                        .thenCompose(ready -> {
+                            second.addListener(new RedisConnectionStateListener() {
+                                @Override
+                                public void onRedisDisconnected(RedisChannelHandler<?, ?> ended) {
+                                    connection.closeAsync();
+                                }
+                            });
+                            return checked(connection, new GroupCommit(second, server.acknowledgement()), server, info);
+                        })
+                        .whenComplete((link, error) -> {
+                            if (error != null) {
+                                second.closeAsync();
+                            }
+                        }))
+                .handle((link, error) -> {
+                    if (error == null) {
+                        return CompletableFuture.completedFuture(link);
+                    }
+                    connection.closeAsync();
+                    Throwable cause = RedisErrors.unwrapped(error);
+                    return CompletableFuture.<Link>failedFuture(
+                            cause instanceof LockStoreException
+                                    ? cause
+                                    : errors.of(cause, "wait for replicas (WAIT)")
+                                            .error());
+                })
+                .thenCompose(f -> f);
+    }
+
+    private CompletableFuture<Link> checked(
+            StatefulRedisConnection<String, String> connection,
+            @Nullable GroupCommit acknowledged,
+            RedisUri server,
+            String info) {
         try {
             ServerFacts facts = ServerFacts.parse(info);
-            refuseUnfit(facts);
-            Link link = new Link(connection, facts, runtime);
+            expectation.refuseUnfit(server, facts);
+            Link link = new Link(connection, acknowledged, server, facts, runtime);
             connection.addListener(new RedisConnectionStateListener() {
                 @Override
                 public void onRedisDisconnected(RedisChannelHandler<?, ?> ended) {
+                    link.close();
                     lost(link);
                 }
             });
@@ -123,25 +238,6 @@ public final class Connections implements AutoCloseable {
                     ? known
                     : errors.unavailable("does not answer like a Redis server: " + e.getMessage(), e);
             return CompletableFuture.failedFuture(reason);
-        }
-    }
-
-    private void refuseUnfit(ServerFacts facts) {
-        if (facts.mode().equals("cluster")) {
-            throw new UnsafeStoreException(
-                    uri + " is a member of a Redis Cluster, of which it knows only a part of the keys; name it as"
-                            + " redis-cluster://" + uri.address(),
-                    null);
-        }
-        if (facts.mode().equals("sentinel")) {
-            throw new UnsafeStoreException(
-                    uri + " is a Sentinel, which keeps no keys; name it as redis-sentinel://" + uri.address()
-                            + "/NAME-OF-THE-MASTER",
-                    null);
-        }
-        if (!facts.isRecentEnough()) {
-            throw new UnsafeStoreException(
-                    uri + " runs Redis " + facts.version() + "; Leasehold needs 6.2 or newer", null);
         }
     }
 
@@ -164,13 +260,17 @@ public final class Connections implements AutoCloseable {
     }
 
     private void adopt(Link link) {
+        CompletableFuture<Link> waited;
         synchronized (this) {
             failures = 0;
             failure = null;
             if (!closed) {
                 current = link;
             }
+            waited = next;
+            next = new CompletableFuture<>();
         }
+        waited.complete(link);
         if (isClosed()) {
             link.close();
         } else if (!link.isOpen()) {
@@ -188,7 +288,8 @@ public final class Connections implements AutoCloseable {
             failure = errors.unavailable("closed the connection", null);
         }
         if (!isClosed()) {
-            LOG.info("connection to {} ended; connecting again", uri);
+            onLost.run();
+            LOG.info("connection to {} ended; connecting again", name);
             reconnectLater();
         }
     }
@@ -210,16 +311,14 @@ public final class Connections implements AutoCloseable {
         }
         connect().whenComplete((link, error) -> {
             if (error != null) {
-                Throwable cause = RedisErrors.unwrapped(error);
-                LockStoreException reason = cause instanceof LockStoreException known ? known : explained(cause);
-                failure = reason;
+                LockStoreException reason = failedTo(RedisErrors.unwrapped(error));
                 LOG.debug("still not connected: {}", reason.getMessage());
                 reconnectLater();
                 return;
             }
             adopt(link);
             if (!isClosed()) {
-                LOG.info("connected to {} again", uri);
+                LOG.info("connected to {} again", name);
                 onReconnected.run();
             }
         });
@@ -234,5 +333,14 @@ public final class Connections implements AutoCloseable {
     public synchronized void close() {
         closed = true;
         current = null;
+    }
+
+    /** Ends the present link too: the server is not asked any more. */
+    void retire() {
+        Link link = current;
+        close();
+        if (link != null) {
+            link.close();
+        }
     }
 }

@@ -8,19 +8,13 @@ import io.lettuce.core.SslOptions;
 import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.StringCodec;
-import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
-import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
 import java.io.File;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The driver, set up so that it sends everything at most once: it never reconnects by itself, rejects what is sent
@@ -30,23 +24,16 @@ import org.slf4j.LoggerFactory;
  */
 public final class Driver implements AutoCloseable {
 
-    private static final Logger LOG = LoggerFactory.getLogger(Driver.class);
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
     private static final long SHUTDOWN_SECONDS = 2;
 
-    private final ClientResources resources;
+    private final DriverThreads threads;
     private final RedisClient client;
-    private final RedisURI uri;
 
-    /** A driver for one server; nothing is connected yet. */
-    public Driver(RedisUri uri) {
-        this.uri = uri.forDriver(CONNECT_TIMEOUT);
-        this.resources = ClientResources.builder()
-                .ioThreadPoolSize(2)
-                .computationThreadPoolSize(2)
-                .commandLatencyRecorder(CommandLatencyRecorder.disabled())
-                .build();
-        this.client = RedisClient.create(resources);
+    /** A driver for one server, or for several with the same settings; nothing is connected yet. */
+    public Driver(RedisUri uri, DriverThreads threads) {
+        this.threads = threads;
+        this.client = RedisClient.create(threads.use());
         client.setOptions(options(uri));
     }
 
@@ -71,26 +58,28 @@ public final class Driver implements AutoCloseable {
     }
 
     /** Makes a connection for commands. */
-    CompletableFuture<StatefulRedisConnection<String, String>> connect() {
-        return client.connectAsync(StringCodec.UTF8, uri).toCompletableFuture();
+    CompletableFuture<StatefulRedisConnection<String, String>> connect(RedisUri server) {
+        return client.connectAsync(StringCodec.UTF8, handshake(server)).toCompletableFuture();
     }
 
     /** Makes a connection for subscriptions. */
-    CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectForPushes() {
-        return client.connectPubSubAsync(StringCodec.UTF8, uri).toCompletableFuture();
+    CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectForPushes(RedisUri server) {
+        return client.connectPubSubAsync(StringCodec.UTF8, handshake(server)).toCompletableFuture();
+    }
+
+    /** Makes a connection for questions to a Sentinel. */
+    CompletableFuture<StatefulRedisSentinelConnection<String, String>> connectToSentinel(RedisUri sentinel) {
+        return client.connectSentinelAsync(StringCodec.UTF8, handshake(sentinel));
+    }
+
+    private static RedisURI handshake(RedisUri server) {
+        return server.forDriver(CONNECT_TIMEOUT);
     }
 
     /** Ends all connections and threads. */
     @Override
     public void close() {
         client.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
-        Future<Boolean> ended = resources.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
-        try {
-            ended.get(SHUTDOWN_SECONDS, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } catch (ExecutionException | TimeoutException e) {
-            LOG.warn("the threads of the connections to {} did not end within {} s", uri.getHost(), SHUTDOWN_SECONDS);
-        }
+        threads.release();
     }
 }

@@ -9,6 +9,13 @@ import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.async.RedisAsyncCommands;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.NestedMultiOutput;
+import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
@@ -27,13 +34,22 @@ public final class Link {
     private static final long SILENCE_NANOS = 3_000_000_000L;
 
     private final StatefulRedisConnection<String, String> connection;
+    private final @Nullable GroupCommit acknowledged;
+    private final RedisUri address;
     private final ServerFacts facts;
     private final LockRuntime runtime;
     private volatile boolean silent;
     private volatile long silentSinceNanos;
 
-    Link(StatefulRedisConnection<String, String> connection, ServerFacts facts, LockRuntime runtime) {
+    Link(
+            StatefulRedisConnection<String, String> connection,
+            @Nullable GroupCommit acknowledged,
+            RedisUri address,
+            ServerFacts facts,
+            LockRuntime runtime) {
+        this.acknowledged = acknowledged;
         this.connection = connection;
+        this.address = address;
         this.facts = facts;
         this.runtime = runtime;
     }
@@ -43,9 +59,14 @@ public final class Link {
         return facts.incarnation();
     }
 
-    /** Whether the server was a replica when the link was made. */
-    boolean isToReplica() {
-        return facts.replica();
+    /** Where the server is. */
+    RedisUri address() {
+        return address;
+    }
+
+    /** What the server told of itself when the link was made. */
+    ServerFacts facts() {
+        return facts;
     }
 
     /**
@@ -74,6 +95,47 @@ public final class Link {
                         then.accept(reply, error);
                     }
                 });
+    }
+
+    /** Runs a script and waits for replicas; only on a link that was made for it. */
+    public void runAcknowledged(
+            LuaScript script,
+            String[] keys,
+            String[] arguments,
+            BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
+        GroupCommit commit = acknowledged;
+        if (commit == null) {
+            then.accept(null, new IllegalStateException("this link does not wait for replicas"));
+            return;
+        }
+        asked();
+        commit.run(script, keys, arguments, (reply, error) -> {
+            heard(error);
+            then.accept(reply, error);
+        });
+    }
+
+    /** Runs a script at a server that has its slot only in part: that we know this, and the script, leave together. */
+    public void runAsking(
+            LuaScript script,
+            String[] keys,
+            String[] arguments,
+            BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+        AsyncCommand<String, String, String> asking =
+                new AsyncCommand<>(new Command<>(CommandType.ASKING, new StatusOutput<>(StringCodec.UTF8)));
+        CommandArgs<String, String> all = new CommandArgs<>(StringCodec.UTF8)
+                .add(script.text())
+                .add(keys.length)
+                .addKeys(keys)
+                .addValues(arguments);
+        AsyncCommand<String, String, List<Object>> eval =
+                new AsyncCommand<>(new Command<>(CommandType.EVAL, new NestedMultiOutput<>(StringCodec.UTF8), all));
+        asked();
+        eval.whenComplete((reply, error) -> {
+            heard(error);
+            then.accept(reply, error);
+        });
+        connection.dispatch(List.of(asking, eval));
     }
 
     /** Sends another command. */
@@ -116,5 +178,8 @@ public final class Link {
 
     void close() {
         connection.closeAsync();
+        if (acknowledged != null) {
+            acknowledged.close();
+        }
     }
 }

@@ -12,8 +12,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The URI of one server: {@code redis://[[user]:password@]host[:port][/database][?tls=true][&ca=FILE]}, {@code
- * rediss://} for TLS.
+ * The URI of one server: {@code redis://[[user]:password@]host[:port][/database][?tls=true][&ca=FILE][&waitReplicas=1&waitTimeout=100ms]},
+ * {@code rediss://} for TLS.
  *
  * <p>User, password and file are percent-decoded. Neither messages nor {@link #toString()} show user or password.
  */
@@ -21,7 +21,7 @@ public final class RedisUri {
 
     private static final int DEFAULT_PORT = 6379;
     private static final int MOST_DATABASES = 1 << 20;
-    private static final Set<String> PARAMETERS = new TreeSet<>(Set.of("tls", "ca"));
+    private static final Set<String> PARAMETERS = new TreeSet<>(Set.of("tls", "ca", "waitReplicas", "waitTimeout"));
     private static final String FORM = "redis://[[user]:password@]host[:port][/database]";
 
     private final String host;
@@ -32,7 +32,14 @@ public final class RedisUri {
     private final @Nullable String user;
     private final char @Nullable [] password;
 
-    private RedisUri(Authority authority, int database, boolean tls, @Nullable String certificates) {
+    private final Acknowledgement acknowledgement;
+
+    private RedisUri(
+            Authority authority,
+            int database,
+            boolean tls,
+            @Nullable String certificates,
+            Acknowledgement acknowledgement) {
         this.host = authority.host;
         this.port = authority.port;
         this.user = authority.user;
@@ -40,6 +47,7 @@ public final class RedisUri {
         this.database = database;
         this.tls = tls;
         this.certificates = certificates;
+        this.acknowledgement = acknowledgement;
     }
 
     /**
@@ -67,7 +75,19 @@ public final class RedisUri {
         if (certificates != null && !tls) {
             throw parser.refused("ca=" + certificates + " is for TLS; write rediss:// or add tls=true");
         }
-        return new RedisUri(authority, database, tls, certificates);
+        Acknowledgement acknowledgement;
+        try {
+            acknowledgement = Acknowledgement.parse(parameters.get("waitReplicas"), parameters.get("waitTimeout"));
+        } catch (IllegalArgumentException e) {
+            throw parser.refused(String.valueOf(e.getMessage()));
+        }
+        return new RedisUri(authority, database, tls, certificates, acknowledgement);
+    }
+
+    /** Another server of the same deployment: with these credentials and settings, at another address. */
+    RedisUri at(String otherHost, int otherPort) {
+        return new RedisUri(
+                new Authority(otherHost, otherPort, user, password), database, tls, certificates, acknowledgement);
     }
 
     /** Who and where; holds the secret, so it is no record. */
@@ -199,6 +219,26 @@ public final class RedisUri {
     @Nullable
     String certificates() {
         return certificates;
+    }
+
+    /** By how many replicas an acquire is to be acknowledged. */
+    Acknowledgement acknowledgement() {
+        return acknowledgement;
+    }
+
+    /** The host alone. */
+    String host() {
+        return host;
+    }
+
+    /** The database, 0 unless named. */
+    int database() {
+        return database;
+    }
+
+    /** Whether over TLS. */
+    boolean tls() {
+        return tls;
     }
 
     /** {@code host:port}. */

@@ -3,6 +3,7 @@ package io.leasehold.redis.topology;
 import io.leasehold.spi.Incarnation;
 import java.util.HashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a server tells of itself in {@code INFO}.
@@ -11,8 +12,14 @@ import java.util.Map;
  * @param version for example 7.0.9
  * @param mode standalone, cluster or sentinel
  * @param replica whether it follows another server and takes no writes
+ * @param primary {@code host:port} of the server it follows, if it is a replica and says so
  */
-record ServerFacts(Incarnation incarnation, String version, String mode, boolean replica) {
+record ServerFacts(
+        Incarnation incarnation,
+        String version,
+        String mode,
+        boolean replica,
+        @Nullable String primary) {
 
     private static final int OLDEST_MAJOR = 6;
     private static final int OLDEST_MINOR = 2;
@@ -32,7 +39,8 @@ record ServerFacts(Incarnation incarnation, String version, String mode, boolean
                 new Incarnation(runId),
                 fields.getOrDefault("redis_version", "0"),
                 fields.getOrDefault("redis_mode", "standalone"),
-                "slave".equals(fields.get("role")));
+                "slave".equals(fields.get("role")),
+                fields.containsKey("master_host") ? fields.get("master_host") + ":" + fields.get("master_port") : null);
     }
 
     /** The {@code name:value} lines of an INFO answer. */
@@ -49,11 +57,16 @@ record ServerFacts(Incarnation incarnation, String version, String mode, boolean
 
     /** Whether it is 6.2 or newer; Valkey and others report the Redis version they are compatible with. */
     boolean isRecentEnough() {
+        return isAtLeast(OLDEST_MAJOR, OLDEST_MINOR);
+    }
+
+    /** Whether it has what this version of Redis has. */
+    boolean isAtLeast(int wantedMajor, int wantedMinor) {
         String[] parts = version.split("\\.", -1);
         try {
             int major = Integer.parseInt(parts[0]);
             int minor = parts.length > 1 ? Integer.parseInt(parts[1]) : 0;
-            return major > OLDEST_MAJOR || (major == OLDEST_MAJOR && minor >= OLDEST_MINOR);
+            return major > wantedMajor || (major == wantedMajor && minor >= wantedMinor);
         } catch (NumberFormatException e) {
             return false;
         }

@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * without a word is found by a ping every {@value #PING_SECONDS} s. State is guarded by {@code this}; listeners are called
  * outside of it.
  */
-public final class Subscriptions implements AutoCloseable {
+final class Subscriptions implements WakeUps {
 
     private static final Logger LOG = LoggerFactory.getLogger(Subscriptions.class);
     private static final long PING_SECONDS = 5;
@@ -33,7 +33,9 @@ public final class Subscriptions implements AutoCloseable {
     private static final long REFUSED_NANOS = 60_000_000_000L;
 
     private final Driver driver;
+    private final Connections.Locator locator;
     private final String channel;
+    private final String purpose;
     private final RedisErrors errors;
     private final LockRuntime runtime;
     private final Consumer<String> onMessage;
@@ -41,6 +43,7 @@ public final class Subscriptions implements AutoCloseable {
 
     private final CompletableFuture<Boolean> firstTry = new CompletableFuture<>();
     private volatile @Nullable StatefulRedisPubSubConnection<String, String> current;
+    private volatile String address = "";
     private boolean started;
     private boolean refusalTold;
     private int failures;
@@ -49,35 +52,49 @@ public final class Subscriptions implements AutoCloseable {
     /**
      * A subscription that is not made yet.
      *
+     * @param locator says where the server is, each time anew
+     * @param purpose what is subscribed to, for messages
      * @param onMessage takes each message, on the connection's I/O thread
      */
-    public Subscriptions(
-            Driver driver, String channel, RedisErrors errors, LockRuntime runtime, Consumer<String> onMessage) {
+    Subscriptions(
+            Driver driver,
+            Connections.Locator locator,
+            String channel,
+            String purpose,
+            RedisErrors errors,
+            LockRuntime runtime,
+            Consumer<String> onMessage) {
         this.driver = driver;
+        this.locator = locator;
         this.channel = channel;
+        this.purpose = purpose;
         this.errors = errors;
         this.runtime = runtime;
         this.onMessage = onMessage;
     }
 
-    /** The channel. */
-    public String channel() {
+    @Override
+    public String channel(String lockKey) {
         return channel;
     }
 
-    /** Who is told when messages come again after some may have been lost. */
+    @Override
     public void onResubscribed(Runnable listener) {
         onResubscribed = listener;
     }
 
-    /** Whether messages come now. */
-    public boolean isLive() {
+    @Override
+    public boolean isLive(String lockKey) {
+        return isLive();
+    }
+
+    private boolean isLive() {
         StatefulRedisPubSubConnection<String, String> connection = current;
         return connection != null && connection.isOpen();
     }
 
-    /** Begins to subscribe, the first time; completes with whether messages come, after the first try at the latest. */
-    public CompletableFuture<Boolean> started() {
+    @Override
+    public CompletableFuture<Boolean> started(String lockKey) {
         synchronized (this) {
             if (started || closed) {
                 return firstTry.isDone() || closed ? CompletableFuture.completedFuture(isLive()) : firstTry.copy();
@@ -92,25 +109,33 @@ public final class Subscriptions implements AutoCloseable {
         if (isClosed()) {
             return;
         }
-        driver.connectForPushes().whenComplete((connection, error) -> {
-            if (error != null) {
-                failed(error);
-                return;
+        locator.locate()
+                .thenCompose(server -> {
+                    address = server.address();
+                    return driver.connectForPushes(server);
+                })
+                .whenComplete(this::connected);
+    }
+
+    private void connected(
+            @Nullable StatefulRedisPubSubConnection<String, String> connection, @Nullable Throwable error) {
+        if (connection == null) {
+            failed(error == null ? new IllegalStateException("no connection") : error);
+            return;
+        }
+        connection.addListener(new RedisPubSubAdapter<String, String>() {
+            @Override
+            public void message(String from, String message) {
+                onMessage.accept(message);
             }
-            connection.addListener(new RedisPubSubAdapter<String, String>() {
-                @Override
-                public void message(String from, String message) {
-                    onMessage.accept(message);
-                }
-            });
-            connection.async().subscribe(channel).whenComplete((done, refusal) -> {
-                if (refusal != null) {
-                    connection.closeAsync();
-                    failed(refusal);
-                } else {
-                    adopt(connection);
-                }
-            });
+        });
+        connection.async().subscribe(channel).whenComplete((done, refusal) -> {
+            if (refusal != null) {
+                connection.closeAsync();
+                failed(refusal);
+            } else {
+                adopt(connection);
+            }
         });
     }
 
@@ -134,7 +159,7 @@ public final class Subscriptions implements AutoCloseable {
         }
         ping(connection);
         if (!firstTry.complete(true)) {
-            LOG.info("subscribed to wake-ups again");
+            LOG.info("subscribed to {} again", purpose);
             onResubscribed.run();
         }
     }
@@ -147,13 +172,13 @@ public final class Subscriptions implements AutoCloseable {
             current = null;
         }
         if (!isClosed()) {
-            LOG.info("subscription to wake-ups ended; subscribing again");
+            LOG.info("subscription to {} ended; subscribing again", purpose);
             retryLater();
         }
     }
 
     private void failed(Throwable error) {
-        Failure failure = errors.of(error, "subscribe to wake-ups");
+        Failure failure = errors.of(error, "subscribe to " + purpose);
         tellRefusalOnce(failure);
         firstTry.complete(false);
         if (failure.kind() == FailureKind.PERMANENT) {
@@ -171,8 +196,17 @@ public final class Subscriptions implements AutoCloseable {
             refusalTold = true;
         }
         LOG.warn(
-                "waiters will ask again from time to time instead of being woken: {}",
+                "not subscribed to {}; what they would have told is asked from time to time: {}",
+                purpose,
                 failure.error().getMessage());
+    }
+
+    /** The server is elsewhere now: what it publishes is not heard at the former place. */
+    void leaveUnlessAt(RedisUri server) {
+        StatefulRedisPubSubConnection<String, String> connection = current;
+        if (connection != null && !address.equals(server.address())) {
+            connection.closeAsync();
+        }
     }
 
     private void retryLater() {

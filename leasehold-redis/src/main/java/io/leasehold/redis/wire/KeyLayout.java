@@ -52,6 +52,15 @@ public final class KeyLayout {
         return "lock:member";
     }
 
+    /**
+     * The same for one slot of a Cluster, each of which may have a life of its own.
+     *
+     * @param slotTag a text that belongs to the slot, or empty for a member that is one server
+     */
+    public static String marker(String slotTag) {
+        return slotTag.isEmpty() ? marker() : marker() + ":{" + slotTag + "}";
+    }
+
     /** The name whose lock key this is, or null if it is no lock key. */
     public static @Nullable LockName nameOf(String key) {
         if (!key.startsWith(PREFIX) || !key.endsWith(SUFFIX) || key.length() <= PREFIX.length()) {

@@ -52,7 +52,7 @@ public final class LockValue {
     }
 
     /** Others wrote it: control characters and endless texts are not passed on to terminals and logs. */
-    private static String shown(String text) {
+    static String shown(String text) {
         StringBuilder shown = new StringBuilder(Math.min(text.length(), MOST_SHOWN));
         text.codePoints().limit(MOST_SHOWN).forEach(c -> shown.appendCodePoint(Character.isISOControl(c) ? '?' : c));
         return shown.toString();

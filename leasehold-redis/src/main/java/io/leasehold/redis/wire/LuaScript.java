@@ -18,10 +18,16 @@ public final class LuaScript {
     public static final LuaScript ACQUIRE_ALL = load("acquire_all.lua");
     /** Ends an owner token. */
     public static final LuaScript RELEASE = load("release.lua");
+    /** Ends a hold by its one key, while a slot is being moved. */
+    public static final LuaScript RELEASE_KEY = load("release_key.lua");
+    /** Raises a fence by its one key, while a slot is being moved. */
+    public static final LuaScript RAISE_FENCE = load("raise_fence.lua");
     /** Keeps locks for a ttl more. */
     public static final LuaScript RENEW = load("renew.lua");
     /** Tells who holds. */
     public static final LuaScript INSPECT = load("inspect.lua");
+    /** Tells who waits. */
+    public static final LuaScript WAITERS = load("waiters.lua");
     /** Takes a lock away. */
     public static final LuaScript FORCE_RELEASE = load("force_release.lua");
     /** Proposes a ballot to a member of a set. */

@@ -1,10 +1,10 @@
 package io.leasehold.redis.wire;
 
 import io.leasehold.LockName;
-import java.util.regex.Pattern;
+import io.leasehold.spi.Glob;
 
 /**
- * A glob over lock names: {@code *} is any text, {@code ?} one character, everything else itself.
+ * A {@link Glob} over lock names, and the pattern of Redis that finds at least their keys.
  *
  * <p>Redis' own patterns know more special characters, count bytes and see escaped names; {@link #keyPattern()} only
  * narrows what {@code SCAN} sends, {@link #matches} decides.
@@ -12,19 +12,17 @@ import java.util.regex.Pattern;
 public final class NameGlob {
 
     private final String keyPattern;
-    private final Pattern names;
+    private final Glob names;
 
     /** Reads a glob. */
     public NameGlob(String glob) {
         StringBuilder keys = new StringBuilder("lock:{");
-        StringBuilder regex = new StringBuilder();
         int[] characters = glob.codePoints().toArray();
         for (int i = 0; i < characters.length; i++) {
             int c = characters[i];
             boolean escapedInKeys = i == 0 && (c == '}' || c == '%');
             if (c == '*' || c == '?') {
                 keys.append('*');
-                regex.append(c == '*' ? ".*" : ".");
             } else {
                 if (escapedInKeys) {
                     keys.append('*');
@@ -33,11 +31,10 @@ public final class NameGlob {
                 } else {
                     keys.appendCodePoint(c);
                 }
-                regex.append(Pattern.quote(Character.toString(c)));
             }
         }
         this.keyPattern = keys.append('}').toString();
-        this.names = Pattern.compile(regex.toString(), Pattern.DOTALL);
+        this.names = Glob.of(glob);
     }
 
     /** For {@code SCAN MATCH}: every matching lock's key, and possibly more. */
@@ -47,6 +44,6 @@ public final class NameGlob {
 
     /** Whether the name matches. */
     public boolean matches(LockName name) {
-        return names.matcher(name.text()).matches();
+        return names.matches(name);
     }
 }

@@ -49,6 +49,7 @@ public final class RedisErrors {
     private static final Pattern IN_SCRIPT = Pattern.compile("^ERR Error running script .*@user_script: ?\\d+: -?(.*)");
 
     private final String node;
+    private final String rights;
 
     /**
      * The errors of one node.
@@ -56,7 +57,18 @@ public final class RedisErrors {
      * @param node as people would name it
      */
     public RedisErrors(String node) {
+        this(node, RIGHTS);
+    }
+
+    /**
+     * The errors of one node.
+     *
+     * @param node as people would name it
+     * @param rights that it needs, to be pasted after {@code ACL SETUSER name}
+     */
+    public RedisErrors(String node, String rights) {
         this.node = node;
+        this.rights = rights;
     }
 
     /**
@@ -109,6 +121,10 @@ public final class RedisErrors {
             case "OOM" -> "; its memory is full: raise maxmemory, keep maxmemory-policy noeviction";
             case "MISCONF" -> "; it cannot write its snapshot or append-only file: look at its disk";
             case "READONLY" -> "; it is a replica: connect to its primary";
+            case "TRYAGAIN" ->
+                "; its slot is being moved to another master (resharding), and what belongs together is at two places:"
+                        + " it can be acquired again when that is done";
+            case "CLUSTERDOWN" -> "; masters are missing: look at CLUSTER INFO and CLUSTER NODES";
             case "BUSY" -> "; somebody's script is running for long: SCRIPT KILL ends it";
             default -> "";
         };
@@ -127,7 +143,7 @@ public final class RedisErrors {
         }
         return new StoreAccessException(
                 node + " does not allow to " + what + ": " + text + ". An administrator can grant what is missing: ACL"
-                        + " SETUSER <user> " + RIGHTS,
+                        + " SETUSER <user> " + rights,
                 cause);
     }
 

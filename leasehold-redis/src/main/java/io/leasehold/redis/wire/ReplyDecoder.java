@@ -4,12 +4,15 @@ import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.Waiter;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -60,12 +63,7 @@ public final class ReplyDecoder {
     }
 
     private static NodeReply young(long leftMicros, Incarnation incarnation, long nowMicros) {
-        return new NodeReply.Refused(
-                "it may have forgotten what it granted, and grants nothing for " + (leftMicros / 1_000 + 1)
-                        + " ms more",
-                leftMicros * 1_000,
-                incarnation,
-                nowMicros);
+        return new NodeReply.Quarantined(leftMicros * 1_000, incarnation, nowMicros);
     }
 
     private static @Nullable Holder heldBy(List<?> reply) {
@@ -77,7 +75,9 @@ public final class ReplyDecoder {
     public ReleaseReply release(List<?> reply) {
         String kind = text(reply, 0);
         return switch (kind) {
-            case "released" -> new ReleaseReply.Released();
+            case "released" ->
+                new ReleaseReply.Released(
+                        List.of(), reply.size() > 1 && text(reply, 1).equals("woken"));
             case "not-ours" -> new ReleaseReply.NotOurs();
             case "clamped" ->
                 new ReleaseReply.Failed(
@@ -131,6 +131,17 @@ public final class ReplyDecoder {
                 Optional.of(new LockRecord(name, LockValue.holder(text(reply, 1), text(reply, 2), number(reply, 3))));
             default -> throw unknown(kind);
         };
+    }
+
+    /** Of {@code waiters.lua}. */
+    public List<Waiter> waiters(List<?> reply) {
+        long nowMicros = number(reply, 0);
+        List<Waiter> waiters = new ArrayList<>(reply.size() / 2);
+        for (int i = 1; i < reply.size(); i += 2) {
+            long waitedMicros = Math.max(0, nowMicros - number(reply, i));
+            waiters.add(new Waiter(LockValue.shown(text(reply, i + 1)), Duration.of(waitedMicros, ChronoUnit.MICROS)));
+        }
+        return waiters;
     }
 
     /**

@@ -106,6 +106,16 @@ local owner = ARGV[1]:sub(1, 40)
 local place = tonumber(ARGV[7])
 local window = tonumber(ARGV[10])
 
+-- shared: tell
+-- Whether anybody heard it; where that cannot be told, yes. On a Cluster the channel is one of the lock's slot, and has its
+-- tag in braces; or it ends with ~, and is broadcast: the count of that says nothing.
+local function tell(channel, message)
+  local sharded = channel:find('{', 1, true)
+  local heard = redis.pcall(sharded and 'SPUBLISH' or 'PUBLISH', channel, message)
+  return heard ~= 0 or channel:sub(-1) == '~'
+end
+-- end shared
+
 -- shared: queue
 -- The queue is one sorted set with two members for each waiter, who is known by its owner token:
 --   "q<owner token>"  score: its place, in the order of arrival (us, always > 0)
@@ -128,11 +138,6 @@ end
 local function first_waiter()
   local member = redis.pcall('ZRANGEBYSCORE', WAITERS, '1', '+inf', 'LIMIT', 0, 1)[1]
   return member and member:sub(2)
-end
-
--- Whether anybody heard it; where that cannot be told, yes.
-local function tell(channel, message)
-  return redis.pcall('PUBLISH', channel, message) ~= 0
 end
 
 -- A waiter that asked for no hand-over is told that the lock is free. It has the window to come, and then counts as dead:

@@ -16,6 +16,7 @@
 --   7  "leave": the caller wants to be woken no more; "stay": its attempt goes on under another owner token
 -- Replies
 --   {"released"}        the lock was held by this owner token and is not any more
+--   {"released", "woken"}  so it was, and a client was woken that wants it
 --   {"not-ours"}        it was not
 --   {"clamped", limit}  as one of these, but the ballot is beyond the limit: to be repeated, or a late copy of a request
 --                       could be granted
@@ -48,6 +49,16 @@ local function number_in(text)
     return 0
   end
   return #text <= 16 and text:match('^%d+$') and tonumber(text) or nil
+end
+-- end shared
+
+-- shared: tell
+-- Whether anybody heard it; where that cannot be told, yes. On a Cluster the channel is one of the lock's slot, and has its
+-- tag in braces; or it ends with ~, and is broadcast: the count of that says nothing.
+local function tell(channel, message)
+  local sharded = channel:find('{', 1, true)
+  local heard = redis.pcall(sharded and 'SPUBLISH' or 'PUBLISH', channel, message)
+  return heard ~= 0 or channel:sub(-1) == '~'
 end
 -- end shared
 
@@ -90,6 +101,7 @@ if fence then
 end
 
 -- Tells the first client that can be reached; those that nobody listens for are dropped.
+local woken = false
 if redis.call('EXISTS', LOCK) == 0 and redis.call('EXISTS', WATCHERS) == 1 then
   drop_dead()
   for _ = 1, 64 do
@@ -98,11 +110,12 @@ if redis.call('EXISTS', LOCK) == 0 and redis.call('EXISTS', WATCHERS) == 1 then
     if not first or first == channel then
       break
     end
-    if redis.pcall('PUBLISH', first, 'wake 0000000000000000 ' .. digits(now) .. ' ' .. LOCK) ~= 0 then
+    if tell(first, 'wake 0000000000000000 ' .. digits(now) .. ' ' .. LOCK) then
       local alive = redis.pcall('ZSCORE', WATCHERS, 'a' .. first)
       if not alive or -tonumber(alive) > now + tonumber(ARGV[6]) then
         redis.pcall('ZADD', WATCHERS, digits(-(now + tonumber(ARGV[6]))), 'a' .. first)
       end
+      woken = true
       break
     end
     forget(first)
@@ -110,5 +123,8 @@ if redis.call('EXISTS', LOCK) == 0 and redis.call('EXISTS', WATCHERS) == 1 then
 end
 if limit and ballot > limit then
   return {'clamped', digits(limit)}
+end
+if released and woken then
+  return {'released', 'woken'}
 end
 return {released and 'released' or 'not-ours'}

@@ -22,8 +22,10 @@ class SharedBlocksTest {
                 LuaScript.ACQUIRE,
                 LuaScript.ACQUIRE_ALL,
                 LuaScript.RELEASE,
+                LuaScript.RAISE_FENCE,
                 LuaScript.RENEW,
                 LuaScript.INSPECT,
+                LuaScript.WAITERS,
                 LuaScript.FORCE_RELEASE,
                 LuaScript.MEMBER_ACQUIRE,
                 LuaScript.MEMBER_RELEASE,
@@ -37,7 +39,7 @@ class SharedBlocksTest {
                 seen.merge(blocks.group(1), 1, Integer::sum);
             }
         }
-        assertThat(seen).containsOnlyKeys("numbers", "holder", "queue", "life", "watchers");
+        assertThat(seen).containsOnlyKeys("numbers", "holder", "queue", "life", "watchers", "tell");
         assertThat(seen.values()).allMatch(count -> count >= 2);
     }
 }

@@ -2,6 +2,7 @@ package io.leasehold.testkit.simulation;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
+import io.leasehold.Waiter;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.Birth;
 import io.leasehold.spi.LockNode;
@@ -111,6 +112,11 @@ final class RisingBallots implements LockNode {
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         return node.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return node.waiters(name, limit);
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.leasehold.testkit.simulation;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.Waiter;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.memory.NodeImage;
 import io.leasehold.spi.Ballot;
@@ -47,6 +48,7 @@ public final class SimulatedNode implements LockNode {
     private final VirtualRuntime host;
     private final UnaryOperator<LockNode> variant;
     private final Consumer<String> problems;
+    private final List<String> seen = new ArrayList<>(0);
     /** What disks and replicas know: the oldest first; kept only where something may be lost. */
     private final Deque<NodeImage> written = new ArrayDeque<>();
 
@@ -66,9 +68,16 @@ public final class SimulatedNode implements LockNode {
 
     /** A fresh, empty node in a process of its own. */
     public SimulatedNode(VirtualRuntime host) {
-        this(host, node -> node, true, problem -> {
-            throw new IllegalStateException(problem);
-        });
+        this(host, node -> node);
+    }
+
+    /**
+     * A fresh, empty node that is changed, to see what comes of it.
+     *
+     * @param variant puts something before each of its lives
+     */
+    public SimulatedNode(VirtualRuntime host, UnaryOperator<LockNode> variant) {
+        this(host, variant, true, problem -> {});
     }
 
     SimulatedNode(
@@ -76,8 +85,11 @@ public final class SimulatedNode implements LockNode {
         this.host = host;
         this.variant = variant;
         this.keepsImages = keepsImages;
-        this.problems = problems;
-        this.trace = new ModelTrace(problems);
+        this.problems = problem -> {
+            seen.add(problem);
+            problems.accept(problem);
+        };
+        this.trace = new ModelTrace(this.problems);
         this.memory = new InMemoryNode(host);
         this.node = variant.apply(memory);
         remember();
@@ -86,6 +98,11 @@ public final class SimulatedNode implements LockNode {
     /** The process that it runs in. */
     public VirtualRuntime host() {
         return host;
+    }
+
+    /** What it was asked to do, and did, against the rules: in words. */
+    public List<String> problems() {
+        return List.copyOf(seen);
     }
 
     private void remember() {
@@ -267,6 +284,11 @@ public final class SimulatedNode implements LockNode {
             }
             return reply;
         });
+    }
+
+    @Override
+    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return down ? new CompletableFuture<>() : node.waiters(name, limit);
     }
 
     @Override

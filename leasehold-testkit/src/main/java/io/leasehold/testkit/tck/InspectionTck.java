@@ -9,8 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.leasehold.Guarantee;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
+import io.leasehold.Waiter;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
 import java.time.Duration;
@@ -88,6 +90,38 @@ public interface InspectionTck extends SharesStore {
         rests.forEach(rest -> names.add(bench.name(rest).text()));
         names.sort(null);
         return names;
+    }
+
+    /** Who waits is told in order, without the holder, up to the limit; who has left is not told. */
+    @Test
+    default void waitersAreToldInOrder(TckBench bench) {
+        bench.needs(Guarantee.Queueing.FIFO);
+        StoreDriver holder = bench.store();
+        StoreDriver first = bench.store();
+        StoreDriver second = bench.store();
+        LockName name = bench.name("line");
+        assertEquals(List.of(), waiters(holder, name, 10));
+        holder.granted(name, holder.owner(), LONG_TTL);
+        assertEquals(List.of(), waiters(holder, name, 10));
+        OwnerToken leaving = first.owner();
+        long ballot = first.queued(name, leaving, "host/1/first").ballot();
+        second.queued(name, second.owner(), "host/2/second");
+
+        assertEquals(List.of("host/1/first", "host/2/second"), waiters(holder, name, 10));
+        assertEquals(List.of("host/1/first"), waiters(second, name, 1));
+        assertEquals(List.of(), waiters(holder, bench.name("line-of-another"), 10));
+
+        first.undo(name, leaving, ballot);
+        assertEquals(List.of("host/2/second"), waiters(holder, name, 10));
+    }
+
+    private static List<String> waiters(StoreDriver store, LockName name, int limit) {
+        List<Waiter> waiters = store.answer(store.store().waiters(name, limit));
+        waiters.forEach(waiter -> {
+            Duration waited = waiter.waited();
+            assertTrue(waited == null || !waited.isNegative(), "waited for " + waited);
+        });
+        return waiters.stream().map(Waiter::holderId).toList();
     }
 
     /** Force-release takes the lock away, once, and the next token is larger all the same. */

@@ -69,7 +69,7 @@ final class NodeDriver implements AutoCloseable {
     }
 
     NodeReply probe() {
-        return answer(node.probe(TIMEOUT_NANOS));
+        return answer(node.probe(name, TIMEOUT_NANOS));
     }
 
     /** The node's clock. */

@@ -104,6 +104,15 @@ final class StoreDriver {
         return assertInstanceOf(AcquireReply.Granted.class, reply).grant();
     }
 
+    /** Joins the queue of what somebody else holds, under a holder id of its own. */
+    AcquireReply.Queued queued(LockName name, OwnerToken owner, String holderId) {
+        return assertInstanceOf(
+                AcquireReply.Queued.class,
+                acquire(AcquireRequest.exclusive(
+                                List.of(name), owner, holderId, TckBench.LONG_TTL.toNanos(), TIMEOUT_NANOS)
+                        .waiting(Duration.ofMinutes(5).toNanos())));
+    }
+
     /** Asks for what somebody else holds, without waiting. */
     AcquireReply.Busy busy(LockName name) {
         OwnerToken asking = owner();

@@ -4,6 +4,7 @@ import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.Waiter;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.Birth;
 import io.leasehold.spi.FailureKind;
@@ -146,6 +147,11 @@ public final class FaultyNode implements LockNode {
             }
 
             @Override
+            public void suspended(OwnerToken owner) {
+                replies.send(() -> signals.suspended(owner));
+            }
+
+            @Override
             public void reconnected() {
                 replies.send(signals::reconnected);
             }
@@ -218,6 +224,11 @@ public final class FaultyNode implements LockNode {
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         return ask(() -> node.list(glob, limit));
+    }
+
+    @Override
+    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return ask(() -> node.waiters(name, limit));
     }
 
     @Override

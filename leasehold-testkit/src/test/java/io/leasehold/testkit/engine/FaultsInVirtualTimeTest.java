@@ -6,10 +6,19 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.AmbiguousAcquireException;
 import io.leasehold.Attempt;
 import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.Renewal;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.ballot.SingleNodeStore;
+import io.leasehold.spi.Ballot;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.StoreSignals;
+import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -110,6 +119,52 @@ final class FaultsInVirtualTimeTest {
         assertThat(lease.isValid()).isTrue();
         assertThat(risks).hasSize(1);
         assertThat(lease.release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    @Test
+    void lostContactPutsALeaseAtRiskAtOnceAndOnlyThat() throws InterruptedException {
+        VirtualRuntime process = lab.world.process("holder");
+        List<StoreSignals> ears = new ArrayList<>();
+        List<OwnerToken> owners = new ArrayList<>();
+        PassingNode sessions = new PassingNode(lab.node) {
+            @Override
+            public void listen(StoreSignals signals) {
+                ears.add(signals);
+                super.listen(signals);
+            }
+
+            @Override
+            public CompletableFuture<NodeReply> acquire(Ballot ballot) {
+                owners.add(ballot.request().owner());
+                return super.acquire(ballot);
+            }
+        };
+        LockClient client = Leasehold.builder()
+                .store(new SingleNodeStore(sessions, process))
+                .runtime(process)
+                .defaults(LockOptions.defaults().ttl(Lab.TTL))
+                .connect();
+        Lease lease = client.named(Lab.LOCK).acquire();
+        Lease other = client.named("another").acquire();
+        List<String> told = new ArrayList<>();
+        lease.onAtRisk(left -> told.add("at risk, " + left.toMillis() + " ms left"));
+        other.onAtRisk(left -> told.add("the other one"));
+        lab.world.runFor(Duration.ofMillis(500));
+
+        ears.get(0).suspended(owners.get(0));
+        lab.world.runFor(Duration.ofMillis(1));
+
+        assertThat(told).containsExactly("at risk, " + VALIDITY.minusMillis(500).toMillis() + " ms left");
+        assertThat(lease.isValid()).isTrue();
+        lab.world.runFor(Duration.ofSeconds(60));
+        assertThat(lease.isValid()).as("renewed as usual").isTrue();
+        ears.get(0).suspended(owners.get(0));
+        lab.world.runFor(Duration.ofMillis(1));
+        assertThat(told).as("told again after a renewal").hasSize(2);
+        lease.release();
+        ears.get(0).suspended(owners.get(0));
+        lab.world.runFor(Duration.ofMillis(1));
+        assertThat(told).hasSize(2);
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.leasehold.testkit.engine;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
+import io.leasehold.Waiter;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.Birth;
 import io.leasehold.spi.LockNode;
@@ -84,6 +85,11 @@ public abstract class PassingNode implements LockNode {
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         return node.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return node.waiters(name, limit);
     }
 
     @Override

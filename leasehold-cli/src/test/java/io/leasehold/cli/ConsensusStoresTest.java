@@ -1,0 +1,198 @@
+package io.leasehold.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.abort;
+
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.cli.output.Terminal;
+import io.leasehold.fencing.Admission;
+import io.leasehold.fencing.FencingGuard;
+import io.leasehold.servers.EtcdServer;
+import io.leasehold.servers.RedisServer;
+import io.leasehold.servers.ServerUnavailableException;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.apache.curator.test.TestingServer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Every verb over real ZooKeeper and etcd servers, URIs with several hosts, and what is said of wrong ones. */
+class ConsensusStoresTest {
+
+    /** The year 2030 in microseconds: above all tokens of a Redis of today. */
+    private static final long TOKEN_BASE = 1_900_000_000_000_000L;
+
+    @TempDir
+    private Path directory;
+
+    /** What the program said, run in this process. */
+    private record Said(int code, String out, String err) {}
+
+    private static Said say(String store, String... arguments) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        ByteArrayOutputStream err = new ByteArrayOutputStream();
+        Terminal terminal = new Terminal(
+                new PrintStream(out, true, StandardCharsets.UTF_8), new PrintStream(err, true, StandardCharsets.UTF_8));
+        int code = Main.run(arguments, new Invocation(terminal, Map.of("LEASEHOLD_STORE", store)));
+        return new Said(code, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
+    }
+
+    private static EtcdServer etcd() {
+        try {
+            return EtcdServer.start();
+        } catch (ServerUnavailableException e) {
+            return abort(e.getMessage());
+        }
+    }
+
+    @Test
+    void allVerbsWorkOverZooKeeper() throws Exception {
+        try (TestingServer server = new TestingServer()) {
+            // Nobody is at port 1: the other host serves.
+            allVerbsWork(
+                    "zk://127.0.0.1:1," + server.getConnectString() + "/cli",
+                    "while its session lasts",
+                    "with-session");
+        }
+    }
+
+    @Test
+    void allVerbsWorkOverEtcd() {
+        try (EtcdServer server = etcd()) {
+            allVerbsWork("etcd://127.0.0.1:1,127.0.0.1:" + server.port() + "/cli", "[0-9.]+s", "by-ttl");
+        }
+    }
+
+    private void allVerbsWork(String store, String left, String ends) {
+        assertThat(say(store, "who", "job").code()).isEqualTo(ExitCode.FOUND.code());
+        StartedCli.Setup cli = new StartedCli.Setup(directory).with("LEASEHOLD_STORE", store);
+        try (StartedCli run = cli.start("run", "job", "--", "sh", "-c", script("first"));
+                StartedCli second = awaitFile("first", run) ? cli.start("run", "job", "--", "true") : run) {
+            String holder = told().split(" ", -1)[0];
+            String token = told().split(" ", -1)[1];
+            Await.until(
+                    () -> "the waiter; " + second.err(),
+                    () -> say(store, "show", "job")
+                            .out()
+                            .lines()
+                            .anyMatch(line -> line.matches("waiters   .*/" + second.pid() + "/.*")));
+
+            assertThat(say(store, "who", "job").out().strip()).isEqualTo(holder);
+            assertThat(say(store, "ls").out().lines().skip(1).toList())
+                    .singleElement()
+                    .asString()
+                    .matches("job +\\Q" + holder + "\\E +" + token + " +" + left);
+            Said show = say(store, "show", "job");
+            assertThat(show.code()).isZero();
+            assertThat(show.out()).contains("holder    " + holder, "token     " + token);
+            assertThat(show.out().lines()).anyMatch(line -> line.matches("left      " + left));
+            assertThat(say(store, "show", "job", "--json").out())
+                    .contains("\"ends\":\"" + ends + "\"")
+                    .containsPattern(
+                            "\"waiters\":\\[\\{\"id\":\"[^\"]*/" + second.pid() + "/[^\"]*\",\"waitedMs\":null}]");
+            try (StartedCli third = cli.run("run", "--no-wait", "job", "--", "true")) {
+                assertThat(third.exitCode()).as(third::err).isEqualTo(ExitCode.BUSY.code());
+            }
+
+            StartedCli.shell("touch '" + directory.resolve("end") + "'");
+            assertThat(run.exitCode()).as(run::err).isZero();
+            assertThat(second.exitCode()).as(second::err).isZero();
+        }
+        assertThat(say(store, "ls", "--json").out()).isEmpty();
+        assertThat(say(store, "show", "job").code()).isEqualTo(ExitCode.FOUND.code());
+    }
+
+    private static String script(String file) {
+        return "echo \"$LEASEHOLD_HOLDER $LEASEHOLD_FENCING_TOKEN\" > told && mv told " + file
+                + "; until [ -e end ]; do sleep 0.1; done";
+    }
+
+    private String told() {
+        return StartedCli.read(directory.resolve("first")).strip();
+    }
+
+    private boolean awaitFile(String file, StartedCli run) {
+        Await.until(
+                () -> file + "; stderr: " + run.err(),
+                () -> !StartedCli.read(directory.resolve(file)).isEmpty());
+        return true;
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "zk://h?bogus=1 | unknown option",
+                "zk://h?tokenBase=x | whole number",
+                "zk://h,,i | is no host",
+                "zk://user@h | user:password@",
+                "etcd://h?bogus=1 | unknown option",
+                "etcd://h?electionTimeout=2 | is no duration",
+                "etcd://h:99999 | from 1 to 65535",
+                "etcd://h?cert=/x | is for TLS",
+            })
+    void aWrongUriIsOneLineAndExitCode64(String store, String rule) {
+        Said said = say(store, "ls");
+        assertThat(said.code()).isEqualTo(64);
+        assertThat(said.err().lines().toList()).singleElement().asString().contains(rule);
+        assertThat(said.out()).isEmpty();
+    }
+
+    @Test
+    void aLockThatMovesFromRedisToEtcdGoesOnAboveItsTokens() throws Exception {
+        try (EtcdServer server = etcd()) {
+            String address = "etcd://127.0.0.1:" + server.port();
+            movesFromRedis(address + "/moved?tokenBase=" + TOKEN_BASE, address + "/careless");
+        }
+    }
+
+    @Test
+    void aLockThatMovesFromRedisToZooKeeperGoesOnAboveItsTokens() throws Exception {
+        try (TestingServer server = new TestingServer()) {
+            String address = "zk://" + server.getConnectString();
+            movesFromRedis(address + "/moved?tokenBase=" + TOKEN_BASE, address + "/careless");
+        }
+    }
+
+    private static void movesFromRedis(String to, String careless) throws InterruptedException {
+        FencingGuard guard = FencingGuard.inMemory();
+        long old;
+        try (RedisServer redis = redis()) {
+            old = token(redis.uri());
+        }
+        assertThat(guard.admit("order", old)).isInstanceOf(Admission.Admitted.class);
+
+        assertThat(guard.admit("order", token(careless)))
+                .as("without a base the resource refuses the new store's tokens")
+                .isInstanceOf(Admission.Rejected.class);
+        long first = token(to);
+        long second = token(to);
+        assertThat(List.of(old, first, second)).isSorted().doesNotHaveDuplicates();
+        assertThat(guard.admit("order", first)).isInstanceOf(Admission.Admitted.class);
+        assertThat(guard.admit("order", second)).isInstanceOf(Admission.Admitted.class);
+        assertThat(guard.admit("order", old)).as("who still holds at Redis").isInstanceOf(Admission.Rejected.class);
+    }
+
+    private static RedisServer redis() {
+        try {
+            return RedisServer.start();
+        } catch (ServerUnavailableException e) {
+            return abort(e.getMessage());
+        }
+    }
+
+    private static long token(String store) throws InterruptedException {
+        try (LockClient client = Leasehold.connect(store);
+                Lease lease = client.named("order").acquire()) {
+            return lease.fencingToken();
+        }
+    }
+}

@@ -1,0 +1,50 @@
+package io.leasehold.quorum;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockStoreException;
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.memory.InMemoryNode;
+import io.leasehold.spi.FailureKind;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** What piles up for a node that does not answer is capped. */
+final class NodeLinkTest {
+
+    @Test
+    void whatPilesUpIsCapped() {
+        SystemLockRuntime runtime = new SystemLockRuntime();
+        try (InMemoryNode node = new InMemoryNode(runtime)) {
+            NodeLink link = new NodeLink(node, "node-1");
+            List<CompletableFuture<String>> sent = new ArrayList<>();
+            List<CompletableFuture<String>> answers = new ArrayList<>();
+            for (int i = 0; i < NodeLink.MOST_UNANSWERED + 100; i++) {
+                answers.add(link.ask(
+                        target -> {
+                            sent.add(new CompletableFuture<>());
+                            return sent.get(sent.size() - 1);
+                        },
+                        NodeLinkTest::said));
+            }
+            assertThat(sent).hasSize(NodeLink.MOST_UNANSWERED);
+            assertThat(answers.stream().filter(CompletableFuture::isDone)).hasSize(100);
+            assertThat(answers.get(answers.size() - 1).join())
+                    .contains("NO_EFFECT")
+                    .contains("node-1")
+                    .contains("1024 unanswered requests");
+            sent.get(0).complete("yes");
+            CompletableFuture<String> one =
+                    link.ask(target -> CompletableFuture.completedFuture("heard"), NodeLinkTest::said);
+            assertThat(one.join()).as("an answer makes room").isEqualTo("heard");
+        } finally {
+            runtime.close();
+        }
+    }
+
+    private static String said(FailureKind kind, LockStoreException error) {
+        return kind + ": " + error.getMessage();
+    }
+}

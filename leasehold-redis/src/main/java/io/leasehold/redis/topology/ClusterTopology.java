@@ -1,0 +1,433 @@
+package io.leasehold.redis.topology;
+
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.LockRuntime;
+import io.lettuce.core.cluster.SlotHash;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A Redis Cluster: one link to each master, and the table of who serves which slot.
+ *
+ * <p>The table is read anew when a server says that it is wrong, when a link ends or a request is not answered, and, while a master
+ * is missing, again and again. Links are never reused by the driver: what was in flight when one ended is not sent again. State is
+ * guarded by {@code this}; listeners and connections are called outside of it.
+ */
+final class ClusterTopology implements Topology {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ClusterTopology.class);
+
+    /** The table is read less often than links are made: the first time again after some 40 ms. */
+    private static final int FIRST_DELAY = 2;
+
+    /** Also without a sign: a slot without traffic may have moved, and its waiters listen at the former place. */
+    private static final long ANYWAY_NANOS = 10_000_000_000L;
+
+    /** What a node with which nothing is wrong gets to answer at the start. */
+    private static final long OPEN_NANOS = 1_500_000_000L;
+
+    /** How long a node that has no slots yet is kept after an ASK has led to it. */
+    private static final long GUEST_NANOS = 60_000_000_000L;
+
+    private final Deployment where;
+    private final Driver driver;
+    private final RedisErrors errors;
+    private final LockRuntime runtime;
+    private final TableReader reader;
+    private final Map<String, Connections> members = new HashMap<>();
+    /** Nodes to which an ASK has led, and when last: they may have no slot yet. */
+    private final Map<String, Long> guestsAtNanos = new HashMap<>();
+
+    private volatile SlotTable table = SlotTable.empty();
+    private volatile @Nullable LockStoreException failure;
+    private volatile Runnable onReconnected = () -> {};
+    private volatile @Nullable ClusterWakeUps pushes;
+    private boolean reading;
+    private boolean readAgain;
+    private int missed;
+    private boolean closed;
+
+    ClusterTopology(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime) {
+        this.where = where;
+        this.driver = driver;
+        this.errors = errors;
+        this.runtime = runtime;
+        this.reader = new TableReader(driver, errors, runtime);
+    }
+
+    @Override
+    public CompletableFuture<Void> open() {
+        return reader.first(where.servers()).thenCompose(found -> {
+            if (found.served() == 0) {
+                throw new UnsafeStoreException(
+                        where + " is a Cluster whose slots nobody serves; create it first (redis-cli --cluster create)",
+                        null);
+            }
+            adopt(found);
+            lookAnyway();
+            return linked();
+        });
+    }
+
+    /** Done when every master has answered, or some have and the others have had their time. */
+    private CompletableFuture<Void> linked() {
+        List<Connections> all = membersNow();
+        CompletableFuture<?>[] links = all.stream()
+                .map(member -> member.open().handle((link, error) -> {
+                    if (error != null) {
+                        member.keepTrying();
+                    }
+                    return link;
+                }))
+                .toArray(CompletableFuture<?>[]::new);
+        CompletableFuture<Void> answered = CompletableFuture.allOf(links);
+        LockRuntime.Timer patience = runtime.schedule(OPEN_NANOS, () -> answered.complete(null));
+        return answered.thenApply(done -> {
+            patience.cancel();
+            if (all.stream().noneMatch(member -> member.current() != null)) {
+                throw all.stream()
+                        .map(Connections::failure)
+                        .filter(Objects::nonNull)
+                        .findFirst()
+                        .orElseGet(() -> new StoreUnavailableException("no master of " + where + " answers", null));
+            }
+            return null;
+        });
+    }
+
+    @Override
+    public void keepTrying() {
+        lookAnyway();
+        look();
+    }
+
+    private synchronized List<Connections> membersNow() {
+        return List.copyOf(members.values());
+    }
+
+    /** Takes over a table: makes links to new masters, ends those to former ones. Which masters are new. */
+    private Set<String> adopt(SlotTable found) {
+        List<Connections> retired = new ArrayList<>();
+        Set<String> fresh = new java.util.HashSet<>();
+        synchronized (this) {
+            if (closed || !found.isAsNewAs(table)) {
+                return Set.of();
+            }
+            table = found;
+            Set<String> masters = found.masters();
+            long now = runtime.nanoTime();
+            guestsAtNanos.values().removeIf(sinceAtNanos -> now - sinceAtNanos > GUEST_NANOS);
+            members.entrySet().removeIf(member -> {
+                if (masters.contains(member.getKey()) || guestsAtNanos.containsKey(member.getKey())) {
+                    return false;
+                }
+                retired.add(member.getValue());
+                return true;
+            });
+            for (String master : masters) {
+                if (!members.containsKey(master)) {
+                    members.put(master, member(master));
+                    fresh.add(master);
+                }
+            }
+        }
+        retired.forEach(Connections::retire);
+        return fresh;
+    }
+
+    private Connections member(String address) {
+        Connections made = new Connections(
+                driver,
+                Connections.Locator.fixed(at(address)),
+                Expectation.CLUSTER_NODE,
+                address + " of " + where,
+                errors,
+                runtime);
+        made.onReconnected(() -> onReconnected.run());
+        made.onLost(this::look);
+        return made;
+    }
+
+    private RedisUri at(String address) {
+        int colon = address.lastIndexOf(':');
+        String host = address.substring(0, colon);
+        return where.data()
+                .at(
+                        host.startsWith("[") ? host.substring(1, host.length() - 1) : host,
+                        Integer.parseInt(address.substring(colon + 1)));
+    }
+
+    /** Reads the table once more; if that is going on, after it. */
+    void look() {
+        synchronized (this) {
+            if (closed || reading) {
+                readAgain = true;
+                return;
+            }
+            reading = true;
+        }
+        List<Link> live = membersNow().stream()
+                .map(Connections::current)
+                .filter(Objects::nonNull)
+                .toList();
+        List<RedisUri> others =
+                new ArrayList<>(table.everybody().stream().map(this::at).toList());
+        others.addAll(where.servers());
+        reader.latest(live, others).whenComplete(this::looked);
+    }
+
+    private void looked(@Nullable SlotTable found, @Nullable Throwable error) {
+        if (found != null) {
+            Set<String> fresh = adopt(found);
+            fresh.forEach(this::connect);
+            ClusterWakeUps subscriptions = pushes;
+            if (subscriptions != null) {
+                subscriptions.follow();
+            }
+        } else if (error != null && RedisErrors.unwrapped(error) instanceof LockStoreException reason) {
+            failure = reason;
+        }
+        boolean missing = found == null
+                || found.served() < SlotTable.SLOTS
+                || membersNow().stream().anyMatch(member -> member.current() == null);
+        boolean again;
+        int before;
+        synchronized (this) {
+            reading = false;
+            again = readAgain || missing;
+            readAgain = false;
+            missed = missing ? missed + 1 : 0;
+            before = missed;
+            if (closed) {
+                return;
+            }
+        }
+        if (again) {
+            runtime.schedule(Retry.delayNanos(FIRST_DELAY + before, runtime), this::look);
+        }
+    }
+
+    private void lookAnyway() {
+        runtime.schedule(ANYWAY_NANOS, () -> {
+            synchronized (this) {
+                if (closed) {
+                    return;
+                }
+            }
+            look();
+            lookAnyway();
+        });
+    }
+
+    private void connect(String master) {
+        Connections member;
+        synchronized (this) {
+            member = members.get(master);
+        }
+        if (member != null) {
+            member.open().whenComplete((link, error) -> {
+                if (error != null) {
+                    member.keepTrying();
+                } else {
+                    LOG.info("connected to {}, a master of {}", master, where);
+                    onReconnected.run();
+                }
+            });
+        }
+    }
+
+    @Override
+    public void onReconnected(Runnable listener) {
+        onReconnected = listener;
+    }
+
+    @Override
+    public @Nullable Link current(String key) {
+        Connections member = memberFor(key);
+        return member == null ? null : member.current();
+    }
+
+    private @Nullable Connections memberFor(String key) {
+        String master = masterOf(SlotHash.getSlot(key));
+        if (master == null) {
+            return null;
+        }
+        synchronized (this) {
+            return members.get(master);
+        }
+    }
+
+    /** The address of the master of a slot, or null. */
+    @Nullable
+    String masterOf(int slot) {
+        return table.masterOf(slot);
+    }
+
+    @Override
+    public List<Link> connected() {
+        List<Link> live = membersNow().stream()
+                .map(Connections::current)
+                .filter(Objects::nonNull)
+                .toList();
+        if (live.isEmpty()) {
+            throw errors.notConnected("ask any master", failure).error();
+        }
+        return live;
+    }
+
+    /** Where that is. */
+    RedisUri uriOf(String address) {
+        return at(address);
+    }
+
+    @Override
+    public @Nullable LockStoreException failure(String key) {
+        Connections member = memberFor(key);
+        if (member != null) {
+            return member.failure();
+        }
+        return failure != null
+                ? failure
+                : new StoreUnavailableException(
+                        "slot " + SlotHash.getSlot(key) + " of " + where + " is served by nobody", null);
+    }
+
+    @Override
+    public List<Link> everywhere() {
+        List<Link> links = new ArrayList<>();
+        synchronized (this) {
+            for (Map.Entry<String, Connections> member : members.entrySet()) {
+                Link link = member.getValue().current();
+                if (link == null) {
+                    throw errors.notConnected(
+                                    "ask the master " + member.getKey(),
+                                    member.getValue().failure())
+                            .error();
+                }
+                links.add(link);
+            }
+        }
+        return links;
+    }
+
+    @Override
+    public String part(String key) {
+        String master = masterOf(SlotHash.getSlot(key));
+        return master == null ? "" : master;
+    }
+
+    @Override
+    public boolean isTogether(List<String> keys) {
+        return keys.stream().mapToInt(SlotHash::getSlot).distinct().count() <= 1;
+    }
+
+    @Override
+    public String slotTag(String key) {
+        return SlotTags.of(SlotHash.getSlot(key));
+    }
+
+    @Override
+    public List<String> slotTags() {
+        return SlotTags.all();
+    }
+
+    @Override
+    public @Nullable CompletableFuture<Detour> detour(String key, Link asked, String error) {
+        boolean moved = error.startsWith("MOVED ");
+        if (moved || error.startsWith("ASK ")) {
+            String[] parts = error.split(" ", 3);
+            int colon = parts.length < 3 ? -1 : parts[2].lastIndexOf(':');
+            if (colon < 0) {
+                return null;
+            }
+            String host = colon == 0 ? asked.address().host() : parts[2].substring(0, colon);
+            String target = SlotTable.address(
+                    host, Integer.parseInt(parts[2].substring(colon + 1).strip()));
+            if (moved) {
+                moved(Integer.parseInt(parts[1]), target);
+            }
+            return linkTo(target).thenApply(link -> new Detour(link, !moved));
+        }
+        if (error.startsWith("READONLY") || error.startsWith("CLUSTERDOWN") || error.startsWith("MASTERDOWN")) {
+            look();
+        }
+        return null;
+    }
+
+    /** A node says who serves a slot: believed at once; the whole table is read to be sure. */
+    private void moved(int slot, String master) {
+        Set<String> fresh = adopt(table.with(slot, master));
+        fresh.forEach(this::connect);
+        look();
+    }
+
+    /** The link to a node, perhaps one that has only begun to take over slots. */
+    private CompletableFuture<Link> linkTo(String address) {
+        Connections member;
+        boolean fresh = false;
+        synchronized (this) {
+            guestsAtNanos.put(address, runtime.nanoTime());
+            member = members.get(address);
+            if (member == null) {
+                member = member(address);
+                members.put(address, member);
+                fresh = true;
+            }
+        }
+        Link link = member.current();
+        if (link != null) {
+            return CompletableFuture.completedFuture(link);
+        }
+        if (fresh) {
+            connect(address);
+        }
+        return member.next();
+    }
+
+    @Override
+    public void unanswered(Link link) {
+        link.unanswered();
+        look();
+    }
+
+    @Override
+    public WakeUps wakeUps(Consumer<String> onMessage) {
+        ClusterWakeUps made = new ClusterWakeUps(this, driver, errors, runtime, onMessage);
+        pushes = made;
+        return made;
+    }
+
+    /** Whether the servers have sharded channels: Redis 7 and what came after it. */
+    boolean hasShardedChannels() {
+        for (Connections member : membersNow()) {
+            Link link = member.current();
+            if (link != null && !link.facts().isAtLeast(7, 0)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    @Override
+    public void close() {
+        List<Connections> all;
+        synchronized (this) {
+            closed = true;
+            all = List.copyOf(members.values());
+        }
+        all.forEach(Connections::close);
+        driver.close();
+    }
+}

@@ -1,0 +1,321 @@
+package io.leasehold.redis.topology;
+
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.LockRuntime;
+import io.lettuce.core.cluster.SlotHash;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The pushes of a Cluster to one client.
+ *
+ * <p>Servers with sharded channels (Redis 7): one connection to each master that has waiters of ours, and on it one channel for
+ * each slot, since a script may only publish to a channel of the lock's own slot. A channel that nobody has asked about for
+ * {@value #IDLE_MINUTES} minutes is given up. A slot that moves takes its channel along: we subscribe where it is served then.
+ *
+ * <p>Older servers: one connection to any master, and one plain channel, which the Cluster broadcasts.
+ *
+ * <p>State is guarded by {@code this}; listeners are called outside of it.
+ */
+final class ClusterWakeUps implements WakeUps {
+
+    private static final long IDLE_MINUTES = 10;
+    private static final long IDLE_NANOS = IDLE_MINUTES * 60_000_000_000L;
+
+    private final ClusterTopology topology;
+    private final Driver driver;
+    private final RedisErrors errors;
+    private final LockRuntime runtime;
+    private final Consumer<String> onMessage;
+    private final String id;
+    private final Map<Integer, SlotChannel> slots = new HashMap<>();
+    private final Map<String, NodePushes> nodes = new HashMap<>();
+    private @Nullable Subscriptions plain;
+    private volatile Runnable onResubscribed = () -> {};
+    private boolean sweeping;
+    private boolean closed;
+
+    ClusterWakeUps(
+            ClusterTopology topology,
+            Driver driver,
+            RedisErrors errors,
+            LockRuntime runtime,
+            Consumer<String> onMessage) {
+        this.topology = topology;
+        this.driver = driver;
+        this.errors = errors;
+        this.runtime = runtime;
+        this.onMessage = onMessage;
+        this.id = Channels.newId(runtime);
+    }
+
+    /** The channel of one slot. Guarded by the outer object. */
+    private static final class SlotChannel {
+        private final CompletableFuture<Boolean> firstTry = new CompletableFuture<>();
+        private long usedAtNanos;
+        /** Where messages come from now, or null. */
+        private @Nullable String liveAt;
+
+        private boolean trying;
+        private int failures;
+    }
+
+    private String nameOf(int slot) {
+        return Channels.ofSlot(SlotTags.of(slot), id);
+    }
+
+    @Override
+    public String channel(String lockKey) {
+        return topology.hasShardedChannels() ? nameOf(SlotHash.getSlot(lockKey)) : Channels.ofCluster(id);
+    }
+
+    @Override
+    public void onResubscribed(Runnable listener) {
+        onResubscribed = listener;
+        Subscriptions one = plainIfAny();
+        if (one != null) {
+            one.onResubscribed(listener);
+        }
+    }
+
+    private synchronized @Nullable Subscriptions plainIfAny() {
+        return plain;
+    }
+
+    @Override
+    public boolean isLive(String lockKey) {
+        Subscriptions one = plainIfAny();
+        if (!topology.hasShardedChannels()) {
+            return one != null && one.isLive(lockKey);
+        }
+        int slot = SlotHash.getSlot(lockKey);
+        synchronized (this) {
+            SlotChannel channel = slots.get(slot);
+            if (channel == null) {
+                return false;
+            }
+            channel.usedAtNanos = runtime.nanoTime();
+            String liveAt = channel.liveAt;
+            return liveAt != null && liveAt.equals(topology.masterOf(slot));
+        }
+    }
+
+    @Override
+    public CompletableFuture<Boolean> started(String lockKey) {
+        if (!topology.hasShardedChannels()) {
+            return plain().started(lockKey);
+        }
+        int slot = SlotHash.getSlot(lockKey);
+        SlotChannel channel;
+        synchronized (this) {
+            if (closed) {
+                return CompletableFuture.completedFuture(false);
+            }
+            channel = slots.computeIfAbsent(slot, ignored -> new SlotChannel());
+            channel.usedAtNanos = runtime.nanoTime();
+        }
+        sweepLater();
+        subscribe(slot);
+        return channel.firstTry.isDone() ? CompletableFuture.completedFuture(isLive(lockKey)) : channel.firstTry.copy();
+    }
+
+    private Subscriptions plain() {
+        synchronized (this) {
+            Subscriptions one = plain;
+            if (one == null) {
+                one = new Subscriptions(
+                        driver, this::anyMaster, Channels.ofCluster(id), "wake-ups", errors, runtime, onMessage);
+                one.onResubscribed(onResubscribed);
+                plain = one;
+            }
+            return one;
+        }
+    }
+
+    private CompletableFuture<RedisUri> anyMaster() {
+        try {
+            return CompletableFuture.completedFuture(topology.connected().get(0).address());
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    /** Subscribes to the channel of a slot where the slot is served now, unless that is done or going on. */
+    private void subscribe(int slot) {
+        String master = topology.masterOf(slot);
+        NodePushes node;
+        synchronized (this) {
+            SlotChannel channel = slots.get(slot);
+            if (closed || channel == null || channel.trying || (master != null && master.equals(channel.liveAt))) {
+                return;
+            }
+            channel.trying = true;
+            node = master == null ? null : nodes.computeIfAbsent(master, this::pushesOf);
+        }
+        if (node == null) {
+            failed(slot);
+            return;
+        }
+        node.subscribe(nameOf(slot)).whenComplete((done, error) -> {
+            if (error == null) {
+                subscribed(slot, node.address());
+            } else {
+                failed(slot);
+            }
+        });
+    }
+
+    private NodePushes pushesOf(String address) {
+        return new NodePushes(driver, topology.uriOf(address), errors, runtime, onMessage, new NodePushes.Ends() {
+            @Override
+            public void unsubscribed(String channel) {
+                ClusterWakeUps.this.unsubscribed(address, channel);
+            }
+
+            @Override
+            public void lost() {
+                ClusterWakeUps.this.lost(address);
+            }
+        });
+    }
+
+    private void subscribed(int slot, String address) {
+        boolean again = false;
+        synchronized (this) {
+            SlotChannel channel = slots.get(slot);
+            if (channel != null) {
+                channel.trying = false;
+                channel.failures = 0;
+                channel.liveAt = address;
+                again = !channel.firstTry.complete(true);
+            }
+        }
+        if (again) {
+            onResubscribed.run();
+        }
+        if (!address.equals(topology.masterOf(slot))) {
+            subscribe(slot);
+        }
+    }
+
+    private void failed(int slot) {
+        int before;
+        synchronized (this) {
+            SlotChannel channel = slots.get(slot);
+            if (channel == null || closed) {
+                return;
+            }
+            channel.trying = false;
+            before = channel.failures++;
+            channel.firstTry.complete(false);
+        }
+        topology.look();
+        runtime.schedule(Retry.delayNanos(before, runtime), () -> subscribe(slot));
+    }
+
+    /** The server has ended the subscription: the slot is served elsewhere. */
+    private void unsubscribed(String address, String name) {
+        List<Integer> affected = new ArrayList<>();
+        synchronized (this) {
+            slots.forEach((slot, channel) -> {
+                if (address.equals(channel.liveAt) && nameOf(slot).equals(name)) {
+                    channel.liveAt = null;
+                    affected.add(slot);
+                }
+            });
+        }
+        affected.forEach(this::failed);
+    }
+
+    private void lost(String address) {
+        List<Integer> affected = new ArrayList<>();
+        synchronized (this) {
+            nodes.remove(address);
+            slots.forEach((slot, channel) -> {
+                if (address.equals(channel.liveAt)) {
+                    channel.liveAt = null;
+                    affected.add(slot);
+                }
+            });
+        }
+        affected.forEach(this::failed);
+    }
+
+    /** The table of slots was read: subscribes where slots are served now. */
+    void follow() {
+        List<Integer> moved = new ArrayList<>();
+        synchronized (this) {
+            slots.forEach((slot, channel) -> {
+                if (channel.liveAt != null && !channel.liveAt.equals(topology.masterOf(slot))) {
+                    moved.add(slot);
+                }
+            });
+        }
+        moved.forEach(this::subscribe);
+    }
+
+    private void sweepLater() {
+        synchronized (this) {
+            if (sweeping || closed) {
+                return;
+            }
+            sweeping = true;
+        }
+        runtime.schedule(IDLE_NANOS, this::sweep);
+    }
+
+    private void sweep() {
+        Map<String, List<String>> idle = new HashMap<>();
+        boolean more;
+        synchronized (this) {
+            sweeping = false;
+            long now = runtime.nanoTime();
+            slots.entrySet().removeIf(entry -> {
+                SlotChannel channel = entry.getValue();
+                if (channel.trying || now - channel.usedAtNanos < IDLE_NANOS) {
+                    return false;
+                }
+                if (channel.liveAt != null) {
+                    idle.computeIfAbsent(channel.liveAt, ignored -> new ArrayList<>())
+                            .add(nameOf(entry.getKey()));
+                }
+                return true;
+            });
+            more = !slots.isEmpty();
+        }
+        idle.forEach((address, names) -> {
+            NodePushes node;
+            synchronized (this) {
+                node = nodes.get(address);
+            }
+            if (node != null) {
+                node.unsubscribe(names);
+            }
+        });
+        if (more) {
+            sweepLater();
+        }
+    }
+
+    /** Makes no more subscriptions; the connections end with the driver. */
+    @Override
+    public void close() {
+        List<SlotChannel> all;
+        Subscriptions one;
+        synchronized (this) {
+            closed = true;
+            all = List.copyOf(slots.values());
+            slots.clear();
+            one = plain;
+        }
+        all.forEach(channel -> channel.firstTry.complete(false));
+        if (one != null) {
+            one.close();
+        }
+    }
+}

@@ -1,0 +1,55 @@
+package io.leasehold.redis.topology;
+
+import io.lettuce.core.metrics.CommandLatencyRecorder;
+import io.lettuce.core.resource.ClientResources;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The threads of one or several {@link Driver}s, which end with the last of them: the nodes of a set share theirs. Guarded by
+ * itself.
+ */
+public final class DriverThreads {
+
+    private static final Logger LOG = LoggerFactory.getLogger(DriverThreads.class);
+    private static final long SHUTDOWN_SECONDS = 2;
+
+    private final ClientResources resources = ClientResources.builder()
+            .ioThreadPoolSize(2)
+            .computationThreadPoolSize(2)
+            .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+            .build();
+
+    private int users;
+
+    /** No thread has begun yet. */
+    public DriverThreads() {}
+
+    /** For one driver more, which {@link #release}s them once. */
+    synchronized ClientResources use() {
+        users++;
+        return resources;
+    }
+
+    /** A driver has ended its connections; the last one ends the threads, and waits for them. */
+    void release() {
+        synchronized (this) {
+            users--;
+            if (users > 0) {
+                return;
+            }
+        }
+        Future<Boolean> ended = resources.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
+        try {
+            ended.get(SHUTDOWN_SECONDS, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.warn("the threads of the connections did not end within {} s", SHUTDOWN_SECONDS);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+package io.leasehold.redis.topology;
+
+import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.RedisErrors;
+import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.IntegerOutput;
+import io.lettuce.core.output.NestedMultiOutput;
+import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.protocol.RedisCommand;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Scripts that are to be acknowledged by replicas, on a connection of their own, since {@code WAIT} keeps whatever is behind it
+ * on its connection waiting too.
+ *
+ * <p>A script and its {@code WAIT} leave together. While one {@code WAIT} is out, later scripts gather, and then leave with one
+ * {@code WAIT} for all of them: it covers everything that was written before it. State is guarded by {@code this}.
+ */
+final class GroupCommit {
+
+    private final StatefulRedisConnection<String, String> connection;
+    private final Acknowledgement wanted;
+    private List<Call> gathered = new ArrayList<>();
+    private boolean waiting;
+
+    GroupCommit(StatefulRedisConnection<String, String> connection, Acknowledgement wanted) {
+        this.connection = connection;
+        this.wanted = wanted;
+    }
+
+    /** One script and who hears of it. */
+    private record Call(
+            LuaScript script,
+            String[] keys,
+            String[] arguments,
+            boolean whole,
+            BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
+
+        Call withText() {
+            return new Call(script, keys, arguments, true, then);
+        }
+
+        AsyncCommand<String, String, List<Object>> command() {
+            CommandArgs<String, String> all = new CommandArgs<>(StringCodec.UTF8)
+                    .add(whole ? script.text() : script.sha1())
+                    .add(keys.length)
+                    .addKeys(keys)
+                    .addValues(arguments);
+            return new AsyncCommand<>(new Command<>(
+                    whole ? CommandType.EVAL : CommandType.EVALSHA, new NestedMultiOutput<>(StringCodec.UTF8), all));
+        }
+    }
+
+    void run(
+            LuaScript script,
+            String[] keys,
+            String[] arguments,
+            BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
+        Call call = new Call(script, keys, arguments, false, then);
+        synchronized (this) {
+            if (waiting) {
+                gathered.add(call);
+                return;
+            }
+            waiting = true;
+        }
+        send(List.of(call));
+    }
+
+    private void send(List<Call> calls) {
+        List<AsyncCommand<String, String, List<Object>>> scripts =
+                calls.stream().map(Call::command).toList();
+        AsyncCommand<String, String, Long> wait = new AsyncCommand<>(new Command<>(
+                CommandType.WAIT,
+                new IntegerOutput<>(StringCodec.UTF8),
+                new CommandArgs<>(StringCodec.UTF8).add(wanted.replicas()).add(wanted.timeoutMillis())));
+        List<RedisCommand<String, String, ?>> all = new ArrayList<>(scripts);
+        all.add(wait);
+        wait.whenComplete((count, error) -> {
+            long acknowledged = count == null ? 0 : count;
+            List<Call> again = new ArrayList<>();
+            for (int i = 0; i < calls.size(); i++) {
+                settle(calls.get(i), scripts.get(i), acknowledged, again);
+            }
+            next(again);
+        });
+        connection.dispatch(all);
+    }
+
+    private static void settle(
+            Call call, AsyncCommand<String, String, List<Object>> script, long acknowledged, List<Call> again) {
+        script.whenComplete((reply, error) -> {
+            if (error != null && RedisErrors.unwrapped(error) instanceof RedisNoScriptException) {
+                // The server has refused the digest, so nothing has run yet.
+                again.add(call.withText());
+            } else {
+                call.then().accept(reply == null ? null : new Acknowledged(reply, acknowledged), error);
+            }
+        });
+    }
+
+    private void next(List<Call> first) {
+        List<Call> batch;
+        synchronized (this) {
+            batch = first;
+            batch.addAll(gathered);
+            gathered = new ArrayList<>();
+            waiting = !batch.isEmpty();
+        }
+        if (!batch.isEmpty()) {
+            send(batch);
+        }
+    }
+
+    void close() {
+        connection.closeAsync();
+    }
+}

@@ -1,0 +1,176 @@
+package io.leasehold.redis.topology;
+
+import io.leasehold.LockStoreException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.LockRuntime;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One master for all keys: a single server, the first of a replicated group, or whom the Sentinels name.
+ *
+ * <p>A replicated group has no fail-over: its master is always the first that is named. Where Sentinels name the master, the
+ * links to a former one are ended as soon as one of them says so, a request was not answered, or it answers READONLY.
+ */
+final class MasterTopology implements Topology {
+
+    private final Deployment where;
+    private final Driver driver;
+    private final RedisErrors errors;
+    private final LockRuntime runtime;
+    private final Connections.Locator locator;
+    private final Connections connections;
+    private final @Nullable Sentinels sentinels;
+    private volatile @Nullable Subscriptions subscriptions;
+    private volatile Runnable onReconnected = () -> {};
+
+    MasterTopology(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime) {
+        this.where = where;
+        this.driver = driver;
+        this.errors = errors;
+        this.runtime = runtime;
+        boolean named = where.kind() == Deployment.Kind.SENTINEL;
+        this.sentinels = named ? new Sentinels(where, driver, errors, runtime, this::lookAgain) : null;
+        this.locator = sentinels != null
+                ? sentinels
+                : Connections.Locator.fixed(where.servers().get(0));
+        this.connections = new Connections(
+                driver,
+                locator,
+                named ? Expectation.NAMED_MASTER : Expectation.SERVER,
+                where.toString(),
+                errors,
+                runtime);
+        connections.onReconnected(this::reconnected);
+    }
+
+    @Override
+    public CompletableFuture<Void> open() {
+        return connections.open().thenCompose(link -> {
+            if (sentinels != null) {
+                sentinels.watch();
+            }
+            return where.kind() == Deployment.Kind.REPLICATED
+                    ? replicasFollow(link)
+                    : CompletableFuture.<Void>completedFuture(null);
+        });
+    }
+
+    /** What is named as a replica and is none would be a second master; one that is down is no reason to refuse. */
+    private CompletableFuture<Void> replicasFollow(Link master) {
+        CompletableFuture<?>[] each = where.servers().stream()
+                .skip(1)
+                .map(replica -> driver.connect(replica)
+                        .thenCompose(connection -> connection
+                                .async()
+                                .info()
+                                .toCompletableFuture()
+                                .whenComplete((info, error) -> connection.closeAsync()))
+                        .handle((info, error) -> {
+                            if (error == null && !ServerFacts.parse(info).replica()) {
+                                throw new UnsafeStoreException(
+                                        replica.address() + " is named as a replica of "
+                                                + master.address().address() + " and is a master itself: nobody"
+                                                + " else may be one. If it was promoted, name it first",
+                                        null);
+                            }
+                            return info;
+                        }))
+                .toArray(CompletableFuture<?>[]::new);
+        return CompletableFuture.allOf(each);
+    }
+
+    @Override
+    public void keepTrying() {
+        if (sentinels != null) {
+            sentinels.watch();
+        }
+        connections.keepTrying();
+    }
+
+    @Override
+    public void onReconnected(Runnable listener) {
+        onReconnected = listener;
+    }
+
+    private void reconnected() {
+        Link link = connections.current();
+        Subscriptions pushes = subscriptions;
+        if (link != null && pushes != null) {
+            pushes.leaveUnlessAt(link.address());
+        }
+        onReconnected.run();
+    }
+
+    @Override
+    public @Nullable Link current(String key) {
+        return connections.current();
+    }
+
+    @Override
+    public @Nullable LockStoreException failure(String key) {
+        return connections.failure();
+    }
+
+    @Override
+    public List<Link> everywhere() {
+        Link link = connections.current();
+        if (link == null) {
+            throw errors.notConnected("ask the server", connections.failure()).error();
+        }
+        return List.of(link);
+    }
+
+    @Override
+    public List<Link> connected() {
+        return everywhere();
+    }
+
+    @Override
+    public @Nullable CompletableFuture<Detour> detour(String key, Link asked, String error) {
+        if (sentinels != null && error.startsWith("READONLY")) {
+            // Demoted under us: the next link is made to whom the Sentinels name, once it takes writes.
+            asked.close();
+        }
+        return null;
+    }
+
+    @Override
+    public void unanswered(Link link) {
+        link.unanswered();
+        lookAgain();
+    }
+
+    /** Asks the Sentinels who is the master, and leaves whoever is it no more. */
+    private void lookAgain() {
+        if (sentinels == null) {
+            return;
+        }
+        sentinels.locate().whenComplete((master, error) -> {
+            Link link = connections.current();
+            if (master != null && link != null && !link.address().address().equals(master.address())) {
+                link.close();
+            }
+        });
+    }
+
+    @Override
+    public WakeUps wakeUps(Consumer<String> onMessage) {
+        Subscriptions made =
+                new Subscriptions(driver, locator, Channels.ofClient(runtime), "wake-ups", errors, runtime, onMessage);
+        subscriptions = made;
+        return made;
+    }
+
+    @Override
+    public void close() {
+        connections.close();
+        if (sentinels != null) {
+            sentinels.close();
+        }
+        driver.close();
+    }
+}

@@ -1,0 +1,136 @@
+package io.leasehold.redis.topology;
+
+import io.leasehold.StoreAccessException;
+import io.leasehold.redis.wire.Failure;
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.LockRuntime;
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One connection to one node of a Cluster for sharded channels; when it ends it is not made again, but another takes its place.
+ *
+ * <p>A peer that is gone without a word is found by a ping every {@value #PING_SECONDS} s. Safe for all threads.
+ */
+final class NodePushes {
+
+    private static final Logger LOG = LoggerFactory.getLogger(NodePushes.class);
+    private static final long PING_SECONDS = 5;
+    private static final long PING_NANOS = PING_SECONDS * 1_000_000_000L;
+
+    private final RedisUri node;
+    private final RedisErrors errors;
+    private final LockRuntime runtime;
+    private final Ends ends;
+    private final AtomicBoolean refusalTold = new AtomicBoolean();
+    private final AtomicBoolean over = new AtomicBoolean();
+    private final CompletableFuture<StatefulRedisPubSubConnection<String, String>> connection;
+
+    /** Who is told of what ends by itself. */
+    interface Ends {
+        /** The server has ended the subscription to one channel. */
+        void unsubscribed(String channel);
+
+        /** All of them have ended. */
+        void lost();
+    }
+
+    NodePushes(
+            Driver driver,
+            RedisUri node,
+            RedisErrors errors,
+            LockRuntime runtime,
+            Consumer<String> onMessage,
+            Ends ends) {
+        this.node = node;
+        this.errors = errors;
+        this.runtime = runtime;
+        this.ends = ends;
+        this.connection = driver.connectForPushes(node).thenApply(made -> {
+            made.addListener(new RedisPubSubAdapter<String, String>() {
+                @Override
+                public void smessage(String channel, String message) {
+                    onMessage.accept(message);
+                }
+
+                @Override
+                public void sunsubscribed(String channel, long count) {
+                    ends.unsubscribed(channel);
+                }
+            });
+            made.addListener(new RedisConnectionStateListener() {
+                @Override
+                public void onRedisDisconnected(RedisChannelHandler<?, ?> ended) {
+                    lost();
+                }
+            });
+            ping(made);
+            return made;
+        });
+        connection.whenComplete((made, error) -> {
+            if (error != null || !made.isOpen()) {
+                lost();
+            }
+        });
+    }
+
+    /** Where it leads. */
+    String address() {
+        return node.address();
+    }
+
+    /** Subscribes to one channel more. */
+    CompletableFuture<Void> subscribe(String channel) {
+        return connection.thenCompose(made -> made.async()
+                .ssubscribe(channel)
+                .toCompletableFuture()
+                .whenComplete((done, error) -> {
+                    if (error != null) {
+                        tellRefusalOnce(error);
+                    }
+                }));
+    }
+
+    private void tellRefusalOnce(Throwable error) {
+        Failure failure = errors.of(error, "subscribe to wake-ups");
+        if (failure.error() instanceof StoreAccessException && refusalTold.compareAndSet(false, true)) {
+            LOG.warn(
+                    "not subscribed to wake-ups; waiters ask again from time to time: {}",
+                    failure.error().getMessage());
+        }
+    }
+
+    /** Ends subscriptions that nobody needs any more. */
+    void unsubscribe(List<String> channels) {
+        connection.thenAccept(made -> made.async().sunsubscribe(channels.toArray(String[]::new)));
+    }
+
+    private void lost() {
+        if (over.compareAndSet(false, true)) {
+            ends.lost();
+        }
+    }
+
+    private void ping(StatefulRedisPubSubConnection<String, String> made) {
+        runtime.schedule(PING_NANOS, () -> {
+            if (over.get() || !made.isOpen()) {
+                return;
+            }
+            LockRuntime.Timer patience = runtime.schedule(PING_NANOS, made::closeAsync);
+            made.async().ping().whenComplete((pong, error) -> {
+                patience.cancel();
+                if (error == null) {
+                    ping(made);
+                }
+            });
+        });
+    }
+}

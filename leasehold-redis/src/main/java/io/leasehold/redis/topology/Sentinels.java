@@ -1,0 +1,209 @@
+package io.leasehold.redis.topology;
+
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.LockRuntime;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.sentinel.api.async.RedisSentinelAsyncCommands;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Asks Sentinels who is the master, and hears from them when that changes.
+ *
+ * <p>All of them are asked at once, and of the answers that come the one of the latest configuration epoch counts: a Sentinel on
+ * the wrong side of a split goes on naming the former master.
+ */
+final class Sentinels implements Connections.Locator, AutoCloseable {
+
+    /** What the others get when one has answered. */
+    private static final long GRACE_NANOS = 300_000_000L;
+
+    private static final long ANSWER_NANOS = 2_000_000_000L;
+    private static final String SWITCHED = "+switch-master";
+
+    private final Deployment where;
+    private final Driver driver;
+    private final RedisErrors errors;
+    private final LockRuntime runtime;
+    private final List<Subscriptions> watches;
+
+    /**
+     * The Sentinels of a deployment.
+     *
+     * @param onSwitch is run when the master may have changed
+     */
+    Sentinels(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime, Runnable onSwitch) {
+        this.where = where;
+        this.driver = driver;
+        this.errors = errors;
+        this.runtime = runtime;
+        this.watches = where.servers().stream()
+                .map(sentinel -> {
+                    Subscriptions watch = new Subscriptions(
+                            driver,
+                            Connections.Locator.fixed(sentinel),
+                            SWITCHED,
+                            "changes of the master",
+                            new RedisErrors("Sentinel " + sentinel.address()),
+                            runtime,
+                            message -> {
+                                if (message.startsWith(where.masterName() + " ")) {
+                                    onSwitch.run();
+                                }
+                            });
+                    watch.onResubscribed(onSwitch);
+                    return watch;
+                })
+                .toList();
+    }
+
+    /** Begins to listen. */
+    void watch() {
+        watches.forEach(watch -> watch.started(""));
+    }
+
+    /** One Sentinel's answer. */
+    private record Named(long epoch, String host, int port) {}
+
+    @Override
+    public CompletableFuture<RedisUri> locate() {
+        Poll poll = new Poll();
+        for (RedisUri sentinel : where.servers()) {
+            ask(sentinel).whenComplete(poll::add);
+        }
+        return poll.result;
+    }
+
+    /** The answers to one question. Guarded by itself. */
+    private final class Poll {
+        private final CompletableFuture<RedisUri> result = new CompletableFuture<>();
+        private final List<Named> named = new ArrayList<>();
+        private final List<Throwable> failures = new ArrayList<>();
+
+        private void add(@Nullable Named answer, @Nullable Throwable failure) {
+            boolean first;
+            boolean last;
+            synchronized (this) {
+                if (answer != null) {
+                    named.add(answer);
+                } else if (failure != null) {
+                    failures.add(RedisErrors.unwrapped(failure));
+                }
+                first = answer != null && named.size() == 1;
+                last = named.size() + failures.size() == where.servers().size();
+            }
+            if (last) {
+                decide();
+            } else if (first) {
+                runtime.schedule(GRACE_NANOS, this::decide);
+            }
+        }
+
+        private void decide() {
+            Named latest;
+            LockStoreException verdict;
+            synchronized (this) {
+                latest = named.stream()
+                        .reduce((one, other) -> other.epoch() > one.epoch() ? other : one)
+                        .orElse(null);
+                verdict = latest == null ? verdict(failures) : null;
+            }
+            if (latest != null) {
+                result.complete(where.data().at(latest.host(), latest.port()));
+            } else if (verdict != null) {
+                result.completeExceptionally(verdict);
+            }
+        }
+    }
+
+    /** What none of the Sentinels can be asked about, or why none can be asked. */
+    private LockStoreException verdict(List<Throwable> failures) {
+        for (Throwable failure : failures) {
+            if (failure instanceof LockStoreException known && !(failure instanceof StoreUnavailableException)) {
+                return known;
+            }
+        }
+        String reasons = failures.stream()
+                .map(failure -> String.valueOf(failure.getMessage()))
+                .distinct()
+                .collect(Collectors.joining("; "));
+        return errors.unavailable("has no Sentinel that names its master: " + reasons, failures.get(0));
+    }
+
+    private CompletableFuture<Named> ask(RedisUri sentinel) {
+        RedisErrors own = new RedisErrors("Sentinel " + sentinel.address());
+        CompletableFuture<Named> answer = driver.connectToSentinel(sentinel)
+                .thenCompose(connection ->
+                        ask(sentinel, connection.async()).whenComplete((named, error) -> connection.closeAsync()))
+                .exceptionally(error -> {
+                    throw explained(sentinel, own, error);
+                });
+        CompletableFuture<Named> limited = answer.copy();
+        LockRuntime.Timer patience = runtime.schedule(
+                ANSWER_NANOS, () -> limited.completeExceptionally(own.unavailable("did not answer in time", null)));
+        limited.whenComplete((named, error) -> patience.cancel());
+        return limited;
+    }
+
+    private static LockStoreException explained(RedisUri sentinel, RedisErrors errors, Throwable error) {
+        Throwable cause = RedisErrors.unwrapped(error);
+        for (Throwable t = cause; t != null; t = t.getCause()) {
+            if (t instanceof LockStoreException known) {
+                return known;
+            }
+            if (t instanceof RedisCommandExecutionException) {
+                return SentinelErrors.of(sentinel, String.valueOf(t.getMessage()), t);
+            }
+        }
+        Throwable root = cause;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        return errors.unavailable("cannot be reached: " + root.getMessage(), cause);
+    }
+
+    private CompletableFuture<Named> ask(RedisUri sentinel, RedisSentinelAsyncCommands<String, String> redis) {
+        String name = where.masterName();
+        CompletableFuture<SocketAddress> address =
+                redis.getMasterAddrByName(name).toCompletableFuture();
+        CompletableFuture<Map<String, String>> master = redis.master(name).toCompletableFuture();
+        return address.thenCompose(found -> {
+            if (!(found instanceof InetSocketAddress place)) {
+                return unknownMaster(sentinel, redis);
+            }
+            return master.thenApply(fields -> new Named(
+                    Long.parseLong(fields.getOrDefault("config-epoch", "0")), place.getHostString(), place.getPort()));
+        });
+    }
+
+    private CompletableFuture<Named> unknownMaster(
+            RedisUri sentinel, RedisSentinelAsyncCommands<String, String> redis) {
+        return redis.masters().toCompletableFuture().thenApply(all -> {
+            throw new UnsafeStoreException(
+                    "Sentinel " + sentinel.address() + " knows no master named \"" + where.masterName() + "\"; "
+                            + (all.isEmpty()
+                                    ? "it knows none"
+                                    : "it knows "
+                                            + all.stream()
+                                                    .map(master -> "\"" + master.get("name") + "\"")
+                                                    .sorted()
+                                                    .collect(Collectors.joining(", ")))
+                            + ". Name it after the hosts: redis-sentinel://HOST,…/NAME",
+                    null);
+        });
+    }
+
+    @Override
+    public void close() {
+        watches.forEach(Subscriptions::close);
+    }
+}

@@ -1,0 +1,22 @@
+package io.leasehold.redis.topology;
+
+import java.util.concurrent.CompletableFuture;
+
+/** How a client is told of locks that became free: by channels that it subscribes to when the first waiter needs them. */
+public interface WakeUps extends AutoCloseable {
+
+    /** The channel for this lock. */
+    String channel(String lockKey);
+
+    /** Whether its messages come now. */
+    boolean isLive(String lockKey);
+
+    /** Begins to subscribe; completes with whether messages come, after the first try at the latest. */
+    CompletableFuture<Boolean> started(String lockKey);
+
+    /** Who is told when messages come again after some may have been lost. */
+    void onResubscribed(Runnable listener);
+
+    @Override
+    void close();
+}

@@ -1,0 +1,45 @@
+-- raise_fence.lua, Leasehold wire format 1
+-- Raises the fence to a ballot, so that nothing proposed under it or below is granted any more, and does nothing else: for a slot
+-- of a Cluster that is being moved, where no script may name keys that are at two servers.
+--
+-- KEYS
+--   1  fence
+-- ARGV (numbers are decimal strings)
+--   1  ballot: the highest fencing token proposed or granted under an owner token, 0 for none
+--   2  retention in us
+--   3  bound in us: the fence is raised to at most max(fence, TIME) + bound
+-- Replies
+--   {"not-ours"}      the fence is at least the ballot, or the bound, or the key is another's and was not touched
+-- Errors
+--   Redis' own; then the fence is as it was
+
+local FENCE = KEYS[1]
+local ballot, retention = tonumber(ARGV[1]), tonumber(ARGV[2])
+
+-- shared: numbers
+-- Lua prints large numbers as 1.7e+15; the wire wants all their digits.
+local function digits(number)
+  return string.format('%.0f', number)
+end
+
+-- A decimal number, 0 for nothing, nil for any other text.
+local function number_in(text)
+  if not text then
+    return 0
+  end
+  return #text <= 16 and text:match('^%d+$') and tonumber(text) or nil
+end
+-- end shared
+
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local text = redis.call('MGET', FENCE)[1]
+local fence = number_in(text)
+if fence and (text or redis.call('EXISTS', FENCE) == 0) then
+  local raised = math.min(ballot, math.max(fence, now) + tonumber(ARGV[3]))
+  if raised > math.max(fence, now - retention) then
+    local ms = digits(math.ceil((math.max(raised, now) + retention - now) / 1000))
+    redis.call('SET', FENCE, digits(raised), 'PX', ms)
+  end
+end
+return {'not-ours'}

@@ -1,0 +1,278 @@
+package io.leasehold.redis;
+
+import static io.leasehold.redis.TopologyBench.heldOrReported;
+import static io.leasehold.redis.TopologyBench.obtainsSoon;
+import static io.leasehold.redis.TopologyBench.until;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.Lease;
+import io.leasehold.LockClient;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.servers.RedisCluster;
+import io.leasehold.servers.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.Timeout;
+
+/** Slots that move under held and awaited locks, and masters that are replaced. */
+@Timeout(180)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+final class ClusterFaultTest {
+
+    private static RedisCluster cluster;
+    private TopologyBench bench;
+
+    @BeforeAll
+    static void start() {
+        cluster = Groups.cluster(1, node -> node);
+    }
+
+    @AfterAll
+    static void stop() {
+        if (cluster != null) {
+            cluster.close();
+        }
+    }
+
+    @BeforeEach
+    void open() {
+        bench = new TopologyBench();
+    }
+
+    @AfterEach
+    void close() {
+        bench.close();
+    }
+
+    private static String lockKey(String name) {
+        return "lock:{" + name + "}";
+    }
+
+    private static int slot(String name) {
+        return Integer.parseInt(cluster.nodes().get(0).call("CLUSTER", "KEYSLOT", lockKey(name)));
+    }
+
+    /** A move of one slot from one master to another, step by step, as redis-cli does it. */
+    private static final class Move {
+        private final int slot;
+        private final RedisServer from;
+        private final RedisServer to;
+
+        private Move(String name) {
+            slot = slot(name);
+            from = cluster.masterOf(slot);
+            to = cluster.nodes().get(0) == from
+                    ? cluster.nodes().get(1)
+                    : cluster.nodes().get(0);
+        }
+
+        private void begin() {
+            to.call("CLUSTER", "SETSLOT", "" + slot, "IMPORTING", from.call("CLUSTER", "MYID"));
+            from.call("CLUSTER", "SETSLOT", "" + slot, "MIGRATING", to.call("CLUSTER", "MYID"));
+        }
+
+        private void carry(int most) {
+            List<String> keys = from.call("CLUSTER", "GETKEYSINSLOT", "" + slot, "" + most)
+                    .lines()
+                    .filter(key -> !key.isEmpty())
+                    .toList();
+            for (String key : keys) {
+                from.call("MIGRATE", "127.0.0.1", "" + to.port(), key, "0", "10000");
+            }
+        }
+
+        private void end() {
+            carry(1_000);
+            to.call("CLUSTER", "SETSLOT", "" + slot, "NODE", to.call("CLUSTER", "MYID"));
+            from.call("CLUSTER", "SETSLOT", "" + slot, "NODE", to.call("CLUSTER", "MYID"));
+        }
+
+        /** Brings it back, so that the next test finds the slots where they were. */
+        private void undo() {
+            String home = from.call("CLUSTER", "MYID");
+            from.call("CLUSTER", "SETSLOT", "" + slot, "IMPORTING", to.call("CLUSTER", "MYID"));
+            to.call("CLUSTER", "SETSLOT", "" + slot, "MIGRATING", home);
+            for (String key : to.call("CLUSTER", "GETKEYSINSLOT", "" + slot, "1000")
+                    .lines()
+                    .filter(k -> !k.isEmpty())
+                    .toList()) {
+                to.call("MIGRATE", "127.0.0.1", "" + from.port(), key, "0", "10000");
+            }
+            from.call("CLUSTER", "SETSLOT", "" + slot, "NODE", home);
+            to.call("CLUSTER", "SETSLOT", "" + slot, "NODE", home);
+        }
+    }
+
+    @Test
+    @Order(1)
+    void aLockWhoseSlotHasMovedIsFollowed() throws InterruptedException {
+        String name = "moved";
+        LockClient client = bench.client(cluster.uri());
+        Lease held = client.named(name).acquire();
+        Move move = new Move(name);
+
+        move.begin();
+        move.end();
+
+        held.renew();
+        assertThat(held.isValid()).isTrue();
+        assertThat(move.to.call("EXISTS", lockKey(name))).isEqualTo("1");
+        assertThat(held.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        bench.obtainsSoon(cluster.uri(), client, name);
+        move.undo();
+        obtainsSoon(client, name);
+    }
+
+    @Test
+    @Order(2)
+    void whileASlotMovesLeasesAreRenewedAndReleasedAndAcquiresWaitForIt() throws InterruptedException {
+        String name = "moving";
+        LockClient client = bench.client(cluster.uri());
+        LockClient other = bench.client(cluster.uri());
+        Lease held = client.named(name).acquire();
+        CompletableFuture<Lease> waiting = other.named(name).acquireAsync();
+        until(
+                "it waits",
+                () -> cluster.masterOf(slot(name))
+                        .call("EXISTS", lockKey(name) + ":waiters")
+                        .equals("1"));
+        Move move = new Move(name);
+        move.begin();
+        move.carry(2);
+
+        held.renew();
+        assertThatThrownBy(() -> bench.client(cluster.uri()).named(name).tryAcquire(Duration.ofMillis(400)))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("resharding");
+        assertThat(held.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(waiting).isNotDone();
+
+        move.end();
+        try (Lease next = waiting.orTimeout(60, TimeUnit.SECONDS).join()) {
+            assertThat(next.isValid()).isTrue();
+        }
+        bench.obtainsSoon(cluster.uri(), client, name);
+        move.undo();
+    }
+
+    @Test
+    @Order(3)
+    void waitersAreWokenWhereTheSlotIsNow() throws InterruptedException {
+        String name = "woken";
+        LockClient client = bench.client(cluster.uri());
+        LockClient other = bench.client(cluster.uri());
+        Lease held = client.named(name).acquire();
+        CompletableFuture<Lease> waiting = other.named(name).acquireAsync();
+        Move move = new Move(name);
+        until(
+                "it is subscribed",
+                () -> !move.from.call("PUBSUB", "SHARDCHANNELS").isEmpty());
+
+        move.begin();
+        move.end();
+
+        until(
+                "it is subscribed at the new master",
+                () -> !move.to.call("PUBSUB", "SHARDCHANNELS").isEmpty());
+        held.close();
+        waiting.orTimeout(60, TimeUnit.SECONDS).join().close();
+        move.undo();
+    }
+
+    @Test
+    @Order(4)
+    void oneSubscriptionConnectionServesManyLocksOfAMaster() throws InterruptedException {
+        LockClient client = bench.client(cluster.uri());
+        LockClient other = bench.client(cluster.uri());
+        List<Lease> held = new ArrayList<>();
+        List<CompletableFuture<Lease>> waiting = new ArrayList<>();
+        for (int i = 0; i < 60; i++) {
+            held.add(client.named("many:" + i).acquire());
+        }
+        for (int i = 0; i < 60; i++) {
+            waiting.add(other.named("many:" + i).acquireAsync());
+        }
+        until(
+                "all wait",
+                () -> cluster.nodes().stream()
+                                .limit(3)
+                                .mapToLong(node -> node.call("PUBSUB", "SHARDCHANNELS")
+                                        .lines()
+                                        .filter(line -> line.startsWith("lock:wake:"))
+                                        .count())
+                                .sum()
+                        >= 55);
+        for (RedisServer master : cluster.nodes().subList(0, 3)) {
+            assertThat(master.call("CLIENT", "LIST", "TYPE", "PUBSUB").lines().count())
+                    .isLessThanOrEqualTo(1);
+        }
+        held.forEach(Lease::close);
+        for (CompletableFuture<Lease> one : waiting) {
+            one.orTimeout(60, TimeUnit.SECONDS).join().close();
+        }
+    }
+
+    @Test
+    @Order(5)
+    void severalLocksAreOneScriptOnlyIfOneSlotHasThem() throws InterruptedException {
+        LockClient client = bench.client(cluster.uri());
+        try (var leases = client.all("a", "b", "c", "d", "e")
+                .attempt(Duration.ofSeconds(20))
+                .orElseThrow()) {
+            assertThat(leases.isValid()).isTrue();
+            leases.renew();
+            assertThat(leases.isValid()).isTrue();
+        }
+    }
+
+    @Test
+    @Order(6)
+    void aSingleServerIsNoClusterAndTheReverse() {
+        int member = cluster.nodes().get(0).port();
+        assertThatThrownBy(() -> bench.client("redis://127.0.0.1:" + member))
+                .isInstanceOf(UnsafeStoreException.class)
+                .hasMessageContaining("redis-cluster://127.0.0.1:" + member);
+        try (RedisServer single = RedisUnderTest.start(b -> b)) {
+            assertThatThrownBy(() -> bench.client("redis-cluster://127.0.0.1:" + single.port()))
+                    .isInstanceOf(UnsafeStoreException.class)
+                    .hasMessageContaining("redis://127.0.0.1:" + single.port());
+        }
+    }
+
+    @Test
+    @Order(9)
+    void aKilledMasterIsReplaced() throws InterruptedException {
+        String name = "failover";
+        LockClient client = bench.client(cluster.uri());
+        Lease held = client.named(name).acquire();
+        RedisServer master = cluster.masterOf(slot(name));
+        RedisServer replica = cluster.nodes().get(3 + cluster.nodes().indexOf(master));
+        until("the replica has it", () -> master.call("WAIT", "1", "1000").equals("1"));
+
+        master.kill();
+        until("the replica takes over", () -> replica.call("ROLE").startsWith("master"));
+        until("the Cluster serves again", () -> replica.call("CLUSTER", "INFO").contains("cluster_state:ok"));
+
+        bench.obtainsSoon(cluster.uri(), client, "free", "other");
+        heldOrReported(held, bench.client(cluster.uri()), name);
+        held.close();
+        obtainsSoon(client, name);
+        until(
+                "nothing is held by nobody",
+                () -> replica.call("EXISTS", lockKey(name)).equals("0"));
+    }
+}

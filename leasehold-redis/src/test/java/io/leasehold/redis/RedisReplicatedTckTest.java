@@ -1,0 +1,58 @@
+package io.leasehold.redis;
+
+import io.leasehold.servers.RedisReplicated;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.tck.BackendTck;
+import io.leasehold.testkit.tck.HandOverTck;
+import io.leasehold.testkit.tck.LockNodeTck;
+import io.leasehold.testkit.tck.StoreFixture;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+
+/** A master with a replica passes the TCK. */
+final class RedisReplicatedTckTest implements BackendTck, LockNodeTck, HandOverTck {
+
+    private static RedisReplicated group;
+
+    private static final StoreFixture FIXTURE = new StoreFixture() {
+        @Override
+        public String name() {
+            return "redis-replicated";
+        }
+
+        @Override
+        public LockStore open(LockRuntime runtime) {
+            return new RedisStoreProvider().open(StoreUri.parse(group.uri()), runtime);
+        }
+
+        @Override
+        public String uriForOtherProcesses() {
+            return group.uri();
+        }
+    };
+
+    @BeforeAll
+    static void start() {
+        group = Groups.replicated(1);
+    }
+
+    @AfterAll
+    static void stop() {
+        if (group != null) {
+            group.close();
+        }
+    }
+
+    @Override
+    public StoreFixture fixture() {
+        return FIXTURE;
+    }
+
+    @Override
+    public LockNode openNode(LockRuntime runtime) {
+        return new RedisStoreProvider().openNode(StoreUri.parse(group.uri()), runtime);
+    }
+}

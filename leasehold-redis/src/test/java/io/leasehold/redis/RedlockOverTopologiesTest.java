@@ -1,0 +1,56 @@
+package io.leasehold.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Lease;
+import io.leasehold.LockClient;
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.quorum.QuorumStore;
+import io.leasehold.servers.RedisCluster;
+import io.leasehold.servers.RedisServer;
+import io.leasehold.spi.StoreUri;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A Cluster is one node of a set like any other: it has one vote, and a birth for each slot. */
+@Timeout(180)
+final class RedlockOverTopologiesTest {
+
+    @Test
+    void aClusterAndTwoServersAreASet() throws InterruptedException {
+        try (RedisCluster cluster = Groups.cluster(0, node -> node);
+                RedisServer one = RedisUnderTest.start(b -> b);
+                RedisServer other = RedisUnderTest.start(b -> b);
+                TopologyBench bench = new TopologyBench()) {
+            String uri = "redlock:?maxTtl=10s&nodeTimeout=2s&"
+                    + List.of(cluster.uri(), one.uri(), other.uri()).stream()
+                            .map(node -> "node=" + URLEncoder.encode(node, StandardCharsets.UTF_8))
+                            .collect(Collectors.joining("&"));
+            SystemLockRuntime runtime = new SystemLockRuntime();
+            QuorumStore store = (QuorumStore) new RedlockStoreProvider().open(StoreUri.parse(uri), runtime);
+            store.declareNew(TimeUnit.SECONDS.toNanos(60)).join();
+            store.close();
+            runtime.close();
+            // Without the other server the Cluster's vote is needed.
+            other.freeze();
+            try {
+                LockClient client = bench.client(uri);
+                for (int i = 0; i < 12; i++) {
+                    try (Lease lease = client.named("n:" + i)
+                            .attempt(Duration.ofSeconds(30))
+                            .orElseThrow()) {
+                        assertThat(lease.isValid()).isTrue();
+                    }
+                }
+            } finally {
+                other.thaw();
+            }
+        }
+    }
+}

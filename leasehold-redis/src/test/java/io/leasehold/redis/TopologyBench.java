@@ -1,0 +1,87 @@
+package io.leasehold.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockOptions;
+import io.leasehold.LockStoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+
+/** Clients of a group, and the promise that each fault is followed by: locks again soon, nothing held by nobody. */
+final class TopologyBench implements AutoCloseable {
+
+    static final Duration TTL = Duration.ofSeconds(6);
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    /** How long after the store serves again a lock is to be had, plus what a loaded machine may lose. */
+    private static final Duration SOON = Duration.ofSeconds(2).plusSeconds(4);
+
+    private final List<LockClient> clients = new ArrayList<>();
+
+    LockClient client(String uri) {
+        LockClient client = Leasehold.builder()
+                .store(uri)
+                .defaults(LockOptions.defaults().ttl(TTL).recheck(Duration.ofMillis(500)))
+                .connect();
+        clients.add(client);
+        return client;
+    }
+
+    /** The store serves again: clients old and new obtain locks that nobody holds, old ones too. */
+    void obtainsSoon(String uri, LockClient before, String... names) {
+        for (LockClient client : List.of(before, client(uri))) {
+            for (String name : names) {
+                obtainsSoon(client, name);
+            }
+        }
+    }
+
+    static void obtainsSoon(LockClient client, String name) {
+        long start = System.nanoTime();
+        try (Lease lease = client.named(name).attempt(SOON).orElseThrow()) {
+            assertThat(lease.isValid()).isTrue();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SOON.plusSeconds(2));
+    }
+
+    /** Held still, or known to be lost: never a lease that believes in itself while another could hold. */
+    static void heldOrReported(Lease lease, LockClient other, String name) throws InterruptedException {
+        until("the lease is valid again or reported lost", () -> {
+            if (!lease.isValid()) {
+                return true;
+            }
+            try {
+                lease.renew();
+                return true;
+            } catch (LockStoreException | IllegalMonitorStateException notYet) {
+                return !lease.isValid();
+            }
+        });
+        try (Lease second = other.named(name).tryAcquire(Duration.ZERO)) {
+            if (second != null) {
+                assertThat(lease.isValid()).as("two hold %s", name).isFalse();
+            }
+        } catch (LockStoreException unavailable) {
+            // Nobody else can hold either.
+        }
+    }
+
+    static void until(String what, BooleanSupplier condition) {
+        long start = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).as(what).isLessThan(PATIENCE);
+            java.util.concurrent.locks.LockSupport.parkNanos(5_000_000L);
+        }
+    }
+
+    @Override
+    public void close() {
+        clients.forEach(LockClient::close);
+    }
+}

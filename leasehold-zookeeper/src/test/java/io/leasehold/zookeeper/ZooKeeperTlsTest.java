@@ -1,0 +1,82 @@
+package io.leasehold.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.StoreAccessException;
+import io.leasehold.servers.ServerCertificate;
+import io.leasehold.testkit.process.ChildJvm;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.apache.zookeeper.server.ZooKeeperServerMain;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Files for TLS that cannot be used are one clear error, before the driver tries them for ever. */
+class ZooKeeperTlsTest {
+
+    @TempDir
+    private static Path directory;
+
+    private static ServerCertificate certificate;
+    private static ChildJvm server;
+    private static int port;
+
+    @BeforeAll
+    static void start() throws Exception {
+        certificate = ServerCertificate.create(directory, "localhost");
+        port = freePort();
+        Path configuration = Files.writeString(
+                directory.resolve("zoo.cfg"),
+                "dataDir=" + directory.resolve("data") + "\nsecureClientPort=" + port
+                        + "\nsecureClientPortAddress=127.0.0.1\ntickTime=" + Ensemble.TICK_MILLIS
+                        + "\nmaxSessionTimeout=3600000\nssl.clientAuth=none\nssl.keyStore.location="
+                        + certificate.store()
+                        + "\nssl.keyStore.password=" + ServerCertificate.PASSWORD + "\nssl.trustStore.location="
+                        + certificate.store() + "\nssl.trustStore.password=" + ServerCertificate.PASSWORD + "\n");
+        server = ChildJvm.of(ZooKeeperServerMain.class)
+                .jvmArgument("-Xmx128m")
+                .property("zookeeper.admin.enableServer", "false")
+                .property("zookeeper.serverCnxnFactory", "org.apache.zookeeper.server.NettyServerCnxnFactory")
+                .property("org.slf4j.simpleLogger.log.org.apache.zookeeper", "info")
+                .property("org.slf4j.simpleLogger.logFile", "System.out")
+                .arguments(configuration.toString())
+                .start();
+        server.awaitLine(line -> line.contains("bound to port " + port), Duration.ofSeconds(120));
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+    }
+
+    @AfterAll
+    static void stop() {
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    private static String uri(String host, String options) {
+        return "zk://" + host + ":" + port + "/tls?tickTime=100ms" + options;
+    }
+
+    @Test
+    void aFileThatNoPasswordOpensIsRefused() {
+        assertThatThrownBy(() -> Leasehold.connect(
+                        uri("localhost", "&tls=true&ca=" + certificate.store() + "&caPassword=falsch")))
+                .isInstanceOf(StoreAccessException.class)
+                .hasMessageContaining("check ca, caPassword")
+                .hasMessageNotContaining("falsch");
+    }
+}
