@@ -154,8 +154,14 @@ final class ModelTrace {
         for (LockName name : request.names()) {
             steps++;
             State s = state(name, nowNanos);
+            // Raised(o) of the model: the fence is at the highest ballot of o afterwards, or at the bound.
             long high = s.high.getOrDefault(o, 0L);
-            require(request.ballot() >= high, "NodeRelease below the highest ballot of its owner token", name, nt);
+            require(
+                    Math.max(s.fence, request.ballot()) >= Math.min(high, Math.max(s.fence, nt) + BOUND),
+                    "NodeRelease (" + request.kind() + ") that leaves the fence below " + high
+                            + ", the highest ballot of its owner token,",
+                    name,
+                    nt);
             boolean own = o.equals(s.key);
             mine |= own;
             if (own) {
