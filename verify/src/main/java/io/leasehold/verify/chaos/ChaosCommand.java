@@ -72,7 +72,7 @@ public final class ChaosCommand implements Callable<Integer> {
             names = "--fault",
             paramLabel = "GROUP",
             description = "Only these: client, network, server; may be repeated. Default: all")
-    private Set<FaultGroup> faults = EnumSet.allOf(FaultGroup.class);
+    private @Nullable Set<FaultGroup> faults;
 
     @Option(names = "--updates", paramLabel = "N", description = "Updates of the resource under each hold. Default: 1")
     private int updates = 1;
@@ -112,7 +112,7 @@ public final class ChaosCommand implements Callable<Integer> {
                 Duration.ofMillis(ttlMillis),
                 control,
                 updates,
-                faults,
+                faults == null ? EnumSet.allOf(FaultGroup.class) : faults,
                 keep);
         Verdict verdict = ChaosRun.run(plan);
         verdict.violations().stream().limit(20).forEach(System.err::println);

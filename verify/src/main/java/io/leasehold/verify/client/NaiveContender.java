@@ -48,7 +48,7 @@ final class NaiveContender implements Contender {
 
     private boolean take(String key) {
         return switch (kind) {
-            case TWO_STEP -> redis.setnx(key, value()) && redis.pexpire(key, ttl);
+            case TWO_STEP -> "OK".equals(redis.set(key, value(), SetArgs.Builder.nx())) && redis.pexpire(key, ttl);
             case GET_THEN_SET -> redis.get(key) == null && redis.set(key, value(), SetArgs.Builder.px(ttl)) != null;
             default -> "OK".equals(redis.set(key, value(), SetArgs.Builder.nx().px(ttl)));
         };
