@@ -117,7 +117,11 @@ final class ModelTrace {
                     require(!stale && !tooFar, "NodeAcquire with busy", name, nt);
                 }
                 boolean handed = handOver(s, name, pushes, nowNanos, nt, to);
-                require(!one || handed || s.key == null || !s.key.equals(to), "NodeAcquire with its own key busy", name, nt);
+                require(
+                        !one || handed || s.key == null || !s.key.equals(to),
+                        "NodeAcquire with its own key busy",
+                        name,
+                        nt);
                 if (held.queued()) {
                     s.queue.put(to, ballot.claimNanos());
                 }
@@ -182,8 +186,7 @@ final class ModelTrace {
     }
 
     /** Whether the step handed the free lock to somebody else, who waited for it, with tokens of the node's choice. */
-    private boolean handOver(
-            State s, LockName name, List<HandOver> pushes, long nowNanos, long nt, OwnerToken notTo) {
+    private boolean handOver(State s, LockName name, List<HandOver> pushes, long nowNanos, long nt, OwnerToken notTo) {
         for (HandOver push : pushes) {
             if (!push.name().equals(name)) {
                 continue;

@@ -120,7 +120,9 @@ final class NaiveQuorumTest {
 
         QuorumLab ours = new QuorumLab();
         ours.servers(1);
-        assertThat(secondBallotThenRival(new InMemoryNode(ours.servers.get(0).host()), ours.servers.get(0).host()))
+        assertThat(secondBallotThenRival(
+                        new InMemoryNode(ours.servers.get(0).host()),
+                        ours.servers.get(0).host()))
                 .isInstanceOf(NodeReply.Stale.class);
     }
 
