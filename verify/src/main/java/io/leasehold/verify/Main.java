@@ -1,6 +1,7 @@
 package io.leasehold.verify;
 
 import io.leasehold.verify.chaos.ChaosCommand;
+import io.leasehold.verify.listing.ListingCommand;
 import io.leasehold.verify.liveness.LivenessCommand;
 import io.leasehold.verify.simulate.SimulateCommand;
 import io.leasehold.verify.variants.VariantsCommand;
@@ -13,7 +14,13 @@ import picocli.CommandLine.Command;
         description =
                 "Runs simulated and real clients against simulated and real stores, does harm, and checks what came of it.",
         mixinStandardHelpOptions = true,
-        subcommands = {ChaosCommand.class, LivenessCommand.class, SimulateCommand.class, VariantsCommand.class},
+        subcommands = {
+            ChaosCommand.class,
+            ListingCommand.class,
+            LivenessCommand.class,
+            SimulateCommand.class,
+            VariantsCommand.class
+        },
         exitCodeOnInvalidInput = 64)
 public final class Main {
 
