@@ -13,7 +13,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /** A place in which one client JVM after another lives, with a proxy of its own where the store is across a network. */
 final class ClientSlot implements AutoCloseable {
@@ -22,7 +21,7 @@ final class ClientSlot implements AutoCloseable {
 
     private final int number;
     private final String uri;
-    private final @Nullable TcpProxy proxy;
+    private final List<TcpProxy> proxies;
     private final ChaosPlan plan;
     private final int resourcePort;
     private final Path directory;
@@ -31,10 +30,10 @@ final class ClientSlot implements AutoCloseable {
     private ChildJvm child;
     private boolean frozen;
 
-    ClientSlot(int number, String uri, @Nullable TcpProxy proxy, ChaosPlan plan, int resourcePort, Path directory) {
+    ClientSlot(int number, String uri, List<TcpProxy> proxies, ChaosPlan plan, int resourcePort, Path directory) {
         this.number = number;
         this.uri = uri;
-        this.proxy = proxy;
+        this.proxies = proxies;
         this.plan = plan;
         this.resourcePort = resourcePort;
         this.directory = directory;
@@ -46,7 +45,8 @@ final class ClientSlot implements AutoCloseable {
         Path history = directory.resolve(name + ".history");
         histories.add(history);
         return ChildJvm.of(ClientMain.class)
-                .jvmArgument("-Xmx96m")
+                .jvmArgument("-Xmx128m")
+                .jvmArgument("-XX:TieredStopAtLevel=1")
                 .jvmArgument("-XX:-UsePerfData")
                 .environment(ClientMain.URI_VARIABLE, uri)
                 .arguments(
@@ -56,13 +56,16 @@ final class ClientSlot implements AutoCloseable {
                         history.toString(),
                         Integer.toString(plan.locks()),
                         Long.toString(plan.ttl().toMillis()),
-                        plan.control() ? "naive" : "lease")
+                        plan.control() == null
+                                ? ClientMain.LEASE
+                                : plan.control().name(),
+                        Integer.toString(plan.updates()))
                 .start();
     }
 
-    @Nullable
-    TcpProxy proxy() {
-        return proxy;
+    /** Its ways to the servers, in their order. */
+    List<TcpProxy> proxies() {
+        return proxies;
     }
 
     boolean isFrozen() {
@@ -145,8 +148,6 @@ final class ClientSlot implements AutoCloseable {
     @Override
     public void close() {
         child.close();
-        if (proxy != null) {
-            proxy.close();
-        }
+        proxies.forEach(TcpProxy::close);
     }
 }
