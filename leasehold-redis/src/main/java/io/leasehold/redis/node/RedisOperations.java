@@ -61,7 +61,9 @@ final class RedisOperations implements StoreOperations {
     }
 
     private <R> CompletableFuture<R> ask(
-            String what, String key, Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<R>> command) {
+            String what,
+            String key,
+            Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<R>> command) {
         return requests.<R, R>send(
                 what, TIMEOUT_NANOS, key, (link, then) -> link.send(command, then), (reply, link) -> reply, failure -> {
                     throw failure.error();
@@ -132,7 +134,10 @@ final class RedisOperations implements StoreOperations {
                     String channel = text.map(t -> t.substring(0, Math.max(0, t.indexOf('\n'))))
                             .orElse("-");
                     return channel.startsWith(CHANNELS)
-                            ? ask("tell a holder", KeyLayout.client(holderId), redis -> redis.publish(channel, Messages.taken(name)))
+                            ? ask(
+                                    "tell a holder",
+                                    KeyLayout.client(holderId),
+                                    redis -> redis.publish(channel, Messages.taken(name)))
                             : CompletableFuture.completedFuture(0L);
                 })
                 .<Void>thenApply(heard -> null)
@@ -178,8 +183,9 @@ final class RedisOperations implements StoreOperations {
         CompletableFuture<Map<String, String>> info =
                 ask(master, "read INFO", RedisAsyncCommands::info).thenApply(RedisOperations::fields);
         CompletableFuture<Long> skew = ask(master, "read the clock", RedisAsyncCommands::time)
-                .thenApply(time ->
-                        Long.parseLong(time.get(0)) * 1_000 + Long.parseLong(time.get(1)) / 1_000 - runtime.wallMillis());
+                .thenApply(time -> Long.parseLong(time.get(0)) * 1_000
+                        + Long.parseLong(time.get(1)) / 1_000
+                        - runtime.wallMillis());
         CompletableFuture<Boolean> subscribed = wakeUps.started(KeyLayout.client("doctor"));
         return CompletableFuture.allOf(config, info, skew, subscribed)
                 .thenApply(done -> new ServerChecks(
