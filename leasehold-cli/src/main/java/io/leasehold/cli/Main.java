@@ -14,6 +14,7 @@ import io.leasehold.cli.command.WarmUpCommand;
 import io.leasehold.cli.command.WatchCommand;
 import io.leasehold.cli.command.WhoCommand;
 import io.leasehold.cli.demo.DemoWorkerCommand;
+import io.leasehold.cli.demo.actor.ActorCommand;
 import io.leasehold.cli.output.Terminal;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -96,6 +97,7 @@ public final class Main implements Runnable {
                 .addSubcommand(new RedlockCommand(invocation, main.store))
                 .addSubcommand(new DemoCommand(invocation, main.store))
                 .addSubcommand(new DemoWorkerCommand(main.store))
+                .addSubcommand(new ActorCommand(invocation))
                 .addSubcommand(new CompletionCommand(invocation))
                 .addSubcommand(new WarmUpCommand(invocation, arguments -> run(arguments, invocation)));
         line.setExpandAtFiles(false);

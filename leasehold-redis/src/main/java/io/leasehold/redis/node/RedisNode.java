@@ -2,6 +2,7 @@ package io.leasehold.redis.node;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
 import io.leasehold.Waiter;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.topology.WakeUps;
@@ -50,6 +51,7 @@ public final class RedisNode implements LockNode {
 
     private final String description;
     private final NodeSettings settings;
+    private final KeyLayout keys;
     private final LockRuntime runtime;
     private final Topology topology;
     private final WakeUps wakeUps;
@@ -73,6 +75,7 @@ public final class RedisNode implements LockNode {
         this.description = description;
         this.settings = settings;
         this.runtime = runtime;
+        this.keys = settings.keys();
         this.topology = topology;
         this.decoder = new ReplyDecoder(errors);
         this.requests = new Requests(topology, errors, runtime);
@@ -100,7 +103,7 @@ public final class RedisNode implements LockNode {
     @Override
     public boolean isAtomicOver(List<LockName> names) {
         return names.size() <= MOST_AT_ONCE
-                && topology.isTogether(names.stream().map(KeyLayout::lock).toList());
+                && topology.isTogether(names.stream().map(keys::place).toList());
     }
 
     @Override
@@ -111,9 +114,9 @@ public final class RedisNode implements LockNode {
     private void pushed(String message) {
         StoreSignals listener = signals;
         if (listener != null) {
-            Messages.wakeUp(message).ifPresent(listener::wake);
-            Messages.takenAway(message).ifPresent(listener::takenAway);
-            Messages.handOver(message).ifPresent(listener::handedOver);
+            Messages.wakeUp(message, keys).ifPresent(listener::wake);
+            Messages.takenAway(message, keys).ifPresent(listener::takenAway);
+            Messages.handOver(message, keys).ifPresent(listener::handedOver);
         }
     }
 
@@ -126,7 +129,7 @@ public final class RedisNode implements LockNode {
 
     @Override
     public String part(LockName name) {
-        return topology.part(KeyLayout.lock(name));
+        return topology.part(keys.place(name));
     }
 
     @Override
@@ -136,7 +139,7 @@ public final class RedisNode implements LockNode {
 
     @Override
     public CompletableFuture<NodeReply> probe(LockName name, long timeoutNanos) {
-        return probe(KeyLayout.lock(name), timeoutNanos);
+        return probe(keys.place(name), timeoutNanos);
     }
 
     private CompletableFuture<NodeReply> probe(String key, long timeoutNanos) {
@@ -159,11 +162,18 @@ public final class RedisNode implements LockNode {
     @Override
     public CompletableFuture<NodeReply> acquire(Ballot ballot) {
         AcquireRequest request = ballot.request();
+        for (LockName name : request.names()) {
+            String refusal = keys.refusal(name);
+            if (refusal != null) {
+                LockStoreException error = new LockStoreException(refusal, null);
+                return CompletableFuture.completedFuture(new NodeReply.Failed(FailureKind.PERMANENT, error));
+            }
+        }
         if (request.names().size() > 1) {
             return proposeForAll(ballot);
         }
         boolean waits = request.isWaiting();
-        String lock = KeyLayout.lock(request.names().get(0));
+        String lock = keys.lock(request.names().get(0));
         boolean live = waits && wakeUps.isLive(lock);
         CompletableFuture<NodeReply> first = propose(ballot, live, request.timeoutNanos());
         if (!waits || live) {
@@ -182,7 +192,7 @@ public final class RedisNode implements LockNode {
     private CompletableFuture<NodeReply> queueOnceSubscribed(Ballot ballot, NodeReply held, long startAtNanos) {
         long timeoutNanos = ballot.request().timeoutNanos();
         CompletableFuture<Boolean> subscribed =
-                wakeUps.started(KeyLayout.lock(ballot.request().name()));
+                wakeUps.started(keys.lock(ballot.request().name()));
         LockRuntime.Timer patience =
                 runtime.schedule(leftNanos(startAtNanos, timeoutNanos) / 2, () -> subscribed.complete(false));
         return subscribed.thenCompose(live -> {
@@ -218,7 +228,7 @@ public final class RedisNode implements LockNode {
             Long.toString(settings.retentionMicros()),
             Long.toString(settings.boundMicros()),
             Long.toString(queue ? settings.placeMillis(request.recheckNanos()) : 0),
-            wakeUps.channel(KeyLayout.lock(name)),
+            wakeUps.channel(keys.lock(name)),
             Long.toString(NodeSettings.ceilMillis(ballot.claimNanos())),
             Long.toString(settings.windowMicros())
         };
@@ -226,7 +236,7 @@ public final class RedisNode implements LockNode {
                 subject,
                 timeoutNanos,
                 LuaScript.ACQUIRE,
-                allKeys(name),
+                allKeys(keys.lock(name)),
                 arguments,
                 (reply, link) -> decoder.acquire(reply, link.incarnation(), subject.toString()));
     }
@@ -235,8 +245,8 @@ public final class RedisNode implements LockNode {
     private CompletableFuture<NodeReply> proposeForAll(Ballot ballot) {
         AcquireRequest request = ballot.request();
         List<LockName> names = request.names();
-        String[] keys = names.stream()
-                .map(KeyLayout::lock)
+        String[] all = names.stream()
+                .map(this.keys::lock)
                 .flatMap(lock -> Stream.of(lock, KeyLayout.fence(lock), KeyLayout.queued(lock)))
                 .toArray(String[]::new);
         String[] arguments = {
@@ -252,13 +262,12 @@ public final class RedisNode implements LockNode {
                 subject,
                 request.timeoutNanos(),
                 LuaScript.ACQUIRE_ALL,
-                keys,
+                all,
                 arguments,
                 (reply, link) -> decoder.acquire(reply, link.incarnation(), subject));
     }
 
-    static String[] allKeys(LockName name) {
-        String lock = KeyLayout.lock(name);
+    static String[] allKeys(String lock) {
         return new String[] {
             lock, KeyLayout.fence(lock), KeyLayout.queued(lock), KeyLayout.waiters(lock), KeyLayout.asked(lock)
         };
@@ -306,7 +315,7 @@ public final class RedisNode implements LockNode {
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
                 LuaScript.RELEASE,
-                allKeys(name),
+                allKeys(keys.lock(name)),
                 arguments,
                 (reply, link) -> decoder.release(reply),
                 RedisNode::releaseFailed);
@@ -319,7 +328,7 @@ public final class RedisNode implements LockNode {
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         List<RenewBatch.Item> items = batch.items();
-        return new RenewalGroups(items, MOST_RENEWALS_IN_ONE, item -> topology.slotTag(KeyLayout.lock(item.name())))
+        return new RenewalGroups(items, MOST_RENEWALS_IN_ONE, item -> topology.slotTag(keys.lock(item.name())))
                 .renew(chunk -> renewChunk(chunk, batch.timeoutNanos()))
                 .thenApply(RenewReply::new);
     }
@@ -328,11 +337,11 @@ public final class RedisNode implements LockNode {
         if (items.isEmpty()) {
             return CompletableFuture.completedFuture(List.of());
         }
-        String[] keys = new String[items.size()];
+        String[] locks = new String[items.size()];
         String[] arguments = new String[2 * items.size()];
-        for (int i = 0; i < keys.length; i++) {
+        for (int i = 0; i < locks.length; i++) {
             RenewBatch.Item item = items.get(i);
-            keys[i] = KeyLayout.lock(item.name());
+            locks[i] = keys.lock(item.name());
             arguments[2 * i] = item.owner().hex();
             arguments[2 * i + 1] = Long.toString(NodeSettings.ceilMillis(item.ttlNanos()));
         }
@@ -345,7 +354,7 @@ public final class RedisNode implements LockNode {
                 subject,
                 timeoutNanos,
                 LuaScript.RENEW,
-                keys,
+                locks,
                 arguments,
                 (reply, link) -> decoder.renew(reply, names, sentAtNanos),
                 failure -> items.stream()

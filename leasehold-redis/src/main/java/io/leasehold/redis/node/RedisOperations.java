@@ -41,6 +41,7 @@ final class RedisOperations implements StoreOperations {
     private final WakeUps wakeUps;
     private final LockRuntime runtime;
     private final boolean member;
+    private final KeyLayout keys;
     private final Walk walk;
 
     RedisOperations(
@@ -58,6 +59,7 @@ final class RedisOperations implements StoreOperations {
         this.wakeUps = wakeUps;
         this.runtime = runtime;
         this.member = settings.member();
+        this.keys = settings.keys();
     }
 
     private <R> CompletableFuture<R> ask(
@@ -137,7 +139,7 @@ final class RedisOperations implements StoreOperations {
                             ? ask(
                                     "tell a holder",
                                     KeyLayout.client(holderId),
-                                    redis -> redis.publish(channel, Messages.taken(name)))
+                                    redis -> redis.publish(channel, Messages.taken(name, keys)))
                             : CompletableFuture.completedFuture(0L);
                 })
                 .<Void>thenApply(heard -> null)
@@ -151,7 +153,7 @@ final class RedisOperations implements StoreOperations {
 
     @Override
     public CompletableFuture<List<Leak>> leaks() {
-        return new SideKeySearch(requests, topology, runtime, walk).find();
+        return new SideKeySearch(requests, topology, runtime, walk, keys).find();
     }
 
     @Override

@@ -25,19 +25,19 @@ final class SideKeySearch {
     private static final long TIMEOUT_NANOS = 5_000_000_000L;
     private static final int KEYS_PER_STEP = 500;
     private static final long SECOND_LOOK_NANOS = 4_000_000_000L;
-    private static final String PREFIX = "lock:";
-    private static final String WAITERS = ":waiters";
 
     private final Requests requests;
     private final Topology topology;
     private final LockRuntime runtime;
     private final Walk walk;
+    private final KeyLayout keys;
     private long steps;
     private final List<Leak> found = new ArrayList<>();
     /** Queues whose lock is free, by the key of the queue. */
     private final Map<String, String> idle = new LinkedHashMap<>();
 
-    SideKeySearch(Requests requests, Topology topology, LockRuntime runtime, Walk walk) {
+    SideKeySearch(Requests requests, Topology topology, LockRuntime runtime, Walk walk, KeyLayout keys) {
+        this.keys = keys;
         this.topology = topology;
         this.walk = walk;
         this.requests = requests;
@@ -57,7 +57,7 @@ final class SideKeySearch {
     }
 
     private CompletableFuture<Void> walk(Link master, ScanCursor from) {
-        ScanArgs arguments = ScanArgs.Builder.matches(PREFIX + "*").limit(KEYS_PER_STEP);
+        ScanArgs arguments = ScanArgs.Builder.matches(keys.scanPattern()).limit(KEYS_PER_STEP);
         return requests.<KeyScanCursor<String>, KeyScanCursor<String>>sendTo(
                         master,
                         "",
@@ -75,17 +75,18 @@ final class SideKeySearch {
                                 : walk(master, ScanCursor.of(cursor.getCursor()))));
     }
 
-    private CompletableFuture<Void> look(List<String> keys) {
+    private CompletableFuture<Void> look(List<String> several) {
         List<CompletableFuture<Void>> looked = new ArrayList<>();
-        for (String key : keys) {
-            if (KeyLayout.nameOf(key) != null) {
+        for (String key : several) {
+            String lock = keys.lockBeside(key);
+            if (keys.nameOf(key) != null || KeyLayout.isMarker(key) || (lock == null && !keys.isAlone())) {
                 continue; // locks themselves are listed, and judged by their holders
             }
             looked.add(pttl(key).thenAccept(left -> judgeSideKey(key, left)));
-            if (key.endsWith(WAITERS)) {
-                looked.add(pttl(lockOf(key)).thenAccept(left -> {
+            if (lock != null && key.equals(KeyLayout.waiters(lock))) {
+                looked.add(pttl(lock).thenAccept(left -> {
                     if (left == -2) {
-                        noteIdle(key);
+                        noteIdle(key, lock);
                     }
                 }));
             }
@@ -93,16 +94,12 @@ final class SideKeySearch {
         return CompletableFuture.allOf(looked.toArray(CompletableFuture<?>[]::new));
     }
 
-    private static String lockOf(String waiters) {
-        return waiters.substring(0, waiters.length() - WAITERS.length());
-    }
-
-    private synchronized void noteIdle(String key) {
-        idle.put(key, lockOf(key));
+    private synchronized void noteIdle(String queue, String lock) {
+        idle.put(queue, lock);
     }
 
     private synchronized void judgeSideKey(String key, long left) {
-        if (left == -1 && !key.equals(KeyLayout.marker())) {
+        if (left == -1) {
             found.add(new Leak(
                     Leak.Kind.SIDE_KEY,
                     key,
@@ -141,7 +138,7 @@ final class SideKeySearch {
 
     private synchronized void judgeQueue(String lock, boolean stuck) {
         if (stuck) {
-            LockName name = KeyLayout.nameOf(lock);
+            LockName name = keys.nameOf(lock);
             found.add(new Leak(
                     Leak.Kind.WAITERS_STUCK,
                     name == null ? lock : name.text(),
