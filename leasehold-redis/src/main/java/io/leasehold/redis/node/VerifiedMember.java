@@ -5,6 +5,7 @@ import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.Waiter;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.Birth;
 import io.leasehold.spi.FailureKind;
@@ -18,6 +19,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.util.Collection;
 import java.util.List;
@@ -246,6 +248,16 @@ public final class VerifiedMember implements LockNode {
     @Override
     public void unlisten(StoreSignals signals) {
         node.unlisten(signals);
+    }
+
+    @Override
+    public StoreOperations operations() {
+        return node.operations();
+    }
+
+    @Override
+    public CompletableFuture<List<Waiter>> waiters(LockName lock, int limit) {
+        return node.waiters(lock, limit);
     }
 
     @Override

