@@ -21,7 +21,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Files for TLS that cannot be used are one clear error, before the driver tries them for ever. */
+/** A server that takes TLS only: who trusts it and names it well gets in, and everybody else is told why not. */
 class ZooKeeperTlsTest {
 
     @TempDir
@@ -41,8 +41,9 @@ class ZooKeeperTlsTest {
                         + "\nsecureClientPortAddress=127.0.0.1\ntickTime=" + Ensemble.TICK_MILLIS
                         + "\nmaxSessionTimeout=3600000\nssl.clientAuth=none\nssl.keyStore.location="
                         + certificate.store()
-                        + "\nssl.keyStore.password=" + ServerCertificate.PASSWORD + "\nssl.trustStore.location="
-                        + certificate.store() + "\nssl.trustStore.password=" + ServerCertificate.PASSWORD + "\n");
+                        + "\nssl.keyStore.password=" + ServerCertificate.PASSWORD
+                        // A store that holds a key but no trusted certificate would end every handshake at the server.
+                        + "\nssl.trustStore.location=" + certificate.certificate() + "\n");
         server = ChildJvm.of(ZooKeeperServerMain.class)
                 .jvmArgument("-Xmx128m")
                 .property("zookeeper.admin.enableServer", "false")
@@ -69,6 +70,30 @@ class ZooKeeperTlsTest {
 
     private static String uri(String host, String options) {
         return "zk://" + host + ":" + port + "/tls?tickTime=100ms" + options;
+    }
+
+    @Test
+    void locksOverTls() throws Exception {
+        try (LockClient client = Leasehold.connect(uri("localhost", "&tls=true&ca=" + certificate.certificate()));
+                Lease lease = client.named("a").acquire()) {
+            lease.renew();
+            assertThat(lease.isValid()).isTrue();
+        }
+    }
+
+    @Test
+    void anUntrustedCertificateIsRefused() {
+        assertThatThrownBy(() -> Leasehold.connect(uri("localhost", "&tls=true")))
+                .isInstanceOf(StoreAccessException.class)
+                .hasMessageContaining("zk://localhost:" + port + "/tls")
+                .hasMessageContaining("ca=FILE");
+    }
+
+    @Test
+    void anotherHostNameThanThatOfTheCertificateIsRefused() {
+        assertThatThrownBy(() -> Leasehold.connect(uri("127.0.0.1", "&tls=true&ca=" + certificate.certificate())))
+                .isInstanceOf(StoreAccessException.class)
+                .hasMessageContaining("name the members as their certificates do");
     }
 
     @Test
