@@ -1,5 +1,6 @@
 /** Distributed locks as leases: the API, the engine, and the in-memory store. */
 module io.leasehold.core {
+    requires jdk.jfr;
     requires org.slf4j;
     requires static transitive org.jspecify;
 

@@ -1,8 +1,9 @@
 /** Locks in Redis or Valkey, over Lettuce. */
-@SuppressWarnings("requires-automatic") // Lettuce has a stable automatic module name and no descriptor
+@SuppressWarnings({"requires-automatic", "requires-transitive-automatic"
+}) // Lettuce has a stable automatic module name and no descriptor
 module io.leasehold.redis {
     requires transitive io.leasehold.core;
-    requires lettuce.core;
+    requires transitive lettuce.core; // whoever brings a client of their own
     // Lettuce has no descriptor that would bring these in; the rest of Netty comes with them.
     requires io.netty.handler;
     requires io.netty.resolver.dns;

@@ -46,7 +46,7 @@ public final class Leasehold {
 
         private @Nullable String uri;
         private @Nullable Function<? super LockRuntime, ? extends LockStore> opener;
-        private LockOptions defaults = LockOptions.defaults();
+        private @Nullable LockOptions defaults;
         private String label = "";
         private final List<LockListener> listeners = new ArrayList<>();
         private final List<Guarantee> required = new ArrayList<>();
@@ -75,7 +75,10 @@ public final class Leasehold {
             return this;
         }
 
-        /** The options of all locks of this client, unless changed with {@link DistributedLock#with}. */
+        /**
+         * The options of all locks of this client, unless changed with {@link DistributedLock#with}. Without a call they are
+         * {@link LockOptions#defaults()}, with a ttl no longer than the store accepts.
+         */
         public Builder defaults(LockOptions defaults) {
             this.defaults = Objects.requireNonNull(defaults, "defaults");
             return this;
@@ -135,7 +138,12 @@ public final class Leasehold {
             try {
                 opened = open(world);
                 return new EngineClient(
-                        world, refuseWeaker(opened), defaults, label, List.copyOf(listeners), acquisitionStacks);
+                        world,
+                        refuseWeaker(opened),
+                        defaultsFor(opened),
+                        label,
+                        List.copyOf(listeners),
+                        acquisitionStacks);
             } catch (RuntimeException e) {
                 if (opened != null) {
                     opened.close();
@@ -153,6 +161,15 @@ public final class Leasehold {
                 throw new IllegalStateException("no store was named: call store(\"redis://…\") before connect()");
             }
             return StoreLookup.open(StoreUri.parse(uri), world);
+        }
+
+        /** Options that nobody named must not be what a store refuses. */
+        private LockOptions defaultsFor(LockStore opened) {
+            if (defaults != null) {
+                return defaults;
+            }
+            LockOptions standard = LockOptions.defaults();
+            return standard.ttl().compareTo(opened.maxTtl()) > 0 ? standard.ttl(opened.maxTtl()) : standard;
         }
 
         private LockStore refuseWeaker(LockStore opened) {

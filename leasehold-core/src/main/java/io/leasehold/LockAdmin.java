@@ -1,7 +1,9 @@
 package io.leasehold;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,6 +50,35 @@ public interface LockAdmin {
      * @throws StoreUnavailableException if no quorum of them answers; nothing is changed then
      */
     List<NodeVote> declareNewNodes();
+
+    /**
+     * What the holder with this id tells of itself, or empty: the store keeps no such records, the client has held nothing
+     * for longer than a second, or it is gone.
+     */
+    Optional<ClientRecord> client(String holderId);
+
+    /**
+     * What should have been given back and was not, the worst first. What may be on its way is looked at twice, four seconds
+     * apart, so that a hold that ends or a hand-over is no leak. At most {@value #MOST_LEAK_CANDIDATES} locks are looked at.
+     *
+     * @param olderThan a hold for longer than this is {@link Leak.Kind#HELD_TOO_LONG}, where the store knows since when
+     * @throws IllegalArgumentException if {@code olderThan} is negative
+     */
+    List<Leak> leaks(Duration olderThan);
+
+    /**
+     * Tells how many keys {@link #list} and {@link #leaks} have looked at so far, from now on: for people who wait. At stores
+     * that answer in one step nothing is told.
+     *
+     * @param seen called on any thread; must not block
+     */
+    void onProgress(LongConsumer seen);
+
+    /** How the store and this client are set up, check by check; see {@link Finding.Grade}. */
+    List<Finding> diagnose();
+
+    /** As many locks as {@link #leaks} looks at. */
+    int MOST_LEAK_CANDIDATES = 100_000;
 
     /**
      * A held lock.

@@ -12,6 +12,9 @@ import java.util.Objects;
  */
 public interface LockListener {
 
+    /** Somebody wants a lock; what follows is exactly one {@link #attemptEnded}. */
+    default void attemptBegan(AttemptBegan event) {}
+
     /** An attempt has ended; every attempt ends in exactly one outcome. */
     default void attemptEnded(AttemptEnded event) {}
 
@@ -21,7 +24,7 @@ public interface LockListener {
     /** A hold is at risk: its renewal is late, or its store has lost contact to what keeps it. */
     default void atRisk(AtRisk event) {}
 
-    /** A hold ended before it was released. */
+    /** A hold ended before it was released. Each hold ends in exactly one of this and {@link #released}. */
     default void lost(Lost event) {}
 
     /** A hold was given back. */
@@ -72,6 +75,13 @@ public interface LockListener {
         /** No answer, or an error; it is tried again. */
         FAILED
     }
+
+    /**
+     * Somebody wants a lock.
+     *
+     * @param name the lock
+     */
+    record AttemptBegan(LockName name) {}
 
     /**
      * An attempt has ended.

@@ -7,7 +7,61 @@
  * that renew themselves until closed, that say when and why they ended, and that carry a fencing
  * token which the guarded resource can check.
  *
- * <p>Start at {@link io.leasehold.Leasehold#connect(String)}.
+ * <h2>The first lock</h2>
+ *
+ * <pre>{@code
+ * try (LockClient locks = Leasehold.connect("redis://localhost:6379")) {
+ *     DistributedLock lock = locks.named(LockName.of("order:{id}", 1001));
+ *     try (Lease lease = lock.acquire()) {
+ *         Order order = orders.read(1001, lease.fencingToken());
+ *         lease.ensureValidFor(Duration.ofSeconds(1));
+ *         orders.write(order.paid(), lease.fencingToken());
+ *     }
+ * }
+ * }</pre>
+ *
+ * <p>A {@link io.leasehold.LockClient} is one for the process, like a connection pool; a {@link
+ * io.leasehold.DistributedLock} is a name with options, costs nothing and holds nothing; a lease is held until it is closed.
+ * Which store it is decides the URI, and the artefact on the class path: {@code memory:}, {@code sqlite:}, {@code redis:},
+ * {@code redlock:}, {@code jdbc:}, {@code zk:}, {@code etcd:}.
+ *
+ * <h2>Waiting, or not</h2>
+ *
+ * <p>A {@code Duration} given to an acquiring method is the caller's patience, never a ttl. Zero is one try.
+ *
+ * <pre>{@code
+ * try (Lease lease = lock.tryAcquire(Duration.ofSeconds(3))) {
+ *     if (lease == null) {
+ *         return;
+ *     }
+ *     orders.write(order.paid(), lease.fencingToken());
+ * }
+ * lock.holdWhile(Duration.ofSeconds(3), lease -> pay(lease.fencingToken()));
+ * }</pre>
+ *
+ * <h2>When it is lost</h2>
+ *
+ * <p>A lease can end before its holder is done: the store cannot be reached, an operator releases it, the machine is suspended.
+ * {@link io.leasehold.Hold#isValid()} is false before anyone else can hold the lock, under the conditions that the store's
+ * {@link io.leasehold.Guarantees} name; whoever wants to hear of it says so.
+ *
+ * <pre>{@code
+ * lease.onAtRisk(left -> System.err.println("renewal is late, " + left + " left"));
+ * lease.onLost(cause -> System.err.println("stop: " + cause));
+ * }</pre>
+ *
+ * <p>No check can foresee a pause <em>after</em> the check. Where that matters, the resource checks the fencing token: {@link
+ * io.leasehold.fencing}.
+ *
+ * <h2>Where to go on</h2>
+ *
+ * <ul>
+ *   <li>{@link io.leasehold.LockOptions}: ttl, renewal, drift, and the formulas that tie them together;
+ *   <li>{@link io.leasehold.DistributedLock#asReentrantLock()}: a {@link java.util.concurrent.locks.Lock};
+ *   <li>{@link io.leasehold.LockClient#all}: several locks, all or none;
+ *   <li>{@link io.leasehold.LockAdmin}: who holds what, and taking it away;
+ *   <li>{@link io.leasehold.spi}: a store of one's own.
+ * </ul>
  */
 @NullMarked
 package io.leasehold;

@@ -29,6 +29,7 @@ class ArrowsTest {
     private static final String JDBC = "io.leasehold.jdbc..";
     private static final String ZOOKEEPER = "io.leasehold.zookeeper..";
     private static final String ETCD = "io.leasehold.etcd..";
+    private static final String MICROMETER = "io.leasehold.micrometer..";
     private static final String SERVERS = "io.leasehold.servers..";
     private static final String TESTKIT = "io.leasehold.testkit..";
     private static final String CLI = "io.leasehold.cli..";
@@ -104,6 +105,12 @@ class ArrowsTest {
     }
 
     @Test
+    void metersKnowOnlyTheApiAndTheirRegistry() {
+        room(MICROMETER, API, FENCING, MICROMETER);
+        outsideWorld(new String[] {MICROMETER}, "io.micrometer.core.instrument..");
+    }
+
+    @Test
     void insideRedisTheArrowsGoFromStoreToNodeAndTopologyToWire() {
         String wire = "io.leasehold.redis.wire..";
         String topology = "io.leasehold.redis.topology..";
@@ -124,7 +131,7 @@ class ArrowsTest {
 
     @Test
     void theCommandLineIsAThinProductOverThePublicApi() {
-        room(CLI, API, SPI, FENCING, SERVERS, CLI);
+        room(CLI, API, SPI, FENCING, MICROMETER, SERVERS, CLI);
         none("io.leasehold.cli.process..", "io.leasehold.cli.command..", "io.leasehold.cli.demo..", "io.leasehold.cli");
         none("io.leasehold.cli.output..", "io.leasehold.cli.command..", "io.leasehold.cli.demo..", "io.leasehold.cli");
     }

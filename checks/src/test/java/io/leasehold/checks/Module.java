@@ -15,6 +15,7 @@ enum Module {
     JDBC("leasehold-jdbc", "io.leasehold.jdbc"),
     ZOOKEEPER("leasehold-zookeeper", "io.leasehold.zookeeper"),
     ETCD("leasehold-etcd", "io.leasehold.etcd"),
+    MICROMETER("leasehold-micrometer", "io.leasehold.micrometer"),
     SERVERS("leasehold-servers", "io.leasehold.servers"),
     TESTKIT("leasehold-testkit", "io.leasehold.testkit"),
     CLI("leasehold-cli", "io.leasehold.cli"),

@@ -73,7 +73,11 @@ class ModulePathTest {
             "/javax/annotation/",
             "/commons-io/",
             "/io/dropwizard/",
-            "/org/xerial/snappy/");
+            "/org/xerial/snappy/",
+            "/io/micrometer/",
+            "/io/prometheus/",
+            "/org/hdrhistogram/",
+            "/org/latencyutils/");
 
     /** What these tests see on their class path, less their own classes and less the modules that are not named. */
     private static String modulePath() {

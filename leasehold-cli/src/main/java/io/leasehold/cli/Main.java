@@ -2,13 +2,19 @@ package io.leasehold.cli;
 
 import io.leasehold.cli.command.CompletionCommand;
 import io.leasehold.cli.command.DemoCommand;
+import io.leasehold.cli.command.DoctorCommand;
+import io.leasehold.cli.command.LeaksCommand;
 import io.leasehold.cli.command.ListCommand;
 import io.leasehold.cli.command.RedlockCommand;
+import io.leasehold.cli.command.ReleaseCommand;
 import io.leasehold.cli.command.RunCommand;
 import io.leasehold.cli.command.ShowCommand;
+import io.leasehold.cli.command.WaitCommand;
 import io.leasehold.cli.command.WarmUpCommand;
+import io.leasehold.cli.command.WatchCommand;
 import io.leasehold.cli.command.WhoCommand;
 import io.leasehold.cli.demo.DemoWorkerCommand;
+import io.leasehold.cli.demo.actor.ActorCommand;
 import io.leasehold.cli.output.Terminal;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -83,9 +89,15 @@ public final class Main implements Runnable {
                 .addSubcommand(new ListCommand(invocation, main.store))
                 .addSubcommand(new ShowCommand(invocation, main.store))
                 .addSubcommand(new WhoCommand(invocation, main.store))
+                .addSubcommand(new WatchCommand(invocation, main.store))
+                .addSubcommand(new WaitCommand(invocation, main.store))
+                .addSubcommand(new ReleaseCommand(invocation, main.store))
+                .addSubcommand(new LeaksCommand(invocation, main.store))
+                .addSubcommand(new DoctorCommand(invocation, main.store))
                 .addSubcommand(new RedlockCommand(invocation, main.store))
                 .addSubcommand(new DemoCommand(invocation, main.store))
                 .addSubcommand(new DemoWorkerCommand(main.store))
+                .addSubcommand(new ActorCommand(invocation))
                 .addSubcommand(new CompletionCommand(invocation))
                 .addSubcommand(new WarmUpCommand(invocation, arguments -> run(arguments, invocation)));
         line.setExpandAtFiles(false);
@@ -101,7 +113,8 @@ public final class Main implements Runnable {
     @Override
     public void run() {
         throw new ParameterException(
-                spec.commandLine(), "which command? One of run, ls, show, who, redlock, demo, completion");
+                spec.commandLine(),
+                "which command? One of run, ls, show, who, watch, wait, release, leaks, doctor, redlock, demo, completion");
     }
 
     /**

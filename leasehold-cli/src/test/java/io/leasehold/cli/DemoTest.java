@@ -89,8 +89,19 @@ class DemoTest {
     @Test
     void wrongUseIsRefused() {
         assertRefused("--workers must be 2 to 8, not 9", "demo", "--workers=9");
-        assertRefused("there is no scenario \"last\": there is first", "demo", "last");
-        assertRefused("demo starts its own Redis and takes no --store", "demo", "--store", "memory:");
+        assertRefused("there is no scenario \"last\": there are first, pause, clock, restart,", "demo", "last");
+        assertRefused("--workers is for the scenario first alone", "demo", "pause", "--workers=3");
+        assertRefused("demo starts its own servers and takes no --store", "demo", "--store", "memory:");
+    }
+
+    @Test
+    void theListIsOneScreen() {
+        try (StartedCli demo = cli.run("demo", "--list")) {
+            assertThat(demo.exitCode()).as(demo.err()).isZero();
+            assertThat(demo.out().lines().map(line -> line.split(" ")[0]))
+                    .containsExactly("first", "pause", "clock", "restart", "failover", "redlock", "tokens", "broken");
+            assertThat(demo.out().lines()).allMatch(line -> line.length() <= 80);
+        }
     }
 
     private void assertRefused(String reason, String... arguments) {

@@ -51,7 +51,7 @@ class ListShowWhoTest {
             assertSays(0, cli.run("who", "nightly report"), holder);
             assertThat(cli.run("who", "--json", "nightly report").out())
                     .matches("\\{\"id\":\"\\Q" + holder + "\\E\",\"fencingToken\":" + token
-                            + ",\"remainingTtlMs\":\\d+,\"ends\":\"by-ttl\"}\n");
+                            + ",\"remainingTtlMs\":\\d+,\"ends\":\"by-ttl\",\"client\":null}\n");
             assertThat(cli.run("ls").out().lines().toList()).hasSize(2).satisfies(lines -> {
                 assertThat(lines.get(0)).matches("LOCK +HOLDER +TOKEN +LEFT");
                 assertThat(lines.get(1)).matches("nightly report +\\Q" + holder + "\\E +" + token + " +[0-9.]+m?s");
@@ -91,7 +91,7 @@ class ListShowWhoTest {
         assertThat(show.out()).contains("state     free").doesNotContain("holder", "token");
         StartedCli json = cli.run("show", "--json", lock);
         assertThat(json.exitCode()).isEqualTo(ExitCode.FOUND.code());
-        assertThat(json.out()).endsWith("\"holder\":null,\"waiters\":null}\n");
+        assertThat(json.out()).endsWith("\"holder\":null,\"client\":null,\"waiters\":null}\n");
         assertSays(0, cli.run("ls", "--json"));
     }
 

@@ -22,11 +22,12 @@ class RedlockInitTest {
     private Path directory;
 
     private final List<RedisServer> servers = new ArrayList<>();
+    private final StringBuilder uri = new StringBuilder();
     private StartedCli.Setup cli;
 
     @BeforeEach
     void startServers() {
-        StringBuilder uri = new StringBuilder("redlock:?nodeTimeout=5s");
+        uri.append("redlock:?nodeTimeout=5s");
         try {
             for (int i = 0; i < 3; i++) {
                 RedisServer server = RedisServer.start();
@@ -60,6 +61,17 @@ class RedlockInitTest {
         }
         try (StartedCli run = cli.run("run", "--no-wait", "job", "--", "true")) {
             assertThat(run.exitCode()).as(run.err()).isZero();
+        }
+    }
+
+    @Test
+    void worksWhereOnlyShorterTtlsThanTheDefaultAreAccepted() {
+        cli.with("LEASEHOLD_STORE", uri + "&maxTtl=20s");
+        try (StartedCli done = cli.run("redlock", "init", "--yes")) {
+            assertThat(done.exitCode()).as(done.err()).isZero();
+        }
+        try (StartedCli list = cli.run("ls")) {
+            assertThat(list.exitCode()).as(list.err()).isZero();
         }
     }
 

@@ -19,6 +19,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import java.util.List;
@@ -282,6 +283,11 @@ public final class SingleNodeStore implements LockStore {
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         return node.forceRelease(name, holderId);
+    }
+
+    @Override
+    public StoreOperations operations() {
+        return node.operations();
     }
 
     @Override

@@ -1,8 +1,12 @@
 package io.leasehold.engine;
 
+import io.leasehold.ClientRecord;
+import io.leasehold.Finding;
 import io.leasehold.Holder;
+import io.leasehold.Leak;
 import io.leasehold.LockAdmin;
 import io.leasehold.LockName;
+import io.leasehold.LockOptions;
 import io.leasehold.NodeVote;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.Waiter;
@@ -10,22 +14,33 @@ import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.MemberSet;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Asks the store, and waits at the edge. */
 final class EngineAdmin implements LockAdmin {
+
+    /** What operators did, kept apart from what happened. */
+    private static final Logger AUDIT = LoggerFactory.getLogger("io.leasehold.audit");
 
     private static final long DECLARE_NANOS = 5_000_000_000L;
 
     private final LockRuntime runtime;
     private final LockStore store;
+    private final LockOptions defaults;
+    private final String holderId;
 
-    EngineAdmin(LockRuntime runtime, LockStore store) {
+    EngineAdmin(LockRuntime runtime, LockStore store, LockOptions defaults, String holderId) {
+        this.holderId = holderId;
         this.runtime = runtime;
         this.store = store;
+        this.defaults = defaults;
     }
 
     @Override
@@ -56,8 +71,40 @@ final class EngineAdmin implements LockAdmin {
     }
 
     @Override
-    public boolean forceRelease(LockName name, @Nullable String holderId) {
-        return Edge.join(runtime, store.forceRelease(Objects.requireNonNull(name, "name"), holderId));
+    public boolean forceRelease(LockName name, @Nullable String wanted) {
+        boolean removed = Edge.join(runtime, store.forceRelease(Objects.requireNonNull(name, "name"), wanted));
+        AUDIT.atWarn()
+                .addKeyValue("action", "force-release")
+                .addKeyValue("lock", name)
+                .addKeyValue("wanted", wanted == null ? "anybody" : wanted)
+                .addKeyValue("removed", removed)
+                .addKeyValue("by", holderId)
+                .addKeyValue("store", store.description())
+                .log("lock \"{}\" {} by force by {}", name, removed ? "was released" : "was not released", holderId);
+        return removed;
+    }
+
+    @Override
+    public Optional<ClientRecord> client(String holderId) {
+        return Edge.join(runtime, store.operations().client(Objects.requireNonNull(holderId, "holderId")));
+    }
+
+    @Override
+    public List<Leak> leaks(Duration olderThan) {
+        if (olderThan.isNegative()) {
+            throw new IllegalArgumentException("olderThan is " + olderThan + "; it must not be negative");
+        }
+        return new LeakSearch(runtime, store, olderThan).find();
+    }
+
+    @Override
+    public void onProgress(LongConsumer seen) {
+        store.operations().onProgress(Objects.requireNonNull(seen, "seen"));
+    }
+
+    @Override
+    public List<Finding> diagnose() {
+        return new Diagnosis(runtime, store, defaults, holderId).findings();
     }
 
     @Override

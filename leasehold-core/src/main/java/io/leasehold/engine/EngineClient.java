@@ -54,6 +54,7 @@ public final class EngineClient implements LockClient {
         Timeline timeline = new Timeline(runtime);
         this.desks = new NameDesks(timeline);
         HoldTable holds = new HoldTable();
+        String holderId = HolderId.of(runtime, label);
         this.wiring = new Wiring(
                 runtime,
                 timeline,
@@ -64,7 +65,8 @@ public final class EngineClient implements LockClient {
                 holds,
                 new SuspendWatch(runtime, timeline, holds),
                 new LeakWatch(withAcquisitionStacks),
-                HolderId.of(runtime, label));
+                new Announcer(runtime, timeline, store, holds, holderId),
+                holderId);
         store.listen(new Ear());
     }
 
@@ -83,6 +85,14 @@ public final class EngineClient implements LockClient {
         @Override
         public void lost(OwnerToken owner, LossCause cause) {
             wiring.holds().find(owner).forEach(grant -> grant.takenAway(cause));
+        }
+
+        @Override
+        public void takenAway(LockName name) {
+            GrantKeeper held = desks.held(name);
+            if (held != null) {
+                held.suspectTakenAway();
+            }
         }
 
         @Override
@@ -207,7 +217,7 @@ public final class EngineClient implements LockClient {
 
     @Override
     public LockAdmin admin() {
-        return new EngineAdmin(wiring.runtime(), wiring.store());
+        return new EngineAdmin(wiring.runtime(), wiring.store(), defaults.options(), wiring.holderId());
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.leasehold.engine;
 
+import io.leasehold.ClientRecord;
 import io.leasehold.Fairness;
 import io.leasehold.Holder;
 import io.leasehold.LockListener;
@@ -16,6 +17,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -44,6 +46,10 @@ final class GrantKeeper {
     private final long grantedAtNanos;
 
     private long nextToken;
+    private long renewals;
+    /** Was said, and is believed once the store says that the hold is gone. */
+    private boolean takenByForce;
+
     private @Nullable LeaseState current;
     /** The lease whose holder asked for its release last; until it is passed on, that release waits for an outcome. */
     private @Nullable LeaseState givenBack;
@@ -55,6 +61,7 @@ final class GrantKeeper {
     private @Nullable Thread holdingThread;
     private LockRuntime.@Nullable Timer renewTimer;
     private LockRuntime.@Nullable Timer endTimer;
+    private FlightEvents.@Nullable Renewal recording;
 
     GrantKeeper(LockName name, Grant grant, long highestBallot, WaitSettings settings, Wiring wiring, NameDesks desks) {
         this.name = name;
@@ -82,6 +89,7 @@ final class GrantKeeper {
         }
         wiring.holds().add(grant.owner(), this);
         wiring.suspensions().watch();
+        wiring.announcer().watch();
         perform(machine.begin(grant.sentAtNanos(), wiring.random()));
         if (wiring.suspensions().hasSleptSince(mark)) {
             suspended();
@@ -232,6 +240,9 @@ final class GrantKeeper {
     }
 
     void renewalSent() {
+        synchronized (this) {
+            recording = FlightEvents.renewalBegun();
+        }
         on(new LeaseMachine.RenewalSent());
     }
 
@@ -246,11 +257,14 @@ final class GrantKeeper {
             votes = answer.votes();
         }
         if (answer instanceof RenewReply.Renewed renewed) {
+            synchronized (this) {
+                renewals++;
+            }
             on(new LeaseMachine.Renewed(renewed.sentAtNanos()));
             tellRenewed(RenewalOutcome.RENEWED, headroom);
             finishRenewalsByHand(null);
         } else if (answer instanceof RenewReply.NotOurs) {
-            on(new LeaseMachine.TakenAway(LossCause.NOT_OURS));
+            on(new LeaseMachine.TakenAway(suspectedForce() ? LossCause.FORCE_RELEASED : LossCause.NOT_OURS));
             tellRenewed(RenewalOutcome.NOT_OURS, headroom);
             finishRenewalsByHand(null);
         } else if (answer instanceof RenewReply.Failed failed) {
@@ -262,6 +276,14 @@ final class GrantKeeper {
 
     private void tellRenewed(RenewalOutcome outcome, Duration headroom) {
         LeaseState lease = currentLease();
+        FlightEvents.Renewal recorded;
+        synchronized (this) {
+            recorded = recording;
+            recording = null;
+        }
+        if (recorded != null) {
+            recorded.ended(name, lease == null ? 0 : lease.token(), outcome, headroom);
+        }
         if (lease != null) {
             wiring.events()
                     .tell(l -> l.renewed(new LockListener.Renewed(
@@ -307,6 +329,18 @@ final class GrantKeeper {
 
     void takenAway(LossCause cause) {
         on(new LeaseMachine.TakenAway(cause));
+    }
+
+    /** Somebody says that an operator took it: the store is asked at once. */
+    void suspectTakenAway() {
+        synchronized (this) {
+            takenByForce = true;
+        }
+        on(new LeaseMachine.RenewDue(true));
+    }
+
+    private synchronized boolean suspectedForce() {
+        return takenByForce;
     }
 
     void suspended() {
@@ -480,6 +514,25 @@ final class GrantKeeper {
             lease = machine.isHeld() && timings.renewed() ? current : null;
         }
         return lease != null && lease.isOnlyFor(thread);
+    }
+
+    /** The current lease, as the client's record tells of it. */
+    ClientRecord.ClientHold asClientHold() {
+        LeaseState lease;
+        long renewed;
+        synchronized (this) {
+            lease = current;
+            renewed = renewals;
+        }
+        LockRuntime runtime = wiring.runtime();
+        long heldMillis = lease == null
+                ? (runtime.nanoTime() - grantedAtNanos) / 1_000_000
+                : lease.heldFor().toMillis();
+        return new ClientRecord.ClientHold(
+                name.text(),
+                lease == null ? "" : lease.openerName(),
+                Instant.ofEpochMilli(runtime.wallMillis() - heldMillis),
+                renewed);
     }
 
     /** The current lease, for people. */

@@ -76,7 +76,11 @@ final class LeakWatch {
                 return;
             }
             if (stack != null) {
-                LOG.error("lease on \"{}\" was dropped without a release", lease.name(), stack);
+                LOG.atError()
+                        .addKeyValue("lock", lease.name())
+                        .addKeyValue("fencingToken", lease.token())
+                        .setCause(stack)
+                        .log("lease on \"{}\" was dropped without a release", lease.name());
             }
             lease.keeper().abandon(LossCause.LEAKED);
         }

@@ -126,7 +126,11 @@ final class LeaseHandle implements Lease {
                 state.logUnheardLoss(outcome);
             }
         } catch (RuntimeException e) {
-            LOG.warn("closing the lease on \"{}\" failed; it ends with its ttl", state.name(), e);
+            LOG.atWarn()
+                    .addKeyValue("lock", state.name())
+                    .addKeyValue("fencingToken", state.token())
+                    .setCause(e)
+                    .log("closing the lease on \"{}\" failed; it ends with its ttl", state.name());
         }
     }
 

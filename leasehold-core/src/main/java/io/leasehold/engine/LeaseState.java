@@ -33,6 +33,7 @@ final class LeaseState {
     private final long token;
     private final long acquiredAtNanos;
     private final CompletableFuture<ReleaseOutcome> released = new CompletableFuture<>();
+    private final FlightEvents.@Nullable Hold recording;
 
     /** Only there once somebody has asked for it. */
     private @Nullable CompletableFuture<HoldEnd> ended;
@@ -54,6 +55,7 @@ final class LeaseState {
         this.keeper = keeper;
         this.token = token;
         this.acquiredAtNanos = acquiredAtNanos;
+        this.recording = FlightEvents.holdBegun();
     }
 
     LockName name() {
@@ -75,6 +77,11 @@ final class LeaseState {
     /** The thread that waited for it, if one did. */
     synchronized void openedBy(Thread thread) {
         opener = thread;
+    }
+
+    /** The name of the thread that waited for it, or empty. */
+    synchronized String openerName() {
+        return opener == null ? "" : opener.getName();
     }
 
     synchronized boolean isOpenedByOtherThan(Thread thread) {
@@ -223,16 +230,25 @@ final class LeaseState {
         if (!tellEnd(new HoldEnd.Lost(why, said))) {
             return;
         }
+        if (recording != null) {
+            recording.ended(name(), token, "LOST");
+        }
+        FlightEvents.lost(name(), token, why, heldFor(), keeper.wiring().store().description());
         keeper.wiring().events().tell(l -> l.lost(new LockListener.Lost(name(), token, why, heldFor(), said)));
     }
 
     void abandoned(LossCause why) {
-        LOG.error(
-                "lease on \"{}\" (token {}) was abandoned after {} ({}); it is no longer renewed and ends by itself",
-                name(),
-                token,
-                heldFor(),
-                why);
+        LOG.atError()
+                .addKeyValue("lock", name())
+                .addKeyValue("fencingToken", token)
+                .addKeyValue("cause", why)
+                .addKeyValue("held", heldFor())
+                .log(
+                        "lease on \"{}\" (token {}) was abandoned after {} ({}); it is no longer renewed and ends by itself",
+                        name(),
+                        token,
+                        heldFor(),
+                        why);
         keeper.wiring().events().tell(l -> l.abandoned(new LockListener.Abandoned(name(), token, why, heldFor())));
     }
 
@@ -336,6 +352,9 @@ final class LeaseState {
         if (!released.complete(outcome) || !tellEnd(new HoldEnd.Released(outcome, said))) {
             return;
         }
+        if (recording != null) {
+            recording.ended(name(), token, outcome.name());
+        }
         keeper.wiring()
                 .events()
                 .tell(l -> l.released(new LockListener.Released(name(), token, outcome, heldFor(), said)));
@@ -351,12 +370,18 @@ final class LeaseState {
             heardOfLoss = true;
         }
         if (unheard != null) {
-            LOG.error(
-                    "lease on \"{}\" (token {}) was lost ({}) while it was in use, and nothing noticed; what it protected may"
-                            + " have been used by others. Use ensureValidFor, onLost or the fencing token.",
-                    name(),
-                    token,
-                    unheard);
+            LOG.atError()
+                    .addKeyValue("lock", name())
+                    .addKeyValue("fencingToken", token)
+                    .addKeyValue("cause", unheard)
+                    .addKeyValue("store", keeper.wiring().store().description())
+                    .log(
+                            "lease on \"{}\" (token {}) was lost ({}) while it was in use, and nothing noticed; what it"
+                                    + " protected may have been used by others. Use ensureValidFor, onLost or the fencing"
+                                    + " token.",
+                            name(),
+                            token,
+                            unheard);
         }
     }
 }

@@ -111,6 +111,7 @@ final class MultiWaiter implements Pending<MultiLease> {
             undo(owner, reply == null ? 0 : reply.ballot());
         }
         if (gone) {
+            tell(AttemptOutcome.INTERRUPTED);
             return;
         }
         if (reply instanceof AcquireReply.Failed failed
@@ -156,8 +157,11 @@ final class MultiWaiter implements Pending<MultiLease> {
 
     private void tell(AttemptOutcome outcome) {
         Duration waited = waited();
-        names.forEach(name ->
-                wiring.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited))));
+        // What is asked for at once begins and ends as one; what is taken one after the other, its waiters tell.
+        for (LockName name : names) {
+            wiring.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
+            wiring.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited)));
+        }
     }
 
     // ---- one after the other

@@ -44,6 +44,8 @@ final class Waiter implements Pending<Lease> {
     private final AcquireMachine machine;
     private final CompletableFuture<Attempt<Lease>> result = new CompletableFuture<>();
 
+    private final FlightEvents.@Nullable Wait recording;
+
     private OwnerToken owner;
     /** From the {@link SuspendWatch}, before the last request was sent. */
     private long mark;
@@ -63,6 +65,8 @@ final class Waiter implements Pending<Lease> {
         this.owner = OwnerToken.draw(wiring.runtime());
         String what = "lock \"" + name + "\" at " + wiring.store().description();
         this.machine = new AcquireMachine(what, timings, policy, maxWaitNanos, startAtNanos);
+        this.recording = FlightEvents.waitBegun();
+        wiring.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
     }
 
     LockName name() {
@@ -264,6 +268,9 @@ final class Waiter implements Pending<Lease> {
     }
 
     private void tell(AttemptOutcome outcome, Duration waited) {
+        if (recording != null) {
+            recording.ended(name, outcome, wiring.store().description());
+        }
         wiring.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited)));
     }
 }

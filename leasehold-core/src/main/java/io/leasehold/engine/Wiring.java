@@ -15,6 +15,7 @@ import io.leasehold.spi.LockStore;
  * @param holds the grants that are held
  * @param suspensions notices that the machine was suspended
  * @param leaks notices forgotten leases
+ * @param announcer tells the store who we are
  * @param holderId the public id of this client
  */
 record Wiring(
@@ -27,6 +28,7 @@ record Wiring(
         HoldTable holds,
         SuspendWatch suspensions,
         LeakWatch leaks,
+        Announcer announcer,
         String holderId) {
 
     long random() {

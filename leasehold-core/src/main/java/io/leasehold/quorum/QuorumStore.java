@@ -20,6 +20,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -227,6 +228,11 @@ public final class QuorumStore implements LockStore, MemberSet {
                 }
 
                 @Override
+                public void takenAway(LockName name) {
+                    listener.takenAway(name);
+                }
+
+                @Override
                 public void reconnected() {
                     endings.hurry();
                     listener.reconnected();
@@ -333,6 +339,11 @@ public final class QuorumStore implements LockStore, MemberSet {
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         return Records.gather(nodes, node -> node.forceRelease(name, holderId), ADMIN_NANOS)
                 .thenApply(answers -> new HashSet<>(answers).contains(true));
+    }
+
+    @Override
+    public StoreOperations operations() {
+        return new QuorumOperations(nodes, ADMIN_NANOS);
     }
 
     @Override

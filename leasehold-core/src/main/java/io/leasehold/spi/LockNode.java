@@ -94,6 +94,11 @@ public interface LockNode extends AutoCloseable {
     /** See {@link LockStore#forceRelease}. */
     CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId);
 
+    /** See {@link LockStore#operations}. */
+    default StoreOperations operations() {
+        return StoreOperations.none();
+    }
+
     @Override
     void close();
 }

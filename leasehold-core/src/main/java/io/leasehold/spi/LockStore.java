@@ -68,6 +68,11 @@ public interface LockStore extends AutoCloseable {
      */
     CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId);
 
+    /** What it can do for operators besides. */
+    default StoreOperations operations() {
+        return StoreOperations.none();
+    }
+
     /**
      * Ends connections and threads, and completes with a failure what is still unanswered. Holds stay until their
      * ttl.

@@ -29,6 +29,12 @@ public interface StoreSignals {
     void lost(OwnerToken owner, LossCause cause);
 
     /**
+     * An operator is said to have taken this lock from this client. Only a hint, since anybody could say so: a hold of this
+     * name is renewed at once, and is lost if the store says that it is gone.
+     */
+    default void takenAway(LockName name) {}
+
+    /**
      * The store has lost contact to what keeps this owner token's hold (its session, its watch), and does not know for how
      * long: the engine tells the holder at once that it is at risk, and goes on renewing. The hold may outlive it.
      */

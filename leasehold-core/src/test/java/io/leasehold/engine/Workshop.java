@@ -41,6 +41,7 @@ final class Workshop {
                 holds,
                 new SuspendWatch(runtime, timeline, holds),
                 new LeakWatch(false),
+                new Announcer(runtime, timeline, store, holds, "host/1/test"),
                 "host/1/test");
     }
 

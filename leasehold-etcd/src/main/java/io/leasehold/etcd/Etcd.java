@@ -20,8 +20,10 @@ import io.etcd.jetcd.watch.WatchEvent;
 import io.leasehold.StoreUnavailableException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
 
 /**
@@ -33,6 +35,7 @@ final class Etcd implements AutoCloseable {
 
     private static final Duration KEEP_ALIVE = Duration.ofSeconds(10);
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(3);
+    private static final long ANSWER_SECONDS = 3;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
 
     /**
@@ -80,6 +83,44 @@ final class Etcd implements AutoCloseable {
         } catch (SSLException | IllegalArgumentException e) {
             throw new StoreUnavailableException("the TLS files for " + uri + " cannot be used: " + e.getMessage(), e);
         }
+    }
+
+    // ---- the cluster
+
+    /** How many members the cluster has. */
+    CompletableFuture<Integer> members() {
+        return client.getClusterClient()
+                .listMember()
+                .thenApply(list -> list.getMembers().size());
+    }
+
+    /** How many of them do not answer at the addresses they tell. */
+    CompletableFuture<Integer> silentMembers() {
+        return client.getClusterClient().listMember().thenCompose(list -> {
+            List<CompletableFuture<Integer>> asked = list.getMembers().stream()
+                    .map(member -> member.getClientURIs().stream().findFirst())
+                    .map(address -> address.isEmpty()
+                            ? CompletableFuture.completedFuture(1)
+                            : client.getMaintenanceClient()
+                                    .statusMember(address.get().toString())
+                                    .thenApply(status -> 0)
+                                    .completeOnTimeout(1, ANSWER_SECONDS, TimeUnit.SECONDS)
+                                    .exceptionally(error -> 1))
+                    .toList();
+            return CompletableFuture.allOf(asked.toArray(CompletableFuture<?>[]::new))
+                    .thenApply(done ->
+                            asked.stream().mapToInt(CompletableFuture::join).sum());
+        });
+    }
+
+    /** What keeps the cluster from taking writes. */
+    CompletableFuture<List<String>> alarms() {
+        return client.getMaintenanceClient()
+                .listAlarms()
+                .thenApply(answer -> answer.getAlarms().stream()
+                        .map(alarm -> alarm.getAlarmType().name())
+                        .distinct()
+                        .toList());
     }
 
     // ---- leases

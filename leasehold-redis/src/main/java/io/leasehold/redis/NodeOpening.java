@@ -1,9 +1,11 @@
 package io.leasehold.redis;
 
 import io.leasehold.redis.node.DurabilityCheck;
+import io.leasehold.redis.node.EfficiencyStore;
 import io.leasehold.redis.node.NodeSettings;
 import io.leasehold.redis.node.RedisNode;
 import io.leasehold.redis.topology.Deployment;
+import io.leasehold.redis.topology.Driver;
 import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
@@ -34,10 +36,15 @@ final class NodeOpening {
 
     /** Begins to connect, over threads that others share. */
     NodeOpening(Deployment where, LockRuntime runtime, DriverThreads threads) {
+        this(where, Driver.of(where, threads), runtime);
+    }
+
+    /** Begins to connect, over a driver that is closed with the node. */
+    NodeOpening(Deployment where, Driver driver, LockRuntime runtime) {
         this.where = where;
         this.runtime = runtime;
-        this.errors = new RedisErrors(where.toString(), where.rights());
-        this.topology = Topology.of(where, errors, runtime, threads);
+        this.errors = new RedisErrors(where.toString(), where.rights(), where.keys());
+        this.topology = Topology.of(where, driver, errors, runtime);
         this.outcome = topology.open()
                 .thenCompose(open -> DurabilityCheck.of(topology.connected()))
                 .handle((found, error) -> new Outcome(found, error == null ? null : RedisErrors.unwrapped(error)));
@@ -74,7 +81,16 @@ final class NodeOpening {
     /** The node; it is closed instead of this. */
     RedisNode node(NodeSettings settings) {
         return new RedisNode(
-                where.toString(), settings.acknowledged(where.acknowledgement()), topology, errors, runtime);
+                where.toString(),
+                settings.keys(where.keys()).acknowledged(where.acknowledgement()),
+                topology,
+                errors,
+                runtime);
+    }
+
+    /** The same place for locks without fence and queue; it is closed instead of this. */
+    EfficiencyStore plain() {
+        return new EfficiencyStore(where.toString(), where.keys(), topology, errors, runtime);
     }
 
     /** Gives it up. */

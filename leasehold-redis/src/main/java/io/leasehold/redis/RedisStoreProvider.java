@@ -4,10 +4,13 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.ballot.SingleNodeStore;
 import io.leasehold.redis.node.DurabilityCheck;
+import io.leasehold.redis.node.EfficiencyStore;
 import io.leasehold.redis.node.NodeSettings;
 import io.leasehold.redis.node.RedisNode;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
+import io.leasehold.redis.topology.Driver;
+import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -45,24 +48,47 @@ public final class RedisStoreProvider implements StoreProvider {
     /** One deployment as a node, connected. */
     RedisNode openNode(StoreUri uri, LockRuntime runtime) {
         Deployment where = Deployment.parse(uri);
-        NodeOpening opening = new NodeOpening(where, runtime);
+        return openNode(where, Driver.of(where, new DriverThreads()), runtime);
+    }
+
+    /** One deployment as a node, over a driver that is closed with it. */
+    static RedisNode openNode(Deployment where, Driver driver, LockRuntime runtime) {
+        NodeOpening opening = new NodeOpening(where, driver, runtime);
         try {
-            DurabilityCheck durability = await(
-                    opening.outcome()
-                            .thenCompose(outcome -> outcome.found() != null
-                                    ? CompletableFuture.completedFuture(outcome.found())
-                                    : CompletableFuture.failedFuture(
-                                            outcome.failure() == null
-                                                    ? new IllegalStateException("no outcome")
-                                                    : outcome.failure())),
-                    runtime,
-                    where);
+            DurabilityCheck durability = found(opening, runtime);
             warn(where, durability);
             return opening.node(NodeSettings.standard(RedisGuarantees.of(where.kind(), durability.durable())));
         } catch (RuntimeException e) {
             opening.close();
             throw e;
         }
+    }
+
+    /** One deployment for locks without fence and queue, over a driver that is closed with it. */
+    static EfficiencyStore openPlain(Deployment where, Driver driver, LockRuntime runtime) {
+        NodeOpening opening = new NodeOpening(where, driver, runtime);
+        try {
+            warn(where, found(opening, runtime));
+            EfficiencyStore store = opening.plain();
+            await(store.detect(), runtime, where);
+            return store;
+        } catch (RuntimeException e) {
+            opening.close();
+            throw e;
+        }
+    }
+
+    private static DurabilityCheck found(NodeOpening opening, LockRuntime runtime) {
+        return await(
+                opening.outcome()
+                        .thenCompose(outcome -> outcome.found() != null
+                                ? CompletableFuture.completedFuture(outcome.found())
+                                : CompletableFuture.failedFuture(
+                                        outcome.failure() == null
+                                                ? new IllegalStateException("no outcome")
+                                                : outcome.failure())),
+                runtime,
+                opening.where());
     }
 
     private static void warn(Deployment server, DurabilityCheck durability) {

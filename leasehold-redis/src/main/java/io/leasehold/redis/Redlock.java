@@ -65,4 +65,10 @@ public final class Redlock {
     public LockStore open(LockRuntime runtime) {
         return RedlockOpening.open(nodes, settings, runtime);
     }
+
+    /** The servers as people would name them: without users and passwords. */
+    @Override
+    public String toString() {
+        return "Redlock" + nodes.stream().map(RedlockUri.Node::name).toList();
+    }
 }

@@ -2,6 +2,7 @@ package io.leasehold.redis;
 
 import io.leasehold.quorum.QuorumSettings;
 import io.leasehold.redis.topology.Deployment;
+import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.StoreUri;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -109,6 +110,10 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
             }
         }
         Deployment server = Deployment.parse(StoreUri.parse(rest.toString()));
+        if (!server.keys().equals(KeyLayout.standard())) {
+            throw new IllegalArgumentException("node \"" + whole.redacted()
+                    + "\": the members of a set keep their locks as " + KeyLayout.standard() + "; leave keys= out");
+        }
         if (durable && server.kind() != Deployment.Kind.SINGLE) {
             throw new IllegalArgumentException("node \"" + whole.redacted() + "\": durable=true is for a single server;"
                     + " a fail-over loses acknowledged writes, however the servers are configured");

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Lease;
 import io.leasehold.LockClient;
+import io.leasehold.LockName;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -230,7 +232,9 @@ final class ClusterFaultTest {
     @Order(5)
     void severalLocksAreOneScriptOnlyIfOneSlotHasThem() throws InterruptedException {
         LockClient client = bench.client(cluster.uri());
-        try (var leases = client.all("a", "b", "c", "d", "e")
+        try (var leases = client.all(Stream.of("a", "b", "c", "d", "e")
+                        .map(LockName::exactly)
+                        .toArray(LockName[]::new))
                 .attempt(Duration.ofSeconds(20))
                 .orElseThrow()) {
             assertThat(leases.isValid()).isTrue();

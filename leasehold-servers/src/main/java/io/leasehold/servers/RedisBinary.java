@@ -71,10 +71,12 @@ public final class RedisBinary {
         }
     }
 
+    /** Where it is. */
     public Path path() {
         return path;
     }
 
+    /** Which version it says that it is. */
     public ServerVersion version() {
         return version;
     }

@@ -48,10 +48,12 @@ public final class RedisSentinel implements AutoCloseable {
         }
     }
 
+    /** Where it listens. */
     public int port() {
         return reservation.port();
     }
 
+    /** Whether the process lives; a frozen Sentinel does. */
     public synchronized boolean isRunning() {
         return process.isRunning();
     }

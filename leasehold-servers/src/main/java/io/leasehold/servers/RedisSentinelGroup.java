@@ -105,6 +105,7 @@ public final class RedisSentinelGroup implements AutoCloseable {
                 .toList();
     }
 
+    /** The Sentinels, in the order in which they were started. */
     public List<RedisSentinel> sentinels() {
         return sentinels;
     }

@@ -55,10 +55,12 @@ public final class RedisServer implements AutoCloseable {
         return builder().start();
     }
 
+    /** What the server is to be, to be said before it is started. */
     public static Builder builder() {
         return new Builder();
     }
 
+    /** Where it listens, over all its lives. */
     public int port() {
         return port;
     }
@@ -72,6 +74,7 @@ public final class RedisServer implements AutoCloseable {
         return "redis://" + userInfo + "127.0.0.1:" + port;
     }
 
+    /** Which version it is. */
     public ServerVersion version() {
         return binary.version();
     }

@@ -17,6 +17,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TimeLimit;
 import java.util.ArrayList;
@@ -325,6 +326,11 @@ final class ZooKeeperStore implements LockStore {
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         return administration.forceRelease(name, holderId);
+    }
+
+    @Override
+    public StoreOperations operations() {
+        return new ZooKeeperOperations(uri, sessions);
     }
 
     @Override

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Three members in processes of their own, whose leader is slow or stands still. */
 class SlowLeaderTest {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(120);
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
 
     @TempDir
     private static Path directory;

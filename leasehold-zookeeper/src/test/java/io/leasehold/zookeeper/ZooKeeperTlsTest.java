@@ -52,7 +52,7 @@ class ZooKeeperTlsTest {
                 .property("org.slf4j.simpleLogger.logFile", "System.out")
                 .arguments(configuration.toString())
                 .start();
-        server.awaitLine(line -> line.contains("bound to port " + port), Duration.ofSeconds(120));
+        server.awaitLine(line -> line.contains("bound to port " + port), Duration.ofMinutes(2));
     }
 
     private static int freePort() throws IOException {

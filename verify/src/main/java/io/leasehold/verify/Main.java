@@ -1,6 +1,7 @@
 package io.leasehold.verify;
 
 import io.leasehold.verify.chaos.ChaosCommand;
+import io.leasehold.verify.listing.ListingCommand;
 import io.leasehold.verify.liveness.LivenessCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -10,7 +11,7 @@ import picocli.CommandLine.Command;
         name = "verify/run",
         description = "Runs real client processes against real stores, does harm, and checks what came of it.",
         mixinStandardHelpOptions = true,
-        subcommands = {ChaosCommand.class, LivenessCommand.class},
+        subcommands = {ChaosCommand.class, ListingCommand.class, LivenessCommand.class},
         exitCodeOnInvalidInput = 64)
 public final class Main {
 

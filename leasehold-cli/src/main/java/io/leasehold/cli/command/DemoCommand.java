@@ -6,11 +6,16 @@ import io.leasehold.cli.StoreOption;
 import io.leasehold.cli.demo.DemoFailure;
 import io.leasehold.cli.demo.DemoSettings;
 import io.leasehold.cli.demo.FirstDemo;
+import io.leasehold.cli.demo.Scenarios;
 import io.leasehold.servers.ServerException;
 import io.leasehold.servers.ServerUnavailableException;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -22,13 +27,19 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "demo",
         description = {
-            "Shows it: processes fight for one lock, and one that holds it is killed.",
-            "Starts its own Redis, and leaves nothing behind.%n"
+            "Shows it: what can go wrong with a lock, and what comes of it. Starts real",
+            "servers and processes of its own, and leaves nothing behind.%n"
         },
-        footer = {"%nExits 0 if the lock kept its promise, 1 if two held it or work was lost."})
+        footer = {
+            "%nWithout a scenario, four processes fight for one lock and one that holds it",
+            "is killed. The others, one hazard each (what they show: demo --list):",
+            "pause, clock, restart, failover, redlock, tokens, broken.",
+            "%nExits 0 if what was promised was kept, 1 if two held it or work was lost."
+        })
 public final class DemoCommand implements Callable<Integer> {
 
     private static final String FIRST = "first";
+    private static final int WORKERS = 4;
     private static final int LEAST_WORKERS = 2;
     private static final int MOST_WORKERS = 8;
 
@@ -48,11 +59,16 @@ public final class DemoCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init")
     private String scenario;
 
-    @Option(names = "--workers", paramLabel = "N", defaultValue = "4", description = "Processes, 2 to 8. Default: 4")
-    private int workers;
+    @Option(names = "--workers", paramLabel = "N", description = "Processes of first, 2 to 8. Default: 4")
+    private @Nullable Integer workers;
 
-    @Option(names = "--without-lock", description = "The same without the lock: work is lost.")
-    private boolean withoutLock;
+    @Option(
+            names = {"--without-lock", "--naive"},
+            description = "The same without what protects: work is lost.")
+    private boolean naive;
+
+    @Option(names = "--list", description = "Only say what there is to see.")
+    private boolean list;
 
     @Option(names = "--quick", description = "Not at the pace of people.")
     private boolean quick;
@@ -65,11 +81,16 @@ public final class DemoCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException, IOException {
-        requireUsable();
-        DemoSettings settings =
-                quick ? DemoSettings.quick(workers, !withoutLock) : DemoSettings.paced(workers, !withoutLock);
+        if (list) {
+            invocation.terminal().print(listed());
+            return ExitCode.OK.code();
+        }
+        int processes = workers == null ? WORKERS : workers;
+        requireUsable(processes);
         try {
-            boolean held = new FirstDemo(settings, invocation.terminal(), invocation.environment()).play();
+            boolean held = scenario.equals(FIRST)
+                    ? first(processes)
+                    : Scenarios.play(scenario, naive, quick, invocation.terminal(), invocation.environment());
             return held ? ExitCode.OK.code() : ExitCode.FOUND.code();
         } catch (ServerUnavailableException | ServerException e) {
             invocation.terminal().complain("no Redis for the demo: " + e.getMessage());
@@ -80,15 +101,35 @@ public final class DemoCommand implements Callable<Integer> {
         }
     }
 
-    private void requireUsable() {
-        if (!scenario.equals(FIRST)) {
-            throw refused("there is no scenario \"" + scenario + "\": there is " + FIRST);
+    private static List<String> listed() {
+        List<String> lines = new ArrayList<>();
+        lines.add(row(FIRST, "processes fight for one lock, and a holder is killed"));
+        Scenarios.summaries().forEach((name, summary) -> lines.add(row(name, summary)));
+        return lines;
+    }
+
+    private static String row(String name, String summary) {
+        return String.format(Locale.ROOT, "%-9s %s", name, summary);
+    }
+
+    private boolean first(int processes) throws DemoFailure, IOException, InterruptedException {
+        DemoSettings settings = quick ? DemoSettings.quick(processes, !naive) : DemoSettings.paced(processes, !naive);
+        return new FirstDemo(settings, invocation.terminal(), invocation.environment()).play();
+    }
+
+    private void requireUsable(int processes) {
+        if (!scenario.equals(FIRST) && !Scenarios.summaries().containsKey(scenario)) {
+            throw refused("there is no scenario \"" + scenario + "\": there are " + FIRST + ", "
+                    + String.join(", ", Scenarios.summaries().keySet()));
         }
-        if (workers < LEAST_WORKERS || workers > MOST_WORKERS) {
-            throw refused("--workers must be " + LEAST_WORKERS + " to " + MOST_WORKERS + ", not " + workers);
+        if (workers != null && !scenario.equals(FIRST)) {
+            throw refused("--workers is for the scenario " + FIRST + " alone: " + scenario + " has its own cast");
+        }
+        if (processes < LEAST_WORKERS || processes > MOST_WORKERS) {
+            throw refused("--workers must be " + LEAST_WORKERS + " to " + MOST_WORKERS + ", not " + processes);
         }
         if (!store.uri(Map.of()).equals(new StoreOption().uri(Map.of()))) {
-            throw refused("demo starts its own Redis and takes no --store");
+            throw refused("demo starts its own servers and takes no --store");
         }
     }
 

@@ -49,7 +49,8 @@ public final class ListCommand implements Callable<Integer> {
             throw new IllegalArgumentException("--limit is " + limit + "; it must be at least 1");
         }
         List<HeldLock> held;
-        try (LockClient locks = StoreAccess.open(invocation, store)) {
+        try (LockClient locks = StoreAccess.open(invocation, store);
+                Progress progress = Progress.of(locks.admin(), invocation.terminal())) {
             held = locks.admin().list(glob, limit);
         }
         if (json) {

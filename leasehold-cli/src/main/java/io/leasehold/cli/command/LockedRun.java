@@ -47,6 +47,7 @@ final class LockedRun {
      * @param conflictExitCode the exit code when the lock stays busy
      * @param skipWhenBusy whether a busy lock is no reason to complain
      * @param atLeast how long the lock is kept at least
+     * @param metricsPort where meters are served, or null for nowhere
      */
     record Request(
             String storeUri,
@@ -56,7 +57,8 @@ final class LockedRun {
             GuardedCommand.Settings command,
             int conflictExitCode,
             boolean skipWhenBusy,
-            Duration atLeast) {
+            Duration atLeast,
+            @Nullable Integer metricsPort) {
 
         @Override
         public String toString() {
@@ -92,10 +94,13 @@ final class LockedRun {
         }
         try (GuardedCommand command = GuardedCommand.prepare(request.command(), lookup)) {
             command.warnings().forEach(notes);
-            try (LockClient locks = Leasehold.builder()
-                    .store(request.storeUri())
-                    .defaults(request.options())
-                    .connect()) {
+            Leasehold.Builder client =
+                    Leasehold.builder().store(request.storeUri()).defaults(request.options());
+            Integer port = request.metricsPort();
+            try (MetricsEndpoint endpoint = port == null
+                            ? null
+                            : MetricsEndpoint.ofRun(port, request.lock().text());
+                    LockClient locks = (endpoint == null ? client : client.listener(endpoint.listener())).connect()) {
                 runUnderLock(locks, command);
             }
         } catch (IOException e) {

@@ -110,6 +110,9 @@ public final class RunCommand implements Callable<Integer> {
             description = "Hold the lock at least this long.")
     private Duration atLeast = Duration.ZERO;
 
+    @Option(names = "--metrics", paramLabel = "PORT", description = "Serve Prometheus at 127.0.0.1:PORT/metrics.")
+    private @Nullable Integer metricsPort;
+
     @Option(names = JSON, description = "Report as JSON on standard error.")
     private boolean json;
 
@@ -196,6 +199,9 @@ public final class RunCommand implements Callable<Integer> {
                         "the argument \"" + argument + "\" is not valid UTF-8 and could not be passed on unchanged");
             }
         }
+        if (metricsPort != null) {
+            checkedPort(metricsPort);
+        }
         LockOptions options = options();
         Duration patience = patience();
         Duration usedGrace = usedGrace(options);
@@ -211,7 +217,8 @@ public final class RunCommand implements Callable<Integer> {
                 new GuardedCommand.Settings(words, onLost, usedGrace, options.ttl()),
                 conflictCode(),
                 onBusy == OnBusy.SKIP,
-                atLeast);
+                atLeast,
+                metricsPort);
     }
 
     /** What follows the first {@code --}; without it, an option of the command's could be taken for one of ours. */
@@ -227,6 +234,14 @@ public final class RunCommand implements Callable<Integer> {
             throw usage("one lock, then -- and the command: leasehold run [options] LOCK -- COMMAND ARGS…");
         }
         return words;
+    }
+
+    private void checkedPort(int port) {
+        try {
+            WatchCommand.checkedPort(port);
+        } catch (IllegalArgumentException e) {
+            throw usage(e.getMessage());
+        }
     }
 
     private LockName lockName(String name) {

@@ -50,10 +50,12 @@ public final class ShowCommand implements Callable<Integer> {
         Seen seen;
         try (LockClient locks = StoreAccess.open(invocation, store)) {
             LockAdmin admin = locks.admin();
+            Holder holder = admin.inspect(lock).orElse(null);
             boolean line = locks.guarantees().covers(Guarantee.Queueing.FIFO);
             seen = new Seen(
                     lock,
-                    admin.inspect(lock).orElse(null),
+                    holder,
+                    ClientView.of(admin, lock, holder),
                     line ? admin.waiters(lock, MOST_WAITERS + 1) : null,
                     locks.storeDescription(),
                     locks.guarantees().toString());
@@ -69,11 +71,13 @@ public final class ShowCommand implements Callable<Integer> {
     /**
      * What the store told.
      *
+     * @param client what the holder tells of itself, if it does
      * @param waiters one more than are shown, if there are more; null if the store keeps no queue
      */
     private record Seen(
             LockName lock,
             @Nullable Holder holder,
+            @Nullable ClientView client,
             @Nullable List<Waiter> waiters,
             String store,
             String promises) {}
@@ -85,6 +89,7 @@ public final class ShowCommand implements Callable<Integer> {
         report.put("lock", seen.lock().text());
         report.put("store", seen.store());
         report.put("holder", holder == null ? null : HolderView.json(holder));
+        report.put("client", ClientView.json(seen.client()));
         report.put(
                 "waiters",
                 waiters == null
@@ -105,6 +110,10 @@ public final class ShowCommand implements Callable<Integer> {
             lines.add("holder    " + holder.id());
             lines.add("token     " + HolderView.token(holder));
             lines.add("left      " + HolderView.remaining(holder));
+            ClientView client = seen.client();
+            if (client != null) {
+                lines.addAll(client.lines());
+            }
         }
         lines.addAll(line(seen.waiters()));
         lines.add("store     " + seen.store());

@@ -1,5 +1,7 @@
 package io.leasehold.cli.demo;
 
+import io.leasehold.cli.demo.history.HistoryEvent;
+import io.leasehold.cli.demo.history.HistoryVerdict;
 import io.leasehold.cli.output.Terminal;
 import io.leasehold.servers.RedisServer;
 import java.io.IOException;
@@ -167,13 +169,18 @@ public final class FirstDemo {
     }
 
     private boolean judge(Stage stage) throws IOException {
-        List<HistoryEvent> all = new ArrayList<>();
-        for (String name : names) {
-            all.addAll(new HistoryFile(stage.directory(), name).readNew());
+        HistoryVerdict verdict = HistoryVerdict.read(stage.directory(), names);
+        new VerdictView(timeline).show(verdict, HistoryVerdict.ALL, "", names.size());
+        boolean held = verdict.held(HistoryVerdict.ALL);
+        if (held) {
+            timeline.text(Ink.GREEN, "HELD: one holder at a time, also when one died holding the lock.");
+            timeline.text(Ink.DIM, "Now see it without: leasehold demo --without-lock");
+        } else if (settings.withLock()) {
+            timeline.text(Ink.RED, "VIOLATED: the lock did not keep its promise.");
+        } else {
+            timeline.text(Ink.RED, "VIOLATED, as it must be without a lock. With it: leasehold demo");
         }
-        HistoryVerdict verdict = HistoryVerdict.of(all, new CounterFile(stage.directory()).read());
-        new VerdictView(timeline, settings).show(verdict);
-        return verdict.held();
+        return held;
     }
 
     private void tellAll(String word) {
@@ -229,7 +236,7 @@ public final class FirstDemo {
     private void show(HistoryEvent event, @Nullable HistoryEvent before) {
         String worker = event.worker();
         switch (event.kind()) {
-            case READY, WRITING -> {}
+            case READY, WRITING, REJECTED, LOCKED_OUT -> {}
             case WAITING -> timeline.waits(worker);
             case ACQUIRED -> {
                 timeline.holds(worker);

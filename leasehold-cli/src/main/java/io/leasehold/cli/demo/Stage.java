@@ -1,16 +1,19 @@
 package io.leasehold.cli.demo;
 
+import io.leasehold.servers.ClockShim;
+import io.leasehold.servers.RedisReplicated;
 import io.leasehold.servers.RedisServer;
+import io.leasehold.servers.ServerUnavailableException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
- * All that a demonstration starts and writes: a Redis, the workers, a directory. Closing it leaves nothing behind; so does
+ * All that a demonstration starts and writes: servers, processes, a directory. Closing it leaves nothing behind; so does
  * the end of this process by a signal.
  */
 final class Stage implements AutoCloseable {
@@ -18,7 +21,7 @@ final class Stage implements AutoCloseable {
     private final Path directory;
     private final List<WorkerProcess> workers = new ArrayList<>();
     private final Thread hook = new Thread(this::clear, "demo-end");
-    private @Nullable RedisServer redis;
+    private final List<AutoCloseable> servers = new ArrayList<>();
     private boolean cleared;
 
     private Stage(Path directory) {
@@ -39,8 +42,63 @@ final class Stage implements AutoCloseable {
     synchronized RedisServer startRedis() {
         requireOpen();
         RedisServer started = RedisServer.start();
-        redis = started;
+        servers.add(started);
         return started;
+    }
+
+    /** Starts so many servers that know nothing of each other, none of which evicts a key. */
+    synchronized List<RedisServer> startRedises(int count) {
+        List<RedisServer> started = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            requireOpen();
+            RedisServer one =
+                    RedisServer.builder().config("maxmemory-policy noeviction").start();
+            servers.add(one);
+            started.add(one);
+        }
+        return started;
+    }
+
+    /**
+     * Starts so many, each with a clock of its own.
+     *
+     * @throws ServerUnavailableException if this machine cannot do that
+     */
+    synchronized List<RedisServer> startRedisesWithClocks(int count) {
+        requireOpen();
+        ClockShim shim = ClockShim.compile();
+        servers.add(shim);
+        List<RedisServer> started = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            RedisServer one = RedisServer.builder()
+                    .config("maxmemory-policy noeviction")
+                    .clock(shim.clock())
+                    .start();
+            servers.add(one);
+            started.add(one);
+        }
+        return started;
+    }
+
+    /** Starts a primary and a replica of it. */
+    synchronized RedisReplicated startReplicated() {
+        requireOpen();
+        RedisReplicated started = RedisReplicated.start(1);
+        servers.add(started);
+        return started;
+    }
+
+    /** Starts an actor. */
+    synchronized Actor startActor(String name) throws IOException {
+        requireOpen();
+        WorkerProcess process = WorkerProcess.startActor(name, directory);
+        workers.add(process);
+        return new Actor(process);
+    }
+
+    /** A directory for what is written in one act. */
+    Path newDirectory() throws IOException {
+        return Files.createTempDirectory(directory, "act");
     }
 
     /** Starts a worker. */
@@ -71,18 +129,23 @@ final class Stage implements AutoCloseable {
         for (WorkerProcess worker : workers) {
             worker.awaitGone();
         }
-        if (redis != null) {
-            redis.close();
-        }
+        servers.forEach(Stage::close);
         delete();
     }
 
+    private static void close(AutoCloseable server) {
+        try {
+            server.close();
+        } catch (Exception e) {
+            // It was started under a guard that ends it with this process.
+        }
+    }
+
     private void delete() {
-        try (Stream<Path> files = Files.list(directory)) {
-            for (Path file : files.toList()) {
+        try (Stream<Path> files = Files.walk(directory)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
                 Files.deleteIfExists(file);
             }
-            Files.deleteIfExists(directory);
         } catch (IOException leftToTheSystem) {
             // A few small files in the directory for temporary ones; nothing is worth failing for now.
         }

@@ -19,6 +19,7 @@ final class Timeline {
         AWAY(" ", Ink.PLAIN),
         WAITS("·", Ink.DIM),
         HOLDS("███", Ink.GREEN),
+        STOPPED("z", Ink.RED),
         DEAD("✗", Ink.RED);
 
         private final String symbol;
@@ -60,6 +61,10 @@ final class Timeline {
 
     void leaves(String worker) {
         states.put(worker, State.AWAY);
+    }
+
+    void sleeps(String worker) {
+        states.put(worker, State.STOPPED);
     }
 
     void dies(String worker) {

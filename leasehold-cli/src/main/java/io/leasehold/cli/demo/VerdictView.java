@@ -1,29 +1,35 @@
 package io.leasehold.cli.demo;
 
+import io.leasehold.cli.demo.history.HistoryVerdict;
+import io.leasehold.cli.demo.history.HistoryVerdict.Promise;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 
-/** How a verdict is shown: three checks, each with what was found, and one sentence. */
+/** How a verdict is shown: one line a promise, each with what was found. */
 final class VerdictView {
 
     private static final int EXAMPLES = 2;
 
     private final Timeline timeline;
-    private final DemoSettings settings;
 
-    VerdictView(Timeline timeline, DemoSettings settings) {
+    VerdictView(Timeline timeline) {
         this.timeline = timeline;
-        this.settings = settings;
     }
 
-    void show(HistoryVerdict verdict) {
+    /**
+     * Shows it.
+     *
+     * @param promises what had to be kept; the rest is shown, too
+     * @param whyNotAll why the rest had not to be; unused if there is none
+     * @param writers how many processes wrote a file
+     */
+    void show(HistoryVerdict verdict, Set<Promise> promises, String whyNotAll, int writers) {
         timeline.text(Ink.PLAIN, "");
-        timeline.text(
-                Ink.BOLD,
-                "Verdict, from nothing but what the " + settings.workers() + " processes wrote to their files");
+        timeline.text(Ink.BOLD, "Verdict, from nothing but what the " + writers + " processes wrote to their files");
         int overlaps = verdict.overlaps().size();
         row(
-                overlaps == 0,
+                mark(verdict, promises, Promise.EXCLUSION),
                 "two holders at once",
                 overlaps == 0
                         ? "never, in " + verdict.holds() + " turns"
@@ -31,10 +37,10 @@ final class VerdictView {
         examples(verdict.overlaps());
         int disorders = verdict.tokenDisorders().size();
         if (verdict.tokens() == 0) {
-            timeline.text(Ink.DIM, "  -   fencing tokens        none: there was no lock to hand them out");
+            timeline.text(Ink.DIM, "  -   fencing tokens        none: there was nothing to hand them out");
         } else {
             row(
-                    disorders == 0,
+                    mark(verdict, promises, Promise.TOKENS),
                     "fencing tokens",
                     disorders == 0
                             ? "each larger than all before, " + verdict.tokens() + " of them"
@@ -42,24 +48,45 @@ final class VerdictView {
         }
         examples(verdict.tokenDisorders());
         String sum = verdict.increments() + " increments, and the number is " + verdict.counter();
-        row(
-                verdict.lostUpdates() == 0 && verdict.inventedUpdates() == 0,
-                "lost updates",
-                verdict.lostUpdates() + ": " + sum);
+        row(mark(verdict, promises, Promise.UPDATES), "lost updates", verdict.lostUpdates() + ": " + sum);
+        if (verdict.rejected() > 0) {
+            timeline.text(Ink.DIM, "      stale tokens refused by the counter " + times(verdict.rejected()));
+        }
+        if (!verdict.lockedOut().isEmpty()) {
+            row(Mark.BAD, "locked out for ever", String.join(", ", verdict.lockedOut()));
+        }
+        if (!verdict.losses().isEmpty()) {
+            timeline.text(Ink.DIM, "      told of the end of its lease: " + String.join(", ", verdict.losses()));
+        }
+        if (!promises.equals(HistoryVerdict.ALL)) {
+            timeline.text(Ink.DIM, "      ~ " + whyNotAll);
+        }
         timeline.text(Ink.PLAIN, "");
-        if (verdict.held()) {
-            timeline.text(Ink.GREEN, "HELD: one holder at a time, also when one died holding the lock.");
-            timeline.text(Ink.DIM, "Now see it without: leasehold demo --without-lock");
-        } else if (settings.withLock()) {
-            timeline.text(Ink.RED, "VIOLATED: the lock did not keep its promise.");
-        } else {
-            timeline.text(Ink.RED, "VIOLATED, as it must be without a lock. With it: leasehold demo");
+    }
+
+    private enum Mark {
+        GOOD("✓", Ink.GREEN),
+        BAD("✗", Ink.RED),
+        NOT_PROMISED("~", Ink.YELLOW);
+
+        private final String symbol;
+        private final Ink ink;
+
+        Mark(String symbol, Ink ink) {
+            this.symbol = symbol;
+            this.ink = ink;
         }
     }
 
-    private void row(boolean good, String check, String finding) {
-        String mark = good ? "  ✓   " : "  ✗   ";
-        timeline.text(good ? Ink.GREEN : Ink.RED, mark + String.format(Locale.ROOT, "%-20s  ", check) + finding);
+    private static Mark mark(HistoryVerdict verdict, Set<Promise> promises, Promise promise) {
+        if (verdict.kept(promise)) {
+            return Mark.GOOD;
+        }
+        return promises.contains(promise) ? Mark.BAD : Mark.NOT_PROMISED;
+    }
+
+    private void row(Mark mark, String check, String finding) {
+        timeline.text(mark.ink, "  " + mark.symbol + "   " + String.format(Locale.ROOT, "%-20s  ", check) + finding);
     }
 
     private void examples(List<String> violations) {
@@ -69,7 +96,7 @@ final class VerdictView {
         }
     }
 
-    private static String times(int count) {
+    private static String times(long count) {
         return count == 1 ? "once" : count + " times";
     }
 }

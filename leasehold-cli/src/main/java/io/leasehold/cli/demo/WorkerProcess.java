@@ -1,7 +1,10 @@
 package io.leasehold.cli.demo;
 
+import io.leasehold.cli.demo.actor.ActorCommand;
+import io.leasehold.cli.demo.history.HistoryFile;
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStream;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -32,8 +35,7 @@ final class WorkerProcess {
      * @param storeUri where its lock is; unused without one
      */
     static WorkerProcess start(String name, Path directory, String storeUri, DemoSettings settings) throws IOException {
-        List<String> command = thisProgram();
-        command.addAll(List.of("--store", storeUri, "demo-worker"));
+        List<String> command = new ArrayList<>(List.of("--store", storeUri, "demo-worker"));
         command.addAll(List.of("--name", name, "--directory", directory.toString()));
         command.addAll(List.of("--ttl", settings.ttl().toMillis() + "ms"));
         command.addAll(List.of("--pause", settings.pause().toMillis() + "ms"));
@@ -41,10 +43,22 @@ final class WorkerProcess {
         if (!settings.withLock()) {
             command.add("--without-lock");
         }
+        return start(name, directory, command, ProcessBuilder.Redirect.DISCARD);
+    }
+
+    /** Starts one that is told each step, and answers on its standard output. */
+    static WorkerProcess startActor(String name, Path directory) throws IOException {
+        return start(name, directory, List.of(ActorCommand.NAME, "--name", name), ProcessBuilder.Redirect.PIPE);
+    }
+
+    private static WorkerProcess start(
+            String name, Path directory, List<String> arguments, ProcessBuilder.Redirect output) throws IOException {
+        List<String> command = thisProgram();
+        command.addAll(arguments);
         Path errors = directory.resolve(name + ".errors");
         Process process = new ProcessBuilder(command)
-                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                .redirectError(errors.toFile())
+                .redirectOutput(output)
+                .redirectError(ProcessBuilder.Redirect.appendTo(errors.toFile()))
                 .start();
         return new WorkerProcess(name, directory, errors, process);
     }
@@ -95,6 +109,11 @@ final class WorkerProcess {
         } catch (IOException gone) {
             // Whether it may be gone is judged by requireAlive().
         }
+    }
+
+    /** What it answers, if it is an actor. */
+    InputStream answers() {
+        return process.getInputStream();
     }
 
     /** SIGKILL: it can do nothing about it, not even give the lock back. */

@@ -2,6 +2,7 @@ package io.leasehold.cli.output;
 
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -62,6 +63,31 @@ public final class Terminal {
     /** One line to standard error as it is: a report for scripts. */
     public void report(String line) {
         err.println(SafeText.line(hidden(line)));
+    }
+
+    /**
+     * Whether standard output (1) or standard error (2) of this process leads to a terminal. Asks the shell, which knows on
+     * every system and every JDK.
+     */
+    public static boolean leadsToTerminal(int descriptor) {
+        try {
+            return new ProcessBuilder("/bin/sh", "-c", "test -t " + descriptor)
+                            .inheritIO()
+                            .start()
+                            .waitFor()
+                    == 0;
+        } catch (IOException noShell) {
+            return false;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
+    /** Replaces the last line of standard error, which must be a terminal; for what is over soon. */
+    public void progress(String line) {
+        err.print("\r\033[K" + SafeText.line(hidden(line)) + (line.isEmpty() ? "" : " "));
+        err.flush();
     }
 
     private String hidden(String line) {

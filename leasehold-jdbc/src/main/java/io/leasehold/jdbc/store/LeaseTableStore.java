@@ -19,6 +19,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.sql.SQLException;
 import java.util.ArrayList;
@@ -235,6 +236,11 @@ public final class LeaseTableStore implements LockStore {
             loser.ifPresent(owner -> ear.lost(owner, LossCause.FORCE_RELEASED));
         }
         return loser.isPresent();
+    }
+
+    @Override
+    public StoreOperations operations() {
+        return new TableOperations(settings.description(), settings.dialect(), settings.clock(), runtime, queue);
     }
 
     @Override

@@ -55,7 +55,7 @@ final class MemberVerbs {
 
     CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
         AcquireRequest request = ballot.request();
-        String lock = KeyLayout.lock(request.name());
+        String lock = settings.keys().lock(request.name());
         boolean live = request.isWaiting() && wakeUps.isLive(lock);
         CompletableFuture<NodeReply> first = propose(ballot, membership, live, request.timeoutNanos());
         if (!request.isWaiting() || live) {
@@ -79,7 +79,7 @@ final class MemberVerbs {
             Ballot ballot, Membership membership, boolean watch, long timeoutNanos) {
         AcquireRequest request = ballot.request();
         LockName name = request.name();
-        String lock = KeyLayout.lock(name);
+        String lock = settings.keys().lock(name);
         String slot = topology.slotTag(lock);
         Requests.Subject subject = new Requests.Subject("acquire", name);
         String[] arguments = {
@@ -156,7 +156,7 @@ final class MemberVerbs {
 
     CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         LockName name = request.names().get(0);
-        String lock = KeyLayout.lock(name);
+        String lock = settings.keys().lock(name);
         String[] arguments = {
             request.owner().hex(),
             Long.toString(request.ballot()),

@@ -72,7 +72,7 @@ final class MigrationFallback {
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
                 LuaScript.RAISE_FENCE,
-                new String[] {KeyLayout.fence(KeyLayout.lock(name))},
+                new String[] {KeyLayout.fence(settings.keys().lock(name))},
                 new String[] {
                     Long.toString(request.ballot()),
                     Long.toString(settings.retentionMicros()),
@@ -87,7 +87,7 @@ final class MigrationFallback {
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
                 LuaScript.RELEASE_KEY,
-                new String[] {KeyLayout.lock(name)},
+                new String[] {settings.keys().lock(name)},
                 new String[] {request.owner().hex()},
                 (reply, link) -> decoder.release(reply),
                 RedisNode::releaseFailed);

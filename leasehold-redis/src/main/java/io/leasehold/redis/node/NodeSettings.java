@@ -2,6 +2,7 @@ package io.leasehold.redis.node;
 
 import io.leasehold.Guarantees;
 import io.leasehold.redis.topology.Acknowledgement;
+import io.leasehold.redis.wire.KeyLayout;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
@@ -15,6 +16,7 @@ import java.util.concurrent.TimeUnit;
  * @param windowMicros how long a waiter that is woken may take before its place is lost
  * @param guarantees what the node promises as a store of its own
  * @param member whether it is a member of a set of nodes, so that releases hand nothing over
+ * @param keys where locks are
  * @param acknowledgement by how many replicas an acquire has to be acknowledged
  */
 public record NodeSettings(
@@ -24,6 +26,7 @@ public record NodeSettings(
         long windowMicros,
         Guarantees guarantees,
         boolean member,
+        KeyLayout keys,
         Acknowledgement acknowledgement) {
 
     private static final Duration RETENTION = Duration.ofSeconds(60);
@@ -40,6 +43,7 @@ public record NodeSettings(
                 micros(WINDOW),
                 guarantees,
                 false,
+                KeyLayout.standard(),
                 Acknowledgement.NONE);
     }
 
@@ -52,12 +56,26 @@ public record NodeSettings(
                 micros(WINDOW),
                 guarantees,
                 true,
+                KeyLayout.standard(),
                 Acknowledgement.NONE);
+    }
+
+    /** The same with the locks elsewhere. */
+    public NodeSettings keys(KeyLayout layout) {
+        return new NodeSettings(
+                retentionMicros, boundMicros, graceMillis, windowMicros, guarantees, member, layout, acknowledgement);
+    }
+
+    /** The same with fences that are forgotten after another span: for tests of what is left behind. */
+    public NodeSettings retention(Duration retention) {
+        return new NodeSettings(
+                micros(retention), boundMicros, graceMillis, windowMicros, guarantees, member, keys, acknowledgement);
     }
 
     /** These, with acquires that replicas acknowledge. */
     public NodeSettings acknowledged(Acknowledgement wanted) {
-        return new NodeSettings(retentionMicros, boundMicros, graceMillis, windowMicros, guarantees, member, wanted);
+        return new NodeSettings(
+                retentionMicros, boundMicros, graceMillis, windowMicros, guarantees, member, keys, wanted);
     }
 
     /** How long a place is kept for a waiter that will ask again after this at the latest. */

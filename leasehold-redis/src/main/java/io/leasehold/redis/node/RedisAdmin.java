@@ -39,8 +39,10 @@ final class RedisAdmin {
     private final Topology topology;
     private final ReplyDecoder decoder;
     private final NodeSettings settings;
+    private final Walk walk;
 
-    RedisAdmin(Requests requests, Topology topology, ReplyDecoder decoder, NodeSettings settings) {
+    RedisAdmin(Requests requests, Topology topology, ReplyDecoder decoder, NodeSettings settings, Walk walk) {
+        this.walk = walk;
         this.requests = requests;
         this.topology = topology;
         this.decoder = decoder;
@@ -48,11 +50,15 @@ final class RedisAdmin {
     }
 
     CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        if (settings.keys().refusal(name) != null) {
+            // No client of this store can hold it.
+            return CompletableFuture.completedFuture(Optional.empty());
+        }
         return requests.run(
                 new Requests.Subject("inspect", name),
                 TIMEOUT_NANOS,
                 LuaScript.INSPECT,
-                new String[] {KeyLayout.lock(name)},
+                new String[] {settings.keys().lock(name)},
                 new String[0],
                 (reply, link) -> decoder.inspect(reply, name),
                 failure -> {
@@ -61,7 +67,10 @@ final class RedisAdmin {
     }
 
     CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
-        String lock = KeyLayout.lock(name);
+        if (settings.keys().refusal(name) != null) {
+            return CompletableFuture.completedFuture(List.of());
+        }
+        String lock = settings.keys().lock(name);
         return requests.run(
                 new Requests.Subject("list the waiters of", name),
                 TIMEOUT_NANOS,
@@ -75,8 +84,8 @@ final class RedisAdmin {
     }
 
     CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        if (holderId != null && holderId.isEmpty()) {
-            // On the wire an empty holder id stands for anybody.
+        if ((holderId != null && holderId.isEmpty()) || settings.keys().refusal(name) != null) {
+            // On the wire an empty holder id stands for anybody; and a name without a key is held by nobody.
             return CompletableFuture.completedFuture(false);
         }
         String[] arguments = {
@@ -88,7 +97,7 @@ final class RedisAdmin {
                 new Requests.Subject("take away", name),
                 TIMEOUT_NANOS,
                 LuaScript.FORCE_RELEASE,
-                RedisNode.allKeys(name),
+                RedisNode.allKeys(settings.keys().lock(name)),
                 arguments,
                 (reply, link) -> decoder.forceRelease(reply, name),
                 failure -> {
@@ -100,7 +109,8 @@ final class RedisAdmin {
         if (limit <= 0) {
             return CompletableFuture.completedFuture(List.of());
         }
-        CompletableFuture<Listing> listed = CompletableFuture.completedFuture(new Listing(glob, limit));
+        CompletableFuture<Listing> listed =
+                CompletableFuture.completedFuture(new Listing(glob, settings.keys(), limit));
         try {
             for (Link master : topology.everywhere()) {
                 listed = listed.thenCompose(listing -> scan(master, listing, ScanCursor.INITIAL));
@@ -113,18 +123,21 @@ final class RedisAdmin {
 
     /** The names found so far that come first. Touched by one step of the walk at a time. */
     private static final class Listing {
+        private final KeyLayout keys;
         private final NameGlob pattern;
         private final int limit;
         private final NavigableSet<LockName> names = new TreeSet<>();
+        private long steps;
 
-        private Listing(String glob, int limit) {
-            this.pattern = new NameGlob(glob);
+        private Listing(String glob, KeyLayout keys, int limit) {
+            this.keys = keys;
+            this.pattern = new NameGlob(glob, keys);
             this.limit = limit;
         }
 
-        private void add(List<String> keys) {
-            for (String key : keys) {
-                LockName name = KeyLayout.nameOf(key);
+        private void add(List<String> found) {
+            for (String key : found) {
+                LockName name = keys.nameOf(key);
                 if (name != null && pattern.matches(name)) {
                     names.add(name);
                     if (names.size() > limit) {
@@ -150,6 +163,7 @@ final class RedisAdmin {
                         })
                 .thenCompose(cursor -> {
                     listing.add(cursor.getKeys());
+                    walk.seen(++listing.steps * KEYS_PER_STEP);
                     return cursor.isFinished()
                             ? CompletableFuture.completedFuture(listing)
                             : scan(master, listing, ScanCursor.of(cursor.getCursor()));

@@ -2,6 +2,7 @@ package io.leasehold.redis.node;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
 import io.leasehold.Waiter;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.topology.WakeUps;
@@ -25,6 +26,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.util.List;
 import java.util.Optional;
@@ -36,7 +38,8 @@ import org.jspecify.annotations.Nullable;
  * One Redis server as a node: each verb is one script.
  *
  * <p>Waiters are queued only while a subscription is live, so that whoever is told to be queued can be woken. The
- * subscription is begun by the first waiter that finds its lock busy: a client that never waits has one connection.
+ * subscription is begun by the first waiter that finds its lock busy, or by the first hold that lasts for a second: a client
+ * with neither has one connection.
  *
  * <p>Safe for all threads. Nothing is sent twice, except a script's text after the server has refused its digest.
  */
@@ -48,6 +51,7 @@ public final class RedisNode implements LockNode {
 
     private final String description;
     private final NodeSettings settings;
+    private final KeyLayout keys;
     private final LockRuntime runtime;
     private final Topology topology;
     private final WakeUps wakeUps;
@@ -55,6 +59,7 @@ public final class RedisNode implements LockNode {
     private final ReplyDecoder decoder;
     private final RedisAdmin admin;
     private final MemberVerbs member;
+    private final RedisOperations operations;
     private final MigrationFallback migration;
     private final WaitAcks acks;
     private volatile @Nullable StoreSignals signals;
@@ -70,14 +75,17 @@ public final class RedisNode implements LockNode {
         this.description = description;
         this.settings = settings;
         this.runtime = runtime;
+        this.keys = settings.keys();
         this.topology = topology;
         this.decoder = new ReplyDecoder(errors);
         this.requests = new Requests(topology, errors, runtime);
-        this.admin = new RedisAdmin(requests, topology, decoder, settings);
+        Walk walk = new Walk();
+        this.admin = new RedisAdmin(requests, topology, decoder, settings, walk);
         this.wakeUps = topology.wakeUps(this::pushed);
         this.acks = new WaitAcks(requests, errors, settings);
         this.member = new MemberVerbs(requests, acks, decoder, settings, topology, wakeUps, runtime);
         this.migration = new MigrationFallback(requests, decoder, settings, runtime);
+        this.operations = new RedisOperations(description, requests, topology, wakeUps, runtime, settings, walk);
         topology.onReconnected(this::tellReconnected);
         wakeUps.onResubscribed(this::tellReconnected);
     }
@@ -95,7 +103,7 @@ public final class RedisNode implements LockNode {
     @Override
     public boolean isAtomicOver(List<LockName> names) {
         return names.size() <= MOST_AT_ONCE
-                && topology.isTogether(names.stream().map(KeyLayout::lock).toList());
+                && topology.isTogether(names.stream().map(keys::place).toList());
     }
 
     @Override
@@ -106,8 +114,9 @@ public final class RedisNode implements LockNode {
     private void pushed(String message) {
         StoreSignals listener = signals;
         if (listener != null) {
-            Messages.wakeUp(message).ifPresent(listener::wake);
-            Messages.handOver(message).ifPresent(listener::handedOver);
+            Messages.wakeUp(message, keys).ifPresent(listener::wake);
+            Messages.takenAway(message, keys).ifPresent(listener::takenAway);
+            Messages.handOver(message, keys).ifPresent(listener::handedOver);
         }
     }
 
@@ -120,7 +129,7 @@ public final class RedisNode implements LockNode {
 
     @Override
     public String part(LockName name) {
-        return topology.part(KeyLayout.lock(name));
+        return topology.part(keys.place(name));
     }
 
     @Override
@@ -130,7 +139,7 @@ public final class RedisNode implements LockNode {
 
     @Override
     public CompletableFuture<NodeReply> probe(LockName name, long timeoutNanos) {
-        return probe(KeyLayout.lock(name), timeoutNanos);
+        return probe(keys.place(name), timeoutNanos);
     }
 
     private CompletableFuture<NodeReply> probe(String key, long timeoutNanos) {
@@ -153,11 +162,18 @@ public final class RedisNode implements LockNode {
     @Override
     public CompletableFuture<NodeReply> acquire(Ballot ballot) {
         AcquireRequest request = ballot.request();
+        for (LockName name : request.names()) {
+            String refusal = keys.refusal(name);
+            if (refusal != null) {
+                LockStoreException error = new LockStoreException(refusal, null);
+                return CompletableFuture.completedFuture(new NodeReply.Failed(FailureKind.PERMANENT, error));
+            }
+        }
         if (request.names().size() > 1) {
             return proposeForAll(ballot);
         }
         boolean waits = request.isWaiting();
-        String lock = KeyLayout.lock(request.names().get(0));
+        String lock = keys.lock(request.names().get(0));
         boolean live = waits && wakeUps.isLive(lock);
         CompletableFuture<NodeReply> first = propose(ballot, live, request.timeoutNanos());
         if (!waits || live) {
@@ -176,7 +192,7 @@ public final class RedisNode implements LockNode {
     private CompletableFuture<NodeReply> queueOnceSubscribed(Ballot ballot, NodeReply held, long startAtNanos) {
         long timeoutNanos = ballot.request().timeoutNanos();
         CompletableFuture<Boolean> subscribed =
-                wakeUps.started(KeyLayout.lock(ballot.request().name()));
+                wakeUps.started(keys.lock(ballot.request().name()));
         LockRuntime.Timer patience =
                 runtime.schedule(leftNanos(startAtNanos, timeoutNanos) / 2, () -> subscribed.complete(false));
         return subscribed.thenCompose(live -> {
@@ -212,7 +228,7 @@ public final class RedisNode implements LockNode {
             Long.toString(settings.retentionMicros()),
             Long.toString(settings.boundMicros()),
             Long.toString(queue ? settings.placeMillis(request.recheckNanos()) : 0),
-            wakeUps.channel(KeyLayout.lock(name)),
+            wakeUps.channel(keys.lock(name)),
             Long.toString(NodeSettings.ceilMillis(ballot.claimNanos())),
             Long.toString(settings.windowMicros())
         };
@@ -220,7 +236,7 @@ public final class RedisNode implements LockNode {
                 subject,
                 timeoutNanos,
                 LuaScript.ACQUIRE,
-                allKeys(name),
+                allKeys(keys.lock(name)),
                 arguments,
                 (reply, link) -> decoder.acquire(reply, link.incarnation(), subject.toString()));
     }
@@ -229,8 +245,8 @@ public final class RedisNode implements LockNode {
     private CompletableFuture<NodeReply> proposeForAll(Ballot ballot) {
         AcquireRequest request = ballot.request();
         List<LockName> names = request.names();
-        String[] keys = names.stream()
-                .map(KeyLayout::lock)
+        String[] all = names.stream()
+                .map(this.keys::lock)
                 .flatMap(lock -> Stream.of(lock, KeyLayout.fence(lock), KeyLayout.queued(lock)))
                 .toArray(String[]::new);
         String[] arguments = {
@@ -246,13 +262,12 @@ public final class RedisNode implements LockNode {
                 subject,
                 request.timeoutNanos(),
                 LuaScript.ACQUIRE_ALL,
-                keys,
+                all,
                 arguments,
                 (reply, link) -> decoder.acquire(reply, link.incarnation(), subject));
     }
 
-    static String[] allKeys(LockName name) {
-        String lock = KeyLayout.lock(name);
+    static String[] allKeys(String lock) {
         return new String[] {
             lock, KeyLayout.fence(lock), KeyLayout.queued(lock), KeyLayout.waiters(lock), KeyLayout.asked(lock)
         };
@@ -300,7 +315,7 @@ public final class RedisNode implements LockNode {
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
                 LuaScript.RELEASE,
-                allKeys(name),
+                allKeys(keys.lock(name)),
                 arguments,
                 (reply, link) -> decoder.release(reply),
                 RedisNode::releaseFailed);
@@ -313,7 +328,7 @@ public final class RedisNode implements LockNode {
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         List<RenewBatch.Item> items = batch.items();
-        return new RenewalGroups(items, MOST_RENEWALS_IN_ONE, item -> topology.slotTag(KeyLayout.lock(item.name())))
+        return new RenewalGroups(items, MOST_RENEWALS_IN_ONE, item -> topology.slotTag(keys.lock(item.name())))
                 .renew(chunk -> renewChunk(chunk, batch.timeoutNanos()))
                 .thenApply(RenewReply::new);
     }
@@ -322,11 +337,11 @@ public final class RedisNode implements LockNode {
         if (items.isEmpty()) {
             return CompletableFuture.completedFuture(List.of());
         }
-        String[] keys = new String[items.size()];
+        String[] locks = new String[items.size()];
         String[] arguments = new String[2 * items.size()];
-        for (int i = 0; i < keys.length; i++) {
+        for (int i = 0; i < locks.length; i++) {
             RenewBatch.Item item = items.get(i);
-            keys[i] = KeyLayout.lock(item.name());
+            locks[i] = keys.lock(item.name());
             arguments[2 * i] = item.owner().hex();
             arguments[2 * i + 1] = Long.toString(NodeSettings.ceilMillis(item.ttlNanos()));
         }
@@ -339,7 +354,7 @@ public final class RedisNode implements LockNode {
                 subject,
                 timeoutNanos,
                 LuaScript.RENEW,
-                keys,
+                locks,
                 arguments,
                 (reply, link) -> decoder.renew(reply, names, sentAtNanos),
                 failure -> items.stream()
@@ -364,7 +379,18 @@ public final class RedisNode implements LockNode {
 
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return admin.forceRelease(name, holderId);
+        return admin.describe(name)
+                .thenCompose(before -> admin.forceRelease(name, holderId)
+                        .thenCompose(removed -> removed && before.isPresent()
+                                ? operations
+                                        .tellTaken(name, before.get().holder().id())
+                                        .thenApply(told -> true)
+                                : CompletableFuture.completedFuture(removed)));
+    }
+
+    @Override
+    public StoreOperations operations() {
+        return operations;
     }
 
     @Override

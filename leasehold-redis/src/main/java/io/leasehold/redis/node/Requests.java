@@ -11,6 +11,7 @@ import io.leasehold.spi.LockRuntime;
 import io.lettuce.core.RedisCommandExecutionException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -21,8 +22,15 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A request that a server refused since another one serves its slot goes on to that one: it had no effect. Safe for all
  * threads. Answers complete on the connection's I/O thread or on the timer's.
+ *
+ * <p>The requests that are not answered are bounded, also those that we have given up, since they are still on their
+ * way: with {@value #MOST} of them nothing more is sent, and with half of them nothing that asks for a lock, so that
+ * those who hold one can still keep it and give it back.
  */
 final class Requests {
+
+    /** About 10 MB of requests, and at 10 to 20 µs for each what a server does within a ninth of a second. */
+    static final int MOST = 8_192;
 
     /** A slot that is still elsewhere after this is being moved to and fro. */
     private static final int MOST_DETOURS = 5;
@@ -30,6 +38,7 @@ final class Requests {
     private final Topology topology;
     private final RedisErrors errors;
     private final LockRuntime runtime;
+    private final AtomicInteger unanswered = new AtomicInteger();
 
     Requests(Topology topology, RedisErrors errors, LockRuntime runtime) {
         this.topology = topology;
@@ -65,6 +74,7 @@ final class Requests {
             Decoder<List<Object>, T> decoder,
             Function<Failure, T> failed) {
         return new Errand<>(
+                        script.asksForLocks() ? MOST / 2 : MOST,
                         subject,
                         timeoutNanos,
                         keys[0],
@@ -78,6 +88,19 @@ final class Requests {
                         decoder,
                         failed)
                 .begin(topology.current(keys[0]));
+    }
+
+    /** Sends a request for a lock in whatever form to where a key is served. */
+    <R, T> CompletableFuture<T> ask(
+            Object subject,
+            long timeoutNanos,
+            String key,
+            BiConsumer<Link, BiConsumer<@Nullable R, @Nullable Throwable>> request,
+            Decoder<R, T> decoder,
+            Function<Failure, T> failed) {
+        Form<R> form = (to, asking, then) -> request.accept(to, then);
+        return new Errand<R, T>(MOST / 2, subject, timeoutNanos, key, form, decoder, failed)
+                .begin(topology.current(key));
     }
 
     /** Runs a script, and waits until replicas have what it wrote. */
@@ -101,7 +124,9 @@ final class Requests {
                 link.runAcknowledged(script, keys, arguments, then);
             }
         };
-        return new Errand<>(subject, timeoutNanos, keys[0], form, decoder, failed).begin(topology.current(keys[0]));
+        int most = script.asksForLocks() ? MOST / 2 : MOST;
+        return new Errand<>(most, subject, timeoutNanos, keys[0], form, decoder, failed)
+                .begin(topology.current(keys[0]));
     }
 
     /** Sends a request in whatever form to where a key is served. */
@@ -125,11 +150,12 @@ final class Requests {
             Decoder<R, T> decoder,
             Function<Failure, T> failed) {
         Form<R> form = (to, asking, then) -> request.accept(to, then);
-        return new Errand<R, T>(subject, timeoutNanos, key, form, decoder, failed).begin(link);
+        return new Errand<R, T>(MOST, subject, timeoutNanos, key, form, decoder, failed).begin(link);
     }
 
     /** One request on its way. */
     private final class Errand<R, T> {
+        private final int most;
         private final Object subject;
         private final long timeoutNanos;
         private final String key;
@@ -141,12 +167,14 @@ final class Requests {
         private LockRuntime.@Nullable Timer patience;
 
         private Errand(
+                int most,
                 Object subject,
                 long timeoutNanos,
                 String key,
                 Form<R> form,
                 Decoder<R, T> decoder,
                 Function<Failure, T> failed) {
+            this.most = most;
             this.subject = subject;
             this.timeoutNanos = timeoutNanos;
             this.key = key;
@@ -158,6 +186,11 @@ final class Requests {
         private CompletableFuture<T> begin(@Nullable Link link) {
             if (link == null) {
                 complete(() -> failed.apply(errors.notConnected(subject.toString(), topology.failure(key))));
+                return answer;
+            }
+            int before = unanswered.get();
+            if (before >= most) {
+                complete(() -> failed.apply(errors.overloaded(subject.toString(), before)));
                 return answer;
             }
             patience = runtime.schedule(timeoutNanos, this::timedOut);
@@ -175,7 +208,9 @@ final class Requests {
 
         private void go(Link link, boolean asking, int detours) {
             asked = link;
+            unanswered.incrementAndGet();
             form.send(link, asking, (reply, error) -> {
+                unanswered.decrementAndGet();
                 if (reply != null) {
                     settle(() -> decoded(reply, link));
                     return;

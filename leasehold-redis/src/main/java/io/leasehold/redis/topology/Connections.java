@@ -157,7 +157,7 @@ final class Connections implements AutoCloseable {
                         return CompletableFuture.<Link>failedFuture(explained(error));
                     }
                     // Who accepts a connection and then says nothing is tried again.
-                    LockRuntime.Timer patience = runtime.schedule(ANSWER_NANOS, connection::closeAsync);
+                    LockRuntime.Timer patience = runtime.schedule(ANSWER_NANOS, () -> driver.end(connection));
                     return connection
                             .async()
                             .info()
@@ -165,7 +165,7 @@ final class Connections implements AutoCloseable {
                             .handle((info, refusal) -> {
                                 patience.cancel();
                                 if (refusal != null) {
-                                    connection.closeAsync();
+                                    driver.end(connection);
                                     return CompletableFuture.<Link>failedFuture(
                                             errors.of(refusal, "read INFO").error());
                                 }
@@ -190,21 +190,25 @@ final class Connections implements AutoCloseable {
                             second.addListener(new RedisConnectionStateListener() {
                                 @Override
                                 public void onRedisDisconnected(RedisChannelHandler<?, ?> ended) {
-                                    connection.closeAsync();
+                                    driver.end(connection);
                                 }
                             });
-                            return checked(connection, new GroupCommit(second, server.acknowledgement()), server, info);
+                            return checked(
+                                    connection,
+                                    new GroupCommit(second, driver, server.acknowledgement()),
+                                    server,
+                                    info);
                         })
                         .whenComplete((link, error) -> {
                             if (error != null) {
-                                second.closeAsync();
+                                driver.end(second);
                             }
                         }))
                 .handle((link, error) -> {
                     if (error == null) {
                         return CompletableFuture.completedFuture(link);
                     }
-                    connection.closeAsync();
+                    driver.end(connection);
                     Throwable cause = RedisErrors.unwrapped(error);
                     return CompletableFuture.<Link>failedFuture(
                             cause instanceof LockStoreException
@@ -223,7 +227,7 @@ final class Connections implements AutoCloseable {
         try {
             ServerFacts facts = ServerFacts.parse(info);
             expectation.refuseUnfit(server, facts);
-            Link link = new Link(connection, acknowledged, server, facts, runtime);
+            Link link = new Link(connection, acknowledged, driver, server, facts, runtime);
             connection.addListener(new RedisConnectionStateListener() {
                 @Override
                 public void onRedisDisconnected(RedisChannelHandler<?, ?> ended) {
@@ -233,7 +237,7 @@ final class Connections implements AutoCloseable {
             });
             return CompletableFuture.completedFuture(link);
         } catch (RuntimeException e) {
-            connection.closeAsync();
+            driver.end(connection);
             LockStoreException reason = e instanceof LockStoreException known
                     ? known
                     : errors.unavailable("does not answer like a Redis server: " + e.getMessage(), e);
@@ -287,6 +291,7 @@ final class Connections implements AutoCloseable {
             current = null;
             failure = errors.unavailable("closed the connection", null);
         }
+        link.close();
         if (!isClosed()) {
             onLost.run();
             LOG.info("connection to {} ended; connecting again", name);

@@ -1,5 +1,6 @@
 package io.leasehold.redis.topology;
 
+import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.StoreUri;
 import java.net.URLDecoder;
@@ -93,6 +94,27 @@ public final class Deployment {
         }
         throw new IllegalArgumentException("store URI \"" + uri.redacted() + "\": the scheme must be one of "
                 + schemes().stream().sorted().collect(Collectors.joining(", ")));
+    }
+
+    /** One server that is named in another form than by a store URI. */
+    public static Deployment of(RedisUri server) {
+        return new Deployment(Kind.SINGLE, List.of(server), server, null);
+    }
+
+    /** The same with the locks elsewhere. */
+    public Deployment keys(KeyLayout layout) {
+        return new Deployment(
+                kind,
+                kind == Kind.SENTINEL
+                        ? servers
+                        : servers.stream().map(server -> server.keys(layout)).toList(),
+                data.keys(layout),
+                masterName);
+    }
+
+    /** Where the locks are. */
+    public KeyLayout keys() {
+        return data.keys();
     }
 
     /** Takes one URI apart, and has each server's part read as the URI of a single one. */
@@ -274,7 +296,7 @@ public final class Deployment {
 
     /** The rights that Leasehold needs at the data servers, to be pasted after {@code ACL SETUSER name}. */
     public String rights() {
-        return RedisErrors.RIGHTS
+        return RedisErrors.rights(keys())
                 + (kind == Kind.CLUSTER ? RIGHTS_IN_CLUSTER : "")
                 + (acknowledgement().isWanted() ? " +wait" : "");
     }

@@ -18,16 +18,30 @@ public final class DriverThreads {
     private static final Logger LOG = LoggerFactory.getLogger(DriverThreads.class);
     private static final long SHUTDOWN_SECONDS = 2;
 
-    private final ClientResources resources = ClientResources.builder()
-            .ioThreadPoolSize(2)
-            .computationThreadPoolSize(2)
-            .commandLatencyRecorder(CommandLatencyRecorder.disabled())
-            .build();
-
+    private final ClientResources resources;
+    private final boolean borrowed;
     private int users;
 
     /** No thread has begun yet. */
-    public DriverThreads() {}
+    public DriverThreads() {
+        this(
+                ClientResources.builder()
+                        .ioThreadPoolSize(2)
+                        .computationThreadPoolSize(2)
+                        .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+                        .build(),
+                false);
+    }
+
+    private DriverThreads(ClientResources resources, boolean borrowed) {
+        this.resources = resources;
+        this.borrowed = borrowed;
+    }
+
+    /** Somebody else's, which are never ended. */
+    static DriverThreads borrowed(ClientResources resources) {
+        return new DriverThreads(resources, true);
+    }
 
     /** For one driver more, which {@link #release}s them once. */
     synchronized ClientResources use() {
@@ -39,7 +53,7 @@ public final class DriverThreads {
     void release() {
         synchronized (this) {
             users--;
-            if (users > 0) {
+            if (users > 0 || borrowed) {
                 return;
             }
         }

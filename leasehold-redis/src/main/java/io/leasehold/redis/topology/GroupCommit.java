@@ -27,22 +27,37 @@ import org.jspecify.annotations.Nullable;
 final class GroupCommit {
 
     private final StatefulRedisConnection<String, String> connection;
+    private final Driver driver;
     private final Acknowledgement wanted;
     private List<Call> gathered = new ArrayList<>();
     private boolean waiting;
 
-    GroupCommit(StatefulRedisConnection<String, String> connection, Acknowledgement wanted) {
+    GroupCommit(StatefulRedisConnection<String, String> connection, Driver driver, Acknowledgement wanted) {
         this.connection = connection;
+        this.driver = driver;
         this.wanted = wanted;
     }
 
     /** One script and who hears of it. */
-    private record Call(
-            LuaScript script,
-            String[] keys,
-            String[] arguments,
-            boolean whole,
-            BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
+    private static final class Call {
+        private final LuaScript script;
+        private final String[] keys;
+        private final String[] arguments;
+        private final boolean whole;
+        private final BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then;
+
+        Call(
+                LuaScript script,
+                String[] keys,
+                String[] arguments,
+                boolean whole,
+                BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
+            this.script = script;
+            this.keys = keys;
+            this.arguments = arguments;
+            this.whole = whole;
+            this.then = then;
+        }
 
         Call withText() {
             return new Call(script, keys, arguments, true, then);
@@ -102,7 +117,7 @@ final class GroupCommit {
                 // The server has refused the digest, so nothing has run yet.
                 again.add(call.withText());
             } else {
-                call.then().accept(reply == null ? null : new Acknowledged(reply, acknowledged), error);
+                call.then.accept(reply == null ? null : new Acknowledged(reply, acknowledged), error);
             }
         });
     }
@@ -121,6 +136,6 @@ final class GroupCommit {
     }
 
     void close() {
-        connection.closeAsync();
+        driver.end(connection);
     }
 }

@@ -34,6 +34,7 @@ public final class Link {
     private static final long SILENCE_NANOS = 3_000_000_000L;
 
     private final StatefulRedisConnection<String, String> connection;
+    private final Driver driver;
     private final @Nullable GroupCommit acknowledged;
     private final RedisUri address;
     private final ServerFacts facts;
@@ -44,11 +45,13 @@ public final class Link {
     Link(
             StatefulRedisConnection<String, String> connection,
             @Nullable GroupCommit acknowledged,
+            Driver driver,
             RedisUri address,
             ServerFacts facts,
             LockRuntime runtime) {
         this.acknowledged = acknowledged;
         this.connection = connection;
+        this.driver = driver;
         this.address = address;
         this.facts = facts;
         this.runtime = runtime;
@@ -177,7 +180,7 @@ public final class Link {
     }
 
     void close() {
-        connection.closeAsync();
+        driver.end(connection);
         if (acknowledged != null) {
             acknowledged.close();
         }

@@ -68,7 +68,7 @@ final class MasterTopology implements Topology {
                                 .async()
                                 .info()
                                 .toCompletableFuture()
-                                .whenComplete((info, error) -> connection.closeAsync()))
+                                .whenComplete((info, error) -> driver.end(connection)))
                         .handle((info, error) -> {
                             if (error == null && !ServerFacts.parse(info).replica()) {
                                 throw new UnsafeStoreException(

@@ -1,5 +1,6 @@
 package io.leasehold.redis.topology;
 
+import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.StoreUri;
 import io.lettuce.core.RedisURI;
 import java.net.URLDecoder;
@@ -12,7 +13,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The URI of one server: {@code redis://[[user]:password@]host[:port][/database][?tls=true][&ca=FILE][&waitReplicas=1&waitTimeout=100ms]},
+ * The URI of one server: {@code redis://[[user]:password@]host[:port][/database][?tls=true][&ca=FILE][&keys=TEMPLATE]
+ * [&waitReplicas=1&waitTimeout=100ms]},
  * {@code rediss://} for TLS.
  *
  * <p>User, password and file are percent-decoded. Neither messages nor {@link #toString()} show user or password.
@@ -21,7 +23,8 @@ public final class RedisUri {
 
     private static final int DEFAULT_PORT = 6379;
     private static final int MOST_DATABASES = 1 << 20;
-    private static final Set<String> PARAMETERS = new TreeSet<>(Set.of("tls", "ca", "waitReplicas", "waitTimeout"));
+    private static final Set<String> PARAMETERS =
+            new TreeSet<>(Set.of("tls", "ca", "keys", "waitReplicas", "waitTimeout"));
     private static final String FORM = "redis://[[user]:password@]host[:port][/database]";
 
     private final String host;
@@ -31,15 +34,33 @@ public final class RedisUri {
     private final @Nullable String certificates;
     private final @Nullable String user;
     private final char @Nullable [] password;
+    private final KeyLayout keys;
+    private final @Nullable RedisURI given;
 
     private final Acknowledgement acknowledgement;
+
+    private RedisUri(RedisURI given, KeyLayout keys) {
+        this.host = given.getHost();
+        this.port = given.getPort();
+        this.user = null;
+        this.password = null;
+        this.database = given.getDatabase();
+        this.tls = given.isSsl();
+        this.certificates = null;
+        this.keys = keys;
+        this.given = given;
+        this.acknowledgement = Acknowledgement.parse(null, null);
+    }
 
     private RedisUri(
             Authority authority,
             int database,
             boolean tls,
             @Nullable String certificates,
+            KeyLayout keys,
             Acknowledgement acknowledgement) {
+        this.keys = keys;
+        this.given = null;
         this.host = authority.host;
         this.port = authority.port;
         this.user = authority.user;
@@ -81,13 +102,46 @@ public final class RedisUri {
         } catch (IllegalArgumentException e) {
             throw parser.refused(String.valueOf(e.getMessage()));
         }
-        return new RedisUri(authority, database, tls, certificates, acknowledgement);
+        return new RedisUri(
+                authority, database, tls, certificates, parser.keys(parameters.get("keys")), acknowledgement);
+    }
+
+    /**
+     * The server that is named in the driver's own form.
+     *
+     * @throws IllegalArgumentException if that names no host
+     */
+    public static RedisUri of(RedisURI given, KeyLayout keys) {
+        if (given.getHost() == null || given.getHost().isEmpty()) {
+            throw new IllegalArgumentException(
+                    "the RedisURI names no host and port: name the server itself, and neither"
+                            + " Sentinels nor a socket");
+        }
+        return new RedisUri(given, keys);
+    }
+
+    /** The same with the locks elsewhere. */
+    RedisUri keys(KeyLayout layout) {
+        return given != null
+                ? new RedisUri(given, layout)
+                : new RedisUri(
+                        new Authority(host, port, user, password),
+                        database,
+                        tls,
+                        certificates,
+                        layout,
+                        acknowledgement);
     }
 
     /** Another server of the same deployment: with these credentials and settings, at another address. */
     RedisUri at(String otherHost, int otherPort) {
         return new RedisUri(
-                new Authority(otherHost, otherPort, user, password), database, tls, certificates, acknowledgement);
+                new Authority(otherHost, otherPort, user, password),
+                database,
+                tls,
+                certificates,
+                keys,
+                acknowledgement);
     }
 
     /** Who and where; holds the secret, so it is no record. */
@@ -164,6 +218,10 @@ public final class RedisUri {
             return path.isEmpty() ? 0 : number(path, "database", 0, MOST_DATABASES);
         }
 
+        KeyLayout keys(@Nullable String template) {
+            return template == null ? KeyLayout.standard() : KeyLayout.of(template);
+        }
+
         boolean tls(@Nullable String value) {
             boolean secure = uri.scheme().equals("rediss");
             if (value == null) {
@@ -201,6 +259,9 @@ public final class RedisUri {
 
     /** For the driver. */
     RedisURI forDriver(Duration handshakeTimeout) {
+        if (given != null) {
+            return given;
+        }
         RedisURI.Builder builder = RedisURI.builder()
                 .withHost(host)
                 .withPort(port)
@@ -219,6 +280,11 @@ public final class RedisUri {
     @Nullable
     String certificates() {
         return certificates;
+    }
+
+    /** Where the locks are. */
+    KeyLayout keys() {
+        return keys;
     }
 
     /** By how many replicas an acquire is to be acknowledged. */

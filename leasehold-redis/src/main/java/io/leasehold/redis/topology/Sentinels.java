@@ -143,7 +143,7 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
         RedisErrors own = new RedisErrors("Sentinel " + sentinel.address());
         CompletableFuture<Named> answer = driver.connectToSentinel(sentinel)
                 .thenCompose(connection ->
-                        ask(sentinel, connection.async()).whenComplete((named, error) -> connection.closeAsync()))
+                        ask(sentinel, connection.async()).whenComplete((named, error) -> driver.end(connection)))
                 .exceptionally(error -> {
                     throw explained(sentinel, own, error);
                 });

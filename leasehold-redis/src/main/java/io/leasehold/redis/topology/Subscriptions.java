@@ -131,7 +131,7 @@ final class Subscriptions implements WakeUps {
         });
         connection.async().subscribe(channel).whenComplete((done, refusal) -> {
             if (refusal != null) {
-                connection.closeAsync();
+                driver.end(connection);
                 failed(refusal);
             } else {
                 adopt(connection);
@@ -142,7 +142,7 @@ final class Subscriptions implements WakeUps {
     private void adopt(StatefulRedisPubSubConnection<String, String> connection) {
         synchronized (this) {
             if (closed) {
-                connection.closeAsync();
+                driver.end(connection);
                 return;
             }
             current = connection;
@@ -171,6 +171,7 @@ final class Subscriptions implements WakeUps {
             }
             current = null;
         }
+        driver.end(connection);
         if (!isClosed()) {
             LOG.info("subscription to {} ended; subscribing again", purpose);
             retryLater();
@@ -205,7 +206,7 @@ final class Subscriptions implements WakeUps {
     void leaveUnlessAt(RedisUri server) {
         StatefulRedisPubSubConnection<String, String> connection = current;
         if (connection != null && !address.equals(server.address())) {
-            connection.closeAsync();
+            driver.end(connection);
         }
     }
 
@@ -225,7 +226,7 @@ final class Subscriptions implements WakeUps {
             if (isClosed() || current != connection) {
                 return;
             }
-            LockRuntime.Timer patience = runtime.schedule(PING_NANOS, connection::closeAsync);
+            LockRuntime.Timer patience = runtime.schedule(PING_NANOS, () -> driver.end(connection));
             connection.async().ping().whenComplete((pong, error) -> {
                 patience.cancel();
                 if (error == null) {

@@ -17,7 +17,11 @@ public interface Topology extends AutoCloseable {
 
     /** The topology of a deployment; nothing is connected yet. */
     static Topology of(Deployment where, RedisErrors errors, LockRuntime runtime, DriverThreads threads) {
-        Driver driver = new Driver(where.data(), threads);
+        return of(where, Driver.of(where, threads), errors, runtime);
+    }
+
+    /** The same over a driver that is closed with it. */
+    static Topology of(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime) {
         return switch (where.kind()) {
             case SINGLE, REPLICATED, SENTINEL -> new MasterTopology(where, driver, errors, runtime);
             case CLUSTER -> new ClusterTopology(where, driver, errors, runtime);

@@ -7,6 +7,8 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** A script: a {@code .lua} file whose header is its contract, known to the server by its digest. */
 public final class LuaScript {
@@ -36,6 +38,10 @@ public final class LuaScript {
     public static final LuaScript MEMBER_RELEASE = load("member_release.lua");
     /** Tells a member of a set since when it remembers. */
     public static final LuaScript MEMBER_BIRTH = load("member_birth.lua");
+    /** Takes a lock without fence and queue, or finds that it was taken. */
+    public static final LuaScript PLAIN_ACQUIRE = load("plain_acquire.lua");
+    /** Compares and deletes. */
+    public static final LuaScript PLAIN_RELEASE = load("plain_release.lua");
 
     private final String file;
     private final String text;
@@ -58,6 +64,29 @@ public final class LuaScript {
         }
     }
 
+    /** The script that a server knows by this digest, or null if it is none of ours. */
+    static @Nullable LuaScript withDigest(String sha1) {
+        for (LuaScript script : List.of(
+                ACQUIRE,
+                ACQUIRE_ALL,
+                RELEASE,
+                RENEW,
+                INSPECT,
+                FORCE_RELEASE,
+                MEMBER_ACQUIRE,
+                MEMBER_RELEASE,
+                MEMBER_BIRTH,
+                PLAIN_ACQUIRE,
+                PLAIN_RELEASE,
+                RELEASE_KEY,
+                RAISE_FENCE)) {
+            if (script.sha1.equals(sha1)) {
+                return script;
+            }
+        }
+        return null;
+    }
+
     private static String sha1(String text) {
         try {
             byte[] digest = MessageDigest.getInstance("SHA-1").digest(text.getBytes(StandardCharsets.UTF_8));
@@ -65,6 +94,11 @@ public final class LuaScript {
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("every Java platform has SHA-1", e);
         }
+    }
+
+    /** Whether it asks for a lock that its caller does not hold yet. */
+    public boolean asksForLocks() {
+        return this == ACQUIRE || this == ACQUIRE_ALL || this == MEMBER_ACQUIRE || this == PLAIN_ACQUIRE;
     }
 
     /** Its text, for {@code EVAL}. */

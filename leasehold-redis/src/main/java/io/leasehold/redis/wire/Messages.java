@@ -6,10 +6,11 @@ import io.leasehold.spi.TokenRange;
 import java.util.Optional;
 
 /**
- * What scripts publish to a waiting client:
+ * What scripts and operators publish to a waiting or holding client:
  *
  * <pre>
  * wake &lt;attempt id&gt; &lt;server µs&gt; &lt;lock key&gt;
+ * taken &lt;lock key&gt;
  * handed &lt;attempt id&gt; &lt;server µs&gt; &lt;first token&gt; &lt;last token&gt; &lt;lock key&gt;
  * </pre>
  *
@@ -20,21 +21,33 @@ public final class Messages {
     private Messages() {}
 
     /** The lock that may be worth asking for again, or empty if the message says something else. */
-    public static Optional<LockName> wakeUp(String message) {
+    public static Optional<LockName> wakeUp(String message, KeyLayout layout) {
         String[] parts = message.split(" ", 4);
         if (parts.length < 4 || !parts[0].equals("wake")) {
             return Optional.empty();
         }
-        return Optional.ofNullable(KeyLayout.nameOf(parts[3]));
+        return Optional.ofNullable(layout.nameOf(parts[3]));
+    }
+
+    /** An operator took this lock away. */
+    public static String taken(LockName name, KeyLayout layout) {
+        return "taken " + layout.lock(name);
+    }
+
+    /** The lock that an operator is said to have taken, or empty if the message says something else. */
+    public static Optional<LockName> takenAway(String message, KeyLayout layout) {
+        return message.startsWith("taken ")
+                ? Optional.ofNullable(layout.nameOf(message.substring("taken ".length())))
+                : Optional.empty();
     }
 
     /** Which waiter was given which lock, or empty if the message says something else. */
-    public static Optional<HandOver> handOver(String message) {
+    public static Optional<HandOver> handOver(String message, KeyLayout layout) {
         String[] parts = message.split(" ", 6);
         if (parts.length < 6 || !parts[0].equals("handed")) {
             return Optional.empty();
         }
-        LockName name = KeyLayout.nameOf(parts[5]);
+        LockName name = layout.nameOf(parts[5]);
         if (name == null) {
             return Optional.empty();
         }

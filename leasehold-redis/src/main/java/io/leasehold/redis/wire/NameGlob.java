@@ -14,13 +14,13 @@ public final class NameGlob {
     private final String keyPattern;
     private final Glob names;
 
-    /** Reads a glob. */
-    public NameGlob(String glob) {
-        StringBuilder keys = new StringBuilder("lock:{");
+    /** Reads a glob over the names of locks that are laid out so. */
+    public NameGlob(String glob, KeyLayout layout) {
+        StringBuilder keys = new StringBuilder();
         int[] characters = glob.codePoints().toArray();
         for (int i = 0; i < characters.length; i++) {
             int c = characters[i];
-            boolean escapedInKeys = i == 0 && (c == '}' || c == '%');
+            boolean escapedInKeys = i == 0 && layout.isEscaping() && (c == '}' || c == '%');
             if (c == '*' || c == '?') {
                 keys.append('*');
             } else {
@@ -33,7 +33,7 @@ public final class NameGlob {
                 }
             }
         }
-        this.keyPattern = keys.append('}').toString();
+        this.keyPattern = layout.keyPattern(keys.toString());
         this.names = Glob.of(glob);
     }
 

@@ -29,6 +29,7 @@ public final class RedisErrors {
                     + " +pexpire +zadd +zrem +zscore +zrangebyscore +zrevrange +hget +hset +hdel"
                     + " +publish +subscribe +ping +info +select +scan +config|get";
 
+    private static final String STANDARD_KEYS = "~lock:*";
     private static final Set<String> ACCESS = Set.of("NOAUTH", "WRONGPASS", "NOPERM");
     private static final Set<String> TRANSIENT = Set.of(
             "OOM",
@@ -50,14 +51,15 @@ public final class RedisErrors {
 
     private final String node;
     private final String rights;
+    private final KeyLayout keys;
 
     /**
-     * The errors of one node.
+     * The errors of one node, with keys as {@code lock:{*}}.
      *
      * @param node as people would name it
      */
     public RedisErrors(String node) {
-        this(node, RIGHTS);
+        this(node, RIGHTS, KeyLayout.standard());
     }
 
     /**
@@ -65,10 +67,21 @@ public final class RedisErrors {
      *
      * @param node as people would name it
      * @param rights that it needs, to be pasted after {@code ACL SETUSER name}
+     * @param keys where its locks are
      */
-    public RedisErrors(String node, String rights) {
+    public RedisErrors(String node, String rights, KeyLayout keys) {
         this.node = node;
         this.rights = rights;
+        this.keys = keys;
+    }
+
+    /** The rights that Leasehold needs at a single server for these keys. */
+    public static String rights(KeyLayout keys) {
+        return RIGHTS.replace(STANDARD_KEYS, keyRights(keys));
+    }
+
+    private static String keyRights(KeyLayout keys) {
+        return keys.equals(KeyLayout.standard()) ? STANDARD_KEYS : keys.keyRights();
     }
 
     /**
@@ -100,7 +113,7 @@ public final class RedisErrors {
         String text = inScript.find() ? inScript.group(1) : whole;
         String code = text.split(" ", 2)[0].toUpperCase(Locale.ROOT);
         if (ACCESS.contains(code) || isScriptWithoutRight(text)) {
-            return new Failure(FailureKind.PERMANENT, access(text, what, cause));
+            return new Failure(FailureKind.PERMANENT, access(text, whole, what, cause));
         }
         if (TRANSIENT.contains(code)) {
             return new Failure(
@@ -132,6 +145,10 @@ public final class RedisErrors {
 
     /** A right that is missing, or credentials that are not accepted. */
     public StoreAccessException access(String text, String what, @Nullable Throwable cause) {
+        return access(text, text, what, cause);
+    }
+
+    private StoreAccessException access(String text, String whole, String what, @Nullable Throwable cause) {
         if (text.startsWith("NOAUTH")) {
             return new StoreAccessException(
                     node + " asks for a password to " + what + ": put user:password@ before the host in the store URI",
@@ -141,9 +158,14 @@ public final class RedisErrors {
             return new StoreAccessException(
                     node + " does not accept the user and password of the store URI (WRONGPASS)", cause);
         }
+        MissingRight missing = MissingRight.in(whole, keyRights(keys));
+        String grant = missing == null
+                ? ""
+                : "The right to " + missing.what() + " is missing; an administrator can grant it: ACL SETUSER <user> "
+                        + missing.rule() + ". ";
         return new StoreAccessException(
-                node + " does not allow to " + what + ": " + text + ". An administrator can grant what is missing: ACL"
-                        + " SETUSER <user> " + rights,
+                node + " does not allow to " + what + ": " + text + ". " + grant
+                        + "All that Leasehold needs: ACL SETUSER <user> " + rights,
                 cause);
     }
 
@@ -154,6 +176,17 @@ public final class RedisErrors {
                 unavailable(
                         "did not answer the request to " + what + " within " + millis(timeoutNanos)
                                 + " ms; its outcome is unknown",
+                        null));
+    }
+
+    /** So many requests are on their way that this one was not sent. */
+    public Failure overloaded(String what, int unanswered) {
+        return new Failure(
+                FailureKind.NO_EFFECT,
+                unavailable(
+                        "has not answered " + unanswered + " requests yet: cannot " + what
+                                + " now. The server is frozen"
+                                + " or overloaded, or too many locks are asked for at once",
                         null));
     }
 
@@ -191,7 +224,7 @@ public final class RedisErrors {
     LockStoreException notALock(LockName name, String type) {
         return new LockStoreException(
                 node + ": the keys of lock \"" + name + "\" hold a " + type + " that no lock client wrote; nothing was"
-                        + " touched. If it may go, delete the key \"" + KeyLayout.lock(name) + "\" by hand",
+                        + " touched. If it may go, delete the key \"" + keys.lock(name) + "\" by hand",
                 null);
     }
 

@@ -82,7 +82,8 @@ class HandOverScriptTest {
     private HandOver pushTo(String channel) throws InterruptedException {
         String push = pushes.poll(10, TimeUnit.SECONDS);
         assertThat(push).startsWith(channel + "|handed ");
-        return Messages.handOver(push.substring(channel.length() + 1)).orElseThrow();
+        return Messages.handOver(push.substring(channel.length() + 1), KeyLayout.standard())
+                .orElseThrow();
     }
 
     private List<String> order() {

@@ -37,13 +37,13 @@ class KeyLayoutTest {
             })
     void everyNameHasItsKeyAndBackInOneSlot(String text) {
         LockName name = LockName.exactly(text);
-        String lock = KeyLayout.lock(name);
+        String lock = KeyLayout.standard().lock(name);
 
-        assertThat(KeyLayout.nameOf(lock)).isEqualTo(name);
+        assertThat(KeyLayout.standard().nameOf(lock)).isEqualTo(name);
         assertThat(SlotHash.getSlot(KeyLayout.fence(lock))).isEqualTo(SlotHash.getSlot(lock));
         assertThat(SlotHash.getSlot(KeyLayout.waiters(lock))).isEqualTo(SlotHash.getSlot(lock));
-        assertThat(KeyLayout.nameOf(KeyLayout.fence(lock))).isNull();
-        assertThat(KeyLayout.nameOf(KeyLayout.waiters(lock))).isNull();
+        assertThat(KeyLayout.standard().nameOf(KeyLayout.fence(lock))).isNull();
+        assertThat(KeyLayout.standard().nameOf(KeyLayout.waiters(lock))).isNull();
     }
 
     @Test
@@ -51,7 +51,7 @@ class KeyLayoutTest {
         Set<String> keys = new HashSet<>();
         List<String> texts = List.of("}", "%7D", "%257D", "%25", "%", "%25257D", "}}", "%7D}", "x", "x}", "{x", "{x}");
         for (String text : texts) {
-            keys.add(KeyLayout.lock(LockName.exactly(text)));
+            keys.add(KeyLayout.standard().lock(LockName.exactly(text)));
         }
         assertThat(keys).hasSameSizeAs(texts);
     }
@@ -59,7 +59,7 @@ class KeyLayoutTest {
     @ParameterizedTest
     @ValueSource(strings = {"lock:{}", "lock:{", "lock:x", "other", "lock:{%41}", "lock:{}x}", "lock:{\u0007}"})
     void otherKeysAreNoLocks(String key) {
-        assertThat(KeyLayout.nameOf(key)).isNull();
+        assertThat(KeyLayout.standard().nameOf(key)).isNull();
     }
 
     @ParameterizedTest
@@ -79,6 +79,7 @@ class KeyLayoutTest {
         "'', x, false"
     })
     void globsKnowTwoSpecialCharacters(String glob, String name, boolean matches) {
-        assertThat(new NameGlob(glob).matches(LockName.exactly(name))).isEqualTo(matches);
+        assertThat(new NameGlob(glob, KeyLayout.standard()).matches(LockName.exactly(name)))
+                .isEqualTo(matches);
     }
 }

@@ -22,7 +22,7 @@ final class ScriptBench {
 
     ScriptBench(RedisUnderTest server, String name) {
         this.server = server;
-        this.lock = KeyLayout.lock(LockName.exactly(name));
+        this.lock = KeyLayout.standard().lock(LockName.exactly(name));
         this.fence = KeyLayout.fence(lock);
         this.queued = KeyLayout.queued(lock);
         this.waiters = KeyLayout.waiters(lock);

@@ -30,7 +30,8 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 class WireFormatTest {
 
     private static final Path DOCUMENT = Path.of("..", "docs", "wire-format.md");
-    private static final Set<String> PURE = Set.of("key", "slot", "value", "shown", "attempt", "woken", "handed");
+    private static final Set<String> PURE =
+            Set.of("key", "slot", "value", "shown", "attempt", "woken", "handed", "side");
 
     @RegisterExtension
     static final RedisUnderTest SERVER = new RedisUnderTest();
@@ -58,7 +59,7 @@ class WireFormatTest {
         int checked = 0;
         for (List<String> vector : vectors()) {
             String kind = vector.get(0);
-            if (PURE.contains(kind)) {
+            if (isPure(kind)) {
                 assertThat(pure(kind, vector.get(1))).as("%s", vector).isEqualTo(vector.get(2));
                 checked++;
             }
@@ -66,25 +67,37 @@ class WireFormatTest {
         assertThat(checked).isGreaterThanOrEqualTo(15);
     }
 
+    private static boolean isPure(String kind) {
+        return PURE.contains(kind) || kind.startsWith("in ");
+    }
+
     private static String pure(String kind, String input) throws Exception {
+        if (kind.startsWith("in ")) {
+            KeyLayout layout = KeyLayout.of(kind.substring(3));
+            LockName name = LockName.exactly(input);
+            return layout.refusal(name) == null ? layout.lock(name) : "refused";
+        }
         return switch (kind) {
-            case "key" -> KeyLayout.lock(LockName.exactly(input));
-            case "slot" -> Integer.toString(SlotHash.getSlot(KeyLayout.lock(LockName.exactly(input))));
+            case "key" -> KeyLayout.standard().lock(LockName.exactly(input));
+            case "slot" ->
+                Integer.toString(SlotHash.getSlot(KeyLayout.standard().lock(LockName.exactly(input))));
             case "value" -> {
                 String[] parts = input.split(" ; ", -1);
                 yield LockValue.of(OwnerToken.fromHex(parts[0]), Long.parseLong(parts[1]), parts[2]);
             }
+            case "side" -> KeyLayout.fence(input);
             case "shown" -> shown(input);
             case "attempt" ->
                 HexFormat.of()
                         .formatHex(MessageDigest.getInstance("SHA-1").digest(input.getBytes(StandardCharsets.US_ASCII)))
                         .substring(0, 16);
             case "handed" ->
-                Messages.handOver(input)
+                Messages.handOver(input, KeyLayout.standard())
                         .map(h -> h.attemptId() + " " + h.tokens().first() + " "
                                 + h.tokens().last() + " " + h.name())
                         .orElse("-");
-            default -> Messages.wakeUp(input).map(LockName::text).orElse("-");
+            default ->
+                Messages.wakeUp(input, KeyLayout.standard()).map(LockName::text).orElse("-");
         };
     }
 
@@ -108,7 +121,7 @@ class WireFormatTest {
                 SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
         listener.sync().subscribe(CHANNEL);
         for (List<String> vector : vectors()) {
-            if (PURE.contains(vector.get(0))) {
+            if (isPure(vector.get(0))) {
                 continue;
             }
             List<String> verb = List.of(vector.get(0).split(" ", -1));

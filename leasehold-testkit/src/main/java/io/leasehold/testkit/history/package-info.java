@@ -6,6 +6,11 @@
  * io.leasehold.testkit.history.TokenChecker} and {@link io.leasehold.testkit.history.LostUpdateChecker} read nothing
  * else. All times are of one monotonic clock: {@code System.nanoTime()} is one for a whole Linux machine, and a virtual
  * world has one too.
+ *
+ * <pre>{@code
+ * History history = History.read(List.of(Path.of("w1.history"), Path.of("w2.history")));
+ * assertEquals(List.of(), OverlapChecker.check(history));
+ * }</pre>
  */
 @NullMarked
 package io.leasehold.testkit.history;

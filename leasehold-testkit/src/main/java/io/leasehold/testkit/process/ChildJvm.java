@@ -51,6 +51,7 @@ public final class ChildJvm implements AutoCloseable {
         return new Builder(mainClass);
     }
 
+    /** Its process id. */
     public long pid() {
         return process.pid();
     }

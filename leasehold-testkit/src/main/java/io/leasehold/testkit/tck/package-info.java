@@ -3,7 +3,7 @@
  *
  * <pre>{@code
  * final class RedisTckTest implements BackendTck {
- *     private static final StoreFixture FIXTURE = …;
+ *     private static final StoreFixture FIXTURE = redisFixture();
  *
  *     @Override
  *     public StoreFixture fixture() {

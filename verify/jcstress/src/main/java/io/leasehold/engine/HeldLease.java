@@ -42,6 +42,7 @@ final class HeldLease {
                 holds,
                 new SuspendWatch(runtime, timeline, holds),
                 new LeakWatch(false),
+                new Announcer(runtime, timeline, store, holds, "host/1/jcstress"),
                 "host/1/jcstress");
         Grant grant = new Grant(OWNER, TokenRange.of(1, 64), 0, Incarnation.DURABLE);
         keeper = new GrantKeeper(NAME, grant, 64, SETTINGS, wiring, desks);
@@ -62,6 +63,7 @@ final class HeldLease {
                 wiring.holds(),
                 wiring.suspensions(),
                 wiring.leaks(),
+                wiring.announcer(),
                 wiring.holderId());
         return new Waiter(NAME, SETTINGS, Long.MAX_VALUE, own, desks);
     }

@@ -1,4 +1,4 @@
-package io.leasehold.cli.demo;
+package io.leasehold.cli.demo.history;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -11,29 +11,34 @@ import java.util.List;
 
 /**
  * The history of one worker. The worker appends, one write per line, so that what a killed process did is there to its
- * last event; the reader follows at its own pace. One thread each.
+ * last event; the reader follows at its own pace. Any thread may append; one thread reads.
  */
-final class HistoryFile {
+public final class HistoryFile {
 
     private final String worker;
     private final Path file;
     private long readTo;
 
-    HistoryFile(Path directory, String worker) {
+    /** The history of this worker in this directory. */
+    public HistoryFile(Path directory, String worker) {
         this.worker = worker;
         this.file = directory.resolve(worker + ".history");
     }
 
     /** Appends an event of this worker. */
-    void append(long atNanos, HistoryEvent.Kind kind, long fencingToken, long validUntilNanos, long counter)
+    public void append(long atNanos, HistoryEvent.Kind kind, long fencingToken, long validUntilNanos, long counter)
             throws IOException {
-        HistoryEvent event = new HistoryEvent(worker, atNanos, kind, fencingToken, validUntilNanos, counter);
+        append(new HistoryEvent(worker, atNanos, kind, fencingToken, validUntilNanos, counter, HistoryEvent.NO_DETAIL));
+    }
+
+    /** Appends an event, which must be of this worker. */
+    public synchronized void append(HistoryEvent event) throws IOException {
         byte[] line = (event.line() + "\n").getBytes(StandardCharsets.US_ASCII);
         Files.write(file, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     }
 
     /** The events since the last call; a line that is not finished is left for the next. */
-    List<HistoryEvent> readNew() throws IOException {
+    public List<HistoryEvent> readNew() throws IOException {
         if (!Files.exists(file)) {
             return List.of();
         }

@@ -1,10 +1,13 @@
-package io.leasehold.cli.demo;
+package io.leasehold.cli.demo.history;
 
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * What the histories of all workers and the counter's last value prove. Pure: it knows nothing of locks, only of what
@@ -20,21 +23,44 @@ import java.util.Map;
  * @param increments how many times a worker says it has incremented the counter
  * @param unfinished writes of the counter of which nobody knows whether they happened, since the writer was killed
  * @param counter the counter's last value
+ * @param rejected how often the counter refused a worker whose token was stale
+ * @param losses who heard that its lease had ended, and why, in words
+ * @param lockedOut who gave up a lock that nobody holds and nobody will ever free
  */
-record HistoryVerdict(
+public record HistoryVerdict(
         int holds,
         List<String> overlaps,
         int tokens,
         List<String> tokenDisorders,
         long increments,
         long unfinished,
-        long counter) {
+        long counter,
+        long rejected,
+        List<String> losses,
+        List<String> lockedOut) {
 
     /** Copies the lists. */
-    HistoryVerdict {
+    public HistoryVerdict {
         overlaps = List.copyOf(overlaps);
         tokenDisorders = List.copyOf(tokenDisorders);
+        losses = List.copyOf(losses);
+        lockedOut = List.copyOf(lockedOut);
     }
+
+    /** What a lock can promise; which of it one does promise depends on its store. */
+    public enum Promise {
+        /** No two hold at the same time. */
+        EXCLUSION,
+        /** Each fencing token is larger than all before. */
+        TOKENS,
+        /** The counter shows every increment, and no other. */
+        UPDATES,
+        /** Nobody is locked out for ever. */
+        PROGRESS
+    }
+
+    /** All of it. */
+    public static final Set<Promise> ALL = Set.of(Promise.values());
 
     /** A time during which one worker held, or believed so. */
     private record Holding(String worker, long fencingToken, long fromNanos, long untilNanos) {
@@ -42,6 +68,15 @@ record HistoryVerdict(
         static int byStart(Holding one, Holding other) {
             return Long.signum(one.fromNanos - other.fromNanos);
         }
+    }
+
+    /** Judges what is in the files of these workers, and the counter, and nothing else. */
+    public static HistoryVerdict read(Path directory, List<String> workers) throws IOException {
+        List<HistoryEvent> events = new ArrayList<>();
+        for (String worker : workers) {
+            events.addAll(new HistoryFile(directory, worker).readNew());
+        }
+        return of(events, new CounterFile(directory).read());
     }
 
     /** Judges these events, in any order between workers and in its own order for each. */
@@ -71,7 +106,19 @@ record HistoryVerdict(
                 disorders(holdings),
                 increments,
                 unfinished,
-                counter);
+                counter,
+                count(events, HistoryEvent.Kind.REJECTED),
+                words(events, HistoryEvent.Kind.LOST),
+                words(events, HistoryEvent.Kind.LOCKED_OUT));
+    }
+
+    private static List<String> words(List<HistoryEvent> events, HistoryEvent.Kind kind) {
+        return events.stream()
+                .filter(event -> event.kind() == kind)
+                .map(event -> event.detail().equals(HistoryEvent.NO_DETAIL)
+                        ? event.worker()
+                        : event.worker() + ": " + event.detail())
+                .toList();
     }
 
     private static long count(List<HistoryEvent> events, HistoryEvent.Kind kind) {
@@ -83,26 +130,45 @@ record HistoryVerdict(
         HistoryEvent acquired = null;
         long validUntilNanos = 0;
         for (HistoryEvent event : ofOne) {
-            if (acquired != null && (!event.holds() || event.kind() == HistoryEvent.Kind.ACQUIRED)) {
+            if (acquired != null && ends(event)) {
                 add(holdings, acquired, end(event, acquired, validUntilNanos));
                 acquired = null;
             }
             if (event.kind() == HistoryEvent.Kind.ACQUIRED) {
                 acquired = event;
+                validUntilNanos = event.validUntilNanos();
+            } else if (event.isValid()) {
+                // One that is over does not begin again with whatever its holder does later.
+                validUntilNanos = event.validUntilNanos();
             }
-            validUntilNanos = event.validUntilNanos();
         }
         if (acquired != null) {
-            add(holdings, acquired, validUntilNanos);
+            add(holdings, acquired, isTimed(acquired) ? validUntilNanos : lastWord(ofOne));
         }
         return holdings;
+    }
+
+    private static boolean ends(HistoryEvent event) {
+        return switch (event.kind()) {
+            case READY, WAITING, ACQUIRED, RELEASED, LOST -> true;
+            case WRITING, INCREMENTED, REJECTED, LOCKED_OUT -> false;
+        };
+    }
+
+    /** Whether it is a hold that ends by itself, also if it was over before its holder could say so. */
+    private static boolean isTimed(HistoryEvent acquired) {
+        return acquired.fencingToken() > 0 || acquired.isValid();
+    }
+
+    private static long lastWord(List<HistoryEvent> ofOne) {
+        return ofOne.get(ofOne.size() - 1).atNanos();
     }
 
     /**
      * When the hold ended that this event ends. Without a lock there is no validity, and the worker's word is all there is.
      */
     private static long end(HistoryEvent ending, HistoryEvent acquired, long validUntilNanos) {
-        boolean valid = acquired.fencingToken() == 0 || ending.validUntilNanos() - ending.atNanos() > 0;
+        boolean valid = !isTimed(acquired) || ending.isValid();
         boolean ended = !valid && validUntilNanos - ending.atNanos() < 0;
         return ended ? validUntilNanos : ending.atNanos();
     }
@@ -143,26 +209,32 @@ record HistoryVerdict(
     }
 
     /** How many increments the counter does not show. */
-    long lostUpdates() {
+    public long lostUpdates() {
         return Math.max(0, increments - counter);
     }
 
     /** How much the counter shows that nobody did. */
-    long inventedUpdates() {
+    public long inventedUpdates() {
         return Math.max(0, counter - increments - unfinished);
     }
 
-    /** Whether the lock did what it promises; nothing done proves nothing. */
-    boolean held() {
-        return holds > 0
-                && increments > 0
-                && overlaps.isEmpty()
-                && tokenDisorders.isEmpty()
-                && lostUpdates() == 0
-                && inventedUpdates() == 0;
+    /** Whether this was kept. */
+    public boolean kept(Promise promise) {
+        return switch (promise) {
+            case EXCLUSION -> overlaps.isEmpty();
+            case TOKENS -> tokenDisorders.isEmpty();
+            case UPDATES -> lostUpdates() == 0 && inventedUpdates() == 0;
+            case PROGRESS -> lockedOut.isEmpty();
+        };
     }
 
-    static String seconds(long nanos) {
+    /** Whether all of these were kept; nothing done proves nothing. */
+    public boolean held(Set<Promise> promises) {
+        return holds > 0 && increments > 0 && promises.stream().allMatch(this::kept);
+    }
+
+    /** A span of time for people. */
+    public static String seconds(long nanos) {
         return String.format(Locale.ROOT, "%.2f s", nanos / 1e9);
     }
 }

@@ -1,0 +1,59 @@
+package io.leasehold.cli.command;
+
+import io.leasehold.cli.Invocation;
+import io.leasehold.cli.output.Json;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One line for each deed of an operator: to standard error, and to the file that {@value #VARIABLE} names, as JSON. What cannot
+ * be written to the file is said, and stops nothing: the deed is done.
+ */
+final class AuditLog {
+
+    /** The file to which lines are added. */
+    static final String VARIABLE = "LEASEHOLD_AUDIT";
+
+    private final Invocation invocation;
+
+    /** The log of this invocation. */
+    AuditLog(Invocation invocation) {
+        this.invocation = invocation;
+    }
+
+    /** Writes what was done, to whom, where. */
+    void write(String action, String lock, String holder, String store) {
+        String by = invocation.environment().getOrDefault("SUDO_USER", System.getProperty("user.name", "?"));
+        Map<String, @Nullable Object> line = new LinkedHashMap<>();
+        line.put("time", Instant.now().truncatedTo(ChronoUnit.MILLIS).toString());
+        line.put("action", action);
+        line.put("lock", lock);
+        line.put("holder", holder);
+        line.put("store", store);
+        line.put("by", by);
+        String text = Json.of(line);
+        invocation.terminal().complain("audit: " + text);
+        String file = invocation.environment().get(VARIABLE);
+        if (file == null || file.isBlank()) {
+            return;
+        }
+        try {
+            Files.writeString(
+                    Path.of(file),
+                    text + "\n",
+                    StandardCharsets.UTF_8,
+                    StandardOpenOption.CREATE,
+                    StandardOpenOption.APPEND);
+        } catch (IOException | IllegalArgumentException e) {
+            invocation.terminal().complain("the audit line could not be added to " + file + ": " + e);
+        }
+    }
+}

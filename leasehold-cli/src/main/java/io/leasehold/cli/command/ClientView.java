@@ -1,0 +1,66 @@
+package io.leasehold.cli.command;
+
+import io.leasehold.ClientRecord;
+import io.leasehold.Holder;
+import io.leasehold.LockAdmin;
+import io.leasehold.LockName;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How is shown what a holder tells of itself.
+ *
+ * @param record what its client told last
+ * @param hold what it told of this lock, or null if it has not yet
+ */
+record ClientView(ClientRecord record, ClientRecord.@Nullable ClientHold hold) {
+
+    /** Asks for it; null if nothing is known. */
+    static @Nullable ClientView of(LockAdmin admin, LockName lock, @Nullable Holder holder) {
+        return holder == null
+                ? null
+                : admin.client(holder.id())
+                        .map(record ->
+                                new ClientView(record, record.holdOf(lock).orElse(null)))
+                        .orElse(null);
+    }
+
+    static @Nullable Map<String, @Nullable Object> json(@Nullable ClientView view) {
+        if (view == null) {
+            return null;
+        }
+        ClientRecord record = view.record();
+        ClientRecord.ClientHold hold = view.hold();
+        Map<String, @Nullable Object> json = new LinkedHashMap<>();
+        json.put("host", record.host());
+        json.put("pid", record.pid());
+        json.put("application", record.application());
+        json.put("startedAt", record.since().toString());
+        json.put("thread", hold == null ? null : hold.thread());
+        json.put("heldSince", hold == null ? null : hold.since().toString());
+        json.put("renewals", hold == null ? null : hold.renewals());
+        return json;
+    }
+
+    List<String> lines() {
+        List<String> lines = new ArrayList<>();
+        String application = record.application().isEmpty() ? "" : ", " + record.application();
+        lines.add("process   " + record.pid() + " on " + record.host() + application);
+        ClientRecord.ClientHold known = hold;
+        if (known != null) {
+            if (!known.thread().isEmpty()) {
+                lines.add("thread    " + known.thread());
+            }
+            Duration age = Duration.between(known.since(), Instant.now());
+            lines.add("since     " + known.since() + " (" + HolderView.duration(age.isNegative() ? Duration.ZERO : age)
+                    + ")");
+            lines.add("renewals  " + known.renewals());
+        }
+        return lines;
+    }
+}

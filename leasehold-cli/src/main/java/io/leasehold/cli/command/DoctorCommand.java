@@ -1,0 +1,78 @@
+package io.leasehold.cli.command;
+
+import io.leasehold.Finding;
+import io.leasehold.Finding.Grade;
+import io.leasehold.LockClient;
+import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.Invocation;
+import io.leasehold.cli.StoreOption;
+import io.leasehold.cli.output.Json;
+import io.leasehold.cli.output.Table;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code leasehold doctor}: grades a store, with reasons and the line to paste. */
+@Command(
+        name = "doctor",
+        description = {
+            "Grades the store: what is wrong with it for locks, why, and what to paste.",
+            "Exits 0 if all is good, 1 with warnings, 78 if locks are not safe."
+        })
+public final class DoctorCommand implements Callable<Integer> {
+
+    private final Invocation invocation;
+    private final StoreOption store;
+
+    @Option(names = "--json", description = "One line of JSON for each check.")
+    private boolean json;
+
+    /** A command of this invocation. */
+    public DoctorCommand(Invocation invocation, StoreOption store) {
+        this.invocation = invocation;
+        this.store = store;
+    }
+
+    @Override
+    public Integer call() {
+        List<Finding> findings;
+        try (LockClient locks = StoreAccess.open(invocation, store)) {
+            findings = locks.admin().diagnose();
+        }
+        if (json) {
+            findings.forEach(finding -> invocation.terminal().print(Json.of(json(finding))));
+        } else {
+            Table table = new Table("GRADE", "CHECK", "WHY");
+            findings.forEach(finding -> {
+                table.row(finding.grade().name().toLowerCase(Locale.ROOT), finding.check(), finding.reason());
+                String remedy = finding.remedy();
+                if (remedy != null) {
+                    table.row("", "", "  → " + remedy);
+                }
+            });
+            invocation.terminal().print(table.lines());
+        }
+        return exitCode(findings).code();
+    }
+
+    private static ExitCode exitCode(List<Finding> findings) {
+        if (findings.stream().anyMatch(finding -> finding.grade() == Grade.UNSAFE)) {
+            return ExitCode.UNSAFE;
+        }
+        return findings.stream().allMatch(finding -> finding.grade() == Grade.GOOD) ? ExitCode.OK : ExitCode.FOUND;
+    }
+
+    private static Map<String, @Nullable Object> json(Finding finding) {
+        Map<String, @Nullable Object> json = new LinkedHashMap<>();
+        json.put("check", finding.check());
+        json.put("grade", finding.grade().name().toLowerCase(Locale.ROOT));
+        json.put("reason", finding.reason());
+        json.put("remedy", finding.remedy());
+        return json;
+    }
+}

@@ -1,0 +1,77 @@
+package io.leasehold.cli.command;
+
+import io.leasehold.Leak;
+import io.leasehold.LockClient;
+import io.leasehold.cli.DurationConverter;
+import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.Invocation;
+import io.leasehold.cli.StoreOption;
+import io.leasehold.cli.output.Json;
+import io.leasehold.cli.output.Table;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code leasehold leaks}: what should have been given back and was not. */
+@Command(
+        name = "leaks",
+        description = {
+            "Finds locks without an end, holders that are gone, waiters of free locks, keys",
+            "without purpose and holds that last too long. Exits 1 if it finds any."
+        })
+public final class LeaksCommand implements Callable<Integer> {
+
+    private final Invocation invocation;
+    private final StoreOption store;
+
+    @Option(
+            names = "--older-than",
+            paramLabel = "DUR",
+            converter = DurationConverter.class,
+            description = "A hold longer than this is one (default 15m).")
+    private Duration olderThan = Duration.ofMinutes(15);
+
+    @Option(names = "--json", description = "One line of JSON for each.")
+    private boolean json;
+
+    /** A command of this invocation. */
+    public LeaksCommand(Invocation invocation, StoreOption store) {
+        this.invocation = invocation;
+        this.store = store;
+    }
+
+    @Override
+    public Integer call() {
+        List<Leak> leaks;
+        try (LockClient locks = StoreAccess.open(invocation, store);
+                Progress progress = Progress.of(locks.admin(), invocation.terminal())) {
+            leaks = locks.admin().leaks(olderThan);
+        }
+        if (json) {
+            leaks.forEach(leak -> invocation.terminal().print(Json.of(json(leak))));
+        } else if (!leaks.isEmpty()) {
+            Table table = new Table("LEAK", "SUBJECT", "WHY");
+            leaks.forEach(leak -> table.row(kind(leak), leak.subject(), leak.detail()));
+            invocation.terminal().print(table.lines());
+        }
+        return (leaks.isEmpty() ? ExitCode.OK : ExitCode.FOUND).code();
+    }
+
+    private static String kind(Leak leak) {
+        return leak.kind().name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+
+    private static Map<String, @Nullable Object> json(Leak leak) {
+        Map<String, @Nullable Object> json = new LinkedHashMap<>();
+        json.put("kind", kind(leak));
+        json.put("subject", leak.subject());
+        json.put("detail", leak.detail());
+        return json;
+    }
+}

@@ -1,0 +1,112 @@
+package io.leasehold.cli.command;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import io.leasehold.LockClient;
+import io.leasehold.LockListener;
+import io.leasehold.LockStoreException;
+import io.leasehold.cli.output.Terminal;
+import io.leasehold.micrometer.LockMetrics;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * A scrape endpoint for Prometheus, on this machine only: who is to read it from elsewhere comes through a proxy that asks who
+ * they are. Its names are those of {@code leasehold-micrometer}.
+ */
+final class MetricsEndpoint implements AutoCloseable {
+
+    private static final long LEAKS_EVERY_NANOS = Duration.ofMinutes(1).toNanos();
+    private static final Duration OLD = Duration.ofMinutes(15);
+
+    private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    private final LockMetrics metrics;
+    private final HttpServer server;
+    private final AtomicInteger up = new AtomicInteger(1);
+    private final AtomicInteger held = new AtomicInteger();
+    private long leaksAtNanos;
+    private boolean looked;
+
+    private MetricsEndpoint(int port, String... resources) {
+        metrics = LockMetrics.builder(registry).resources(resources).build();
+        try {
+            server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot serve metrics at port " + port + ": " + e.getMessage(), e);
+        }
+        server.createContext("/metrics", this::answer);
+        server.start();
+    }
+
+    /** Of what this process does to one lock. */
+    static MetricsEndpoint ofRun(int port, String lock) {
+        return new MetricsEndpoint(port, lock);
+    }
+
+    /** Of what is seen at the store. */
+    static MetricsEndpoint ofStore(int port, Terminal terminal) {
+        MetricsEndpoint endpoint = new MetricsEndpoint(port);
+        Gauge.builder("distributed.lock.store.up", endpoint.up, AtomicInteger::get)
+                .description("Whether the store answered the last look")
+                .register(endpoint.registry);
+        Gauge.builder("distributed.lock.store.held", endpoint.held, AtomicInteger::get)
+                .description("Locks that were held at the last look, of those that are watched")
+                .register(endpoint.registry);
+        terminal.complain("metrics at http://127.0.0.1:" + endpoint.port() + "/metrics");
+        return endpoint;
+    }
+
+    int port() {
+        return server.getAddress().getPort();
+    }
+
+    LockListener listener() {
+        return metrics;
+    }
+
+    void storeAnswered(int locks) {
+        up.set(1);
+        held.set(locks);
+    }
+
+    void storeFailed() {
+        up.set(0);
+    }
+
+    void lookForLeaksSometimes(LockClient locks) {
+        long now = System.nanoTime();
+        if (looked && now - leaksAtNanos < LEAKS_EVERY_NANOS) {
+            return;
+        }
+        looked = true;
+        leaksAtNanos = now;
+        try {
+            metrics.leaksFound(locks.admin().leaks(OLD));
+        } catch (LockStoreException e) {
+            up.set(0);
+        }
+    }
+
+    private void answer(HttpExchange exchange) throws IOException {
+        try (exchange) {
+            byte[] body = registry.scrape().getBytes(StandardCharsets.UTF_8);
+            exchange.getResponseHeaders().set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+            exchange.sendResponseHeaders(200, body.length);
+            exchange.getResponseBody().write(body);
+        }
+    }
+
+    @Override
+    public void close() {
+        server.stop(0);
+        registry.close();
+    }
+}

@@ -1,0 +1,131 @@
+package io.leasehold.cli.command;
+
+import io.leasehold.Holder;
+import io.leasehold.LockAdmin;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.Invocation;
+import io.leasehold.cli.StoreOption;
+import io.leasehold.cli.output.Json;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code leasehold release}: takes a lock away from its holder, if it is still the one that was meant. */
+@Command(
+        name = "release",
+        description = {
+            "Takes a lock away from its holder. Without --yes it only says what it would do.",
+            "The fence is raised first, and the holder is told. Exits 1 if nothing was released."
+        })
+public final class ReleaseCommand implements Callable<Integer> {
+
+    private enum Outcome {
+        RELEASED,
+        DRY_RUN,
+        FREE,
+        OTHER_HOLDER,
+        CHANGED_HANDS
+    }
+
+    private final Invocation invocation;
+    private final StoreOption store;
+
+    @Spec
+    @SuppressWarnings("NullAway.Init")
+    private CommandSpec spec;
+
+    @Parameters(index = "0", paramLabel = "LOCK", description = "The lock's name.")
+    @SuppressWarnings("NullAway.Init")
+    private String name;
+
+    @Option(names = "--holder", paramLabel = "ID", description = "Only if this is the holder, as who prints it.")
+    private @Nullable String holder;
+
+    @Option(names = "--force", description = "Whoever holds it now.")
+    private boolean force;
+
+    @Option(names = "--yes", description = "Do it.")
+    private boolean yes;
+
+    @Option(names = "--json", description = "As one line of JSON.")
+    private boolean json;
+
+    /** A command of this invocation. */
+    public ReleaseCommand(Invocation invocation, StoreOption store) {
+        this.invocation = invocation;
+        this.store = store;
+    }
+
+    @Override
+    public Integer call() {
+        if (force == (holder != null)) {
+            throw new ParameterException(
+                    spec.commandLine(), "say whose hold is to go: either --holder ID (see leasehold who), or --force");
+        }
+        LockName lock = LockName.exactly(name);
+        try (LockClient locks = StoreAccess.open(invocation, store)) {
+            Holder before = locks.admin().inspect(lock).orElse(null);
+            Outcome outcome = release(locks.admin(), lock, before);
+            if (outcome == Outcome.RELEASED && before != null) {
+                new AuditLog(invocation).write("release", lock.text(), before.id(), locks.storeDescription());
+            }
+            tell(lock, before, outcome);
+            return (outcome == Outcome.RELEASED || outcome == Outcome.DRY_RUN ? ExitCode.OK : ExitCode.FOUND).code();
+        }
+    }
+
+    private Outcome release(LockAdmin admin, LockName lock, @Nullable Holder before) {
+        if (before == null) {
+            return Outcome.FREE;
+        } else if (holder != null && !holder.equals(before.id())) {
+            return Outcome.OTHER_HOLDER;
+        } else if (!yes) {
+            return Outcome.DRY_RUN;
+        }
+        // Compared at the store: between the look and this, the lock may have changed hands.
+        return admin.forceRelease(lock, before.id()) ? Outcome.RELEASED : Outcome.CHANGED_HANDS;
+    }
+
+    private void tell(LockName lock, @Nullable Holder before, Outcome outcome) {
+        if (json) {
+            Map<String, @Nullable Object> report = new LinkedHashMap<>();
+            report.put("command", "release");
+            report.put("lock", lock.text());
+            report.put("outcome", outcome.name().toLowerCase(Locale.ROOT).replace('_', '-'));
+            report.put("holder", before == null ? null : HolderView.json(before));
+            report.put("fenceRaised", outcome == Outcome.RELEASED);
+            invocation.terminal().print(Json.of(report));
+            return;
+        }
+        String what = "lock \"" + lock.text() + "\" ";
+        invocation
+                .terminal()
+                .print(
+                        switch (outcome) {
+                            case FREE -> what + "is free: there is nothing to release";
+                            case OTHER_HOLDER ->
+                                what + "is " + HolderView.sentence(before) + ", not by " + holder
+                                        + ": nothing was released";
+                            case DRY_RUN ->
+                                what + "is " + HolderView.sentence(before)
+                                        + ": with --yes the fence is raised, the hold is deleted and its holder told";
+                            case CHANGED_HANDS ->
+                                what + "is not held by " + (before == null ? "" : before.id())
+                                        + " any more: nothing was released; look again";
+                            case RELEASED ->
+                                what + "was released: it was " + HolderView.sentence(before)
+                                        + ". The fence was raised before, so resources that check tokens refuse the old"
+                                        + " holder once a new one has come";
+                        });
+    }
+}

@@ -1,0 +1,118 @@
+package io.leasehold.cli.command;
+
+import io.leasehold.LockAdmin.HeldLock;
+import io.leasehold.LockClient;
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.cli.DurationConverter;
+import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.Invocation;
+import io.leasehold.cli.StoreOption;
+import io.leasehold.cli.output.SafeText;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code leasehold watch}: who holds what, again and again, until it is interrupted. */
+@Command(
+        name = "watch",
+        description = {
+            "Shows who holds what, live: in place on a terminal, else one line for each",
+            "change. Goes on when the store goes away, and says so."
+        })
+public final class WatchCommand implements Callable<Integer> {
+
+    private static final Duration LEAST_INTERVAL = Duration.ofMillis(100);
+    private static final int LARGEST_PORT = 65_535;
+
+    private final Invocation invocation;
+    private final StoreOption store;
+
+    @Parameters(
+            index = "0",
+            arity = "0..1",
+            paramLabel = "GLOB",
+            description = "Only names like this: * and ? stand for any text.")
+    private String glob = "*";
+
+    @Option(
+            names = "--interval",
+            paramLabel = "DUR",
+            converter = DurationConverter.class,
+            description = "Between two looks (default 2s).")
+    private Duration interval = Duration.ofSeconds(2);
+
+    @Option(names = "--limit", paramLabel = "N", description = "At most so many locks (default 1000).")
+    private int limit = 1000;
+
+    @Option(names = "--count", paramLabel = "N", description = "Ends after so many looks.")
+    private long count = Long.MAX_VALUE;
+
+    @Option(
+            names = "--metrics",
+            paramLabel = "PORT",
+            description = "Serves Prometheus at 127.0.0.1:PORT/metrics; looks for leaks every minute.")
+    private @Nullable Integer metricsPort;
+
+    @Option(names = "--json", description = "One line of JSON for each change.")
+    private boolean json;
+
+    /** A command of this invocation. */
+    public WatchCommand(Invocation invocation, StoreOption store) {
+        this.invocation = invocation;
+        this.store = store;
+    }
+
+    @Override
+    public Integer call() throws InterruptedException {
+        if (limit < 1 || count < 1 || interval.compareTo(LEAST_INTERVAL) < 0) {
+            throw new IllegalArgumentException(
+                    "--limit and --count must be at least 1, --interval at least " + LEAST_INTERVAL.toMillis() + "ms");
+        }
+        try (LockClient locks = StoreAccess.open(invocation, store);
+                MetricsEndpoint endpoint = metricsPort == null
+                        ? null
+                        : MetricsEndpoint.ofStore(checkedPort(metricsPort), invocation.terminal())) {
+            WatchView view = WatchView.of(json, invocation);
+            for (long look = 1; ; look++) {
+                look(locks, view, endpoint);
+                if (look >= count) {
+                    return ExitCode.OK.code();
+                }
+                Thread.sleep(interval.toMillis());
+            }
+        }
+    }
+
+    static int checkedPort(int port) {
+        if (port < 0 || port > LARGEST_PORT) {
+            throw new IllegalArgumentException("--metrics is " + port + "; a port is 0 … " + LARGEST_PORT);
+        }
+        return port;
+    }
+
+    private void look(LockClient locks, WatchView view, @Nullable MetricsEndpoint endpoint) {
+        try {
+            List<HeldLock> held = locks.admin().list(glob, limit);
+            view.show(locks.storeDescription(), held);
+            if (endpoint != null) {
+                endpoint.storeAnswered(held.size());
+                endpoint.lookForLeaksSometimes(locks);
+            }
+        } catch (StoreUnavailableException e) {
+            if (endpoint != null) {
+                endpoint.storeFailed();
+            }
+            view.storeIsDown(SafeText.line(String.valueOf(e.getMessage())));
+        } catch (LockStoreException e) {
+            if (endpoint != null) {
+                endpoint.storeFailed();
+            }
+            throw e;
+        }
+    }
+}

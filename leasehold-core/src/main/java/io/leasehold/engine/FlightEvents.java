@@ -1,0 +1,176 @@
+package io.leasehold.engine;
+
+import io.leasehold.LockListener.AttemptOutcome;
+import io.leasehold.LockListener.RenewalOutcome;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import java.time.Duration;
+import jdk.jfr.Category;
+import jdk.jfr.Description;
+import jdk.jfr.Event;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.StackTrace;
+import jdk.jfr.Threshold;
+import jdk.jfr.Timespan;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a flight recording shows of locks: {@code io.leasehold.Wait}, {@code .Hold}, {@code .Renewal} and {@code .Loss}. Names
+ * and fields are a contract.
+ *
+ * <p>While nothing is recorded, no event exists: {@code …Begun} answers null. Thresholds are set in the recording's settings,
+ * for example {@code io.leasehold.Wait#threshold=1 s}.
+ */
+@SuppressWarnings("UnusedVariable") // the recorder reads the fields of an event
+final class FlightEvents {
+
+    private FlightEvents() {}
+
+    static @Nullable Wait waitBegun() {
+        return begun(new Wait());
+    }
+
+    static @Nullable Hold holdBegun() {
+        return begun(new Hold());
+    }
+
+    static @Nullable Renewal renewalBegun() {
+        return begun(new Renewal());
+    }
+
+    private static <E extends Event> @Nullable E begun(E event) {
+        if (!event.isEnabled()) {
+            return null;
+        }
+        event.begin();
+        return event;
+    }
+
+    static void lost(LockName name, long fencingToken, LossCause cause, Duration held, String store) {
+        Loss event = new Loss();
+        if (event.isEnabled()) {
+            event.lock = name.text();
+            event.fencingToken = fencingToken;
+            event.lossCause = cause.name();
+            event.held = held.toNanos();
+            event.store = store;
+            event.commit();
+        }
+    }
+
+    /** From the call to the outcome of one attempt. */
+    @Name("io.leasehold.Wait")
+    @Label("Lock Wait")
+    @Description("From the call to the outcome of one attempt on a lock")
+    @Category("Leasehold")
+    @Threshold("10 ms")
+    @StackTrace(false)
+    static final class Wait extends Event {
+        @Label("Lock")
+        private @Nullable String lock;
+
+        @Label("Outcome")
+        private @Nullable String outcome;
+
+        @Label("Store")
+        private @Nullable String store;
+
+        void ended(LockName name, AttemptOutcome how, String where) {
+            end();
+            if (shouldCommit()) {
+                lock = name.text();
+                outcome = how.name();
+                store = where;
+                commit();
+            }
+        }
+    }
+
+    /** From the grant of one lease to its end. */
+    @Name("io.leasehold.Hold")
+    @Label("Lock Hold")
+    @Description("From the grant of one lease to its end")
+    @Category("Leasehold")
+    @Threshold("10 ms")
+    @StackTrace(false)
+    static final class Hold extends Event {
+        @Label("Lock")
+        private @Nullable String lock;
+
+        @Label("Fencing Token")
+        private long fencingToken;
+
+        @Label("End")
+        @Description("RELEASED, ALREADY_LOST or UNCONFIRMED after a release, LOST before one")
+        private @Nullable String end;
+
+        void ended(LockName name, long token, String how) {
+            end();
+            if (shouldCommit()) {
+                lock = name.text();
+                fencingToken = token;
+                end = how;
+                commit();
+            }
+        }
+    }
+
+    /** From the sending of one renewal to its answer. */
+    @Name("io.leasehold.Renewal")
+    @Label("Lease Renewal")
+    @Description("From the sending of one renewal to its answer")
+    @Category("Leasehold")
+    @Threshold("20 ms")
+    @StackTrace(false)
+    static final class Renewal extends Event {
+        @Label("Lock")
+        private @Nullable String lock;
+
+        @Label("Fencing Token")
+        private long fencingToken;
+
+        @Label("Outcome")
+        private @Nullable String outcome;
+
+        @Label("Headroom")
+        @Description("The validity that was left when the answer came, before it counted")
+        @Timespan(Timespan.NANOSECONDS)
+        private long headroom;
+
+        void ended(LockName name, long token, RenewalOutcome how, Duration left) {
+            end();
+            if (shouldCommit()) {
+                lock = name.text();
+                fencingToken = token;
+                outcome = how.name();
+                headroom = left.toNanos();
+                commit();
+            }
+        }
+    }
+
+    /** A lease ended before it was released. */
+    @Name("io.leasehold.Loss")
+    @Label("Lease Loss")
+    @Description("A lease ended before it was released")
+    @Category("Leasehold")
+    @StackTrace(false)
+    static final class Loss extends Event {
+        @Label("Lock")
+        private @Nullable String lock;
+
+        @Label("Fencing Token")
+        private long fencingToken;
+
+        @Label("Cause")
+        private @Nullable String lossCause;
+
+        @Label("Held")
+        @Timespan(Timespan.NANOSECONDS)
+        private long held;
+
+        @Label("Store")
+        private @Nullable String store;
+    }
+}

@@ -1,0 +1,121 @@
+package io.leasehold.engine;
+
+import io.leasehold.ClientRecord;
+import io.leasehold.Holder;
+import io.leasehold.Leak;
+import io.leasehold.LockAdmin;
+import io.leasehold.LockName;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/** Finds what was not given back, over what any store tells. One search; not for several threads. */
+final class LeakSearch {
+
+    /** A record appears within this time after a hold began, and what is being handed over has arrived. */
+    private static final long SECOND_LOOK_NANOS = 4_000_000_000L;
+
+    private final LockRuntime runtime;
+    private final LockStore store;
+    private final Duration olderThan;
+    private final Map<String, Optional<ClientRecord>> clients = new HashMap<>();
+
+    LeakSearch(LockRuntime runtime, LockStore store, Duration olderThan) {
+        this.runtime = runtime;
+        this.store = store;
+        this.olderThan = olderThan;
+    }
+
+    List<Leak> find() {
+        List<Leak> found = new ArrayList<>(Edge.join(runtime, store.operations().leaks()));
+        List<LockRecord> silent = new ArrayList<>();
+        for (LockRecord held : Edge.join(runtime, store.list("*", LockAdmin.MOST_LEAK_CANDIDATES))) {
+            look(held, found, silent);
+        }
+        if (!silent.isEmpty()) {
+            found.addAll(lookAgain(silent));
+        }
+        found.sort(Comparator.comparing(Leak::kind).thenComparing(Leak::subject));
+        return List.copyOf(found);
+    }
+
+    private void look(LockRecord held, List<Leak> found, List<LockRecord> silent) {
+        Holder holder = held.holder();
+        if (isEndless(holder)) {
+            found.add(new Leak(
+                    Leak.Kind.NO_TTL,
+                    held.name().text(),
+                    "held by " + holder.id() + " without an end: nothing frees it but its holder or an operator"));
+            return;
+        }
+        if (!store.operations().keepsClientRecords() || !isOurs(holder.id())) {
+            return;
+        }
+        Optional<ClientRecord> client = client(holder.id());
+        if (client.isEmpty()) {
+            silent.add(held);
+        } else {
+            client.get().holdOf(held.name()).ifPresent(hold -> checkAge(held, hold, found));
+        }
+    }
+
+    private static boolean isEndless(Holder holder) {
+        return holder.ends() == Holder.Ends.NEVER;
+    }
+
+    /** Host, pid and client: others keep no record. */
+    private static boolean isOurs(String holderId) {
+        return holderId.split("/", -1).length >= 3;
+    }
+
+    private Optional<ClientRecord> client(String holderId) {
+        return clients.computeIfAbsent(
+                holderId, id -> Edge.join(runtime, store.operations().client(id)));
+    }
+
+    private void checkAge(LockRecord held, ClientRecord.ClientHold hold, List<Leak> found) {
+        Duration age = Duration.between(hold.since(), Instant.ofEpochMilli(runtime.wallMillis()));
+        if (age.compareTo(olderThan) > 0) {
+            String thread = hold.thread().isEmpty() ? "" : ", thread \"" + hold.thread() + "\"";
+            found.add(new Leak(
+                    Leak.Kind.HELD_TOO_LONG,
+                    held.name().text(),
+                    "held by " + held.holder().id() + thread + " for " + age.toSeconds() + " s (" + hold.renewals()
+                            + " renewals), longer than " + olderThan.toSeconds() + " s"));
+        }
+    }
+
+    private List<Leak> lookAgain(List<LockRecord> silent) {
+        CompletableFuture<Void> later = new CompletableFuture<>();
+        runtime.schedule(SECOND_LOOK_NANOS, () -> later.complete(null));
+        Edge.join(runtime, later);
+        List<Leak> found = new ArrayList<>();
+        clients.clear();
+        for (LockRecord before : silent) {
+            LockName name = before.name();
+            Optional<Holder> now = Edge.join(runtime, store.describe(name)).map(LockRecord::holder);
+            if (now.isPresent()
+                    && isSameHold(before.holder(), now.get())
+                    && client(before.holder().id()).isEmpty()) {
+                found.add(new Leak(
+                        Leak.Kind.HOLDER_GONE,
+                        name.text(),
+                        "held by " + before.holder().id() + ", whose client shows no sign of life"));
+            }
+        }
+        return found;
+    }
+
+    private static boolean isSameHold(Holder before, Holder now) {
+        return before.id().equals(now.id()) && before.fencingToken().equals(now.fencingToken());
+    }
+}

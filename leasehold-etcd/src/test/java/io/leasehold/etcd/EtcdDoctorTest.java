@@ -1,0 +1,67 @@
+package io.leasehold.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.abort;
+
+import io.leasehold.Finding;
+import io.leasehold.Finding.Grade;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.servers.EtcdServer;
+import io.leasehold.servers.ServerUnavailableException;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** What the doctor says of real clusters of etcd, good and bad. */
+class EtcdDoctorTest {
+
+    private static Map<String, Finding> diagnosed(String endpoints) {
+        try (LockClient locks = Leasehold.connect("etcd://" + endpoints + "/doctor")) {
+            return locks.admin().diagnose().stream()
+                    .collect(Collectors.toMap(Finding::check, finding -> finding, (one, other) -> one));
+        }
+    }
+
+    @Test
+    void staysSilentAtThreeMembersAndSpeaksWhenOneIsGone() {
+        List<EtcdServer> members;
+        try {
+            members = EtcdServer.startCluster(3);
+        } catch (ServerUnavailableException e) {
+            abort(e.getMessage());
+            return;
+        }
+        try {
+            String endpoints =
+                    members.stream().map(member -> "127.0.0.1:" + member.port()).collect(Collectors.joining(","));
+            Map<String, Finding> healthy = diagnosed(endpoints);
+            assertThat(healthy.get("quorum").grade()).as(healthy.toString()).isEqualTo(Grade.GOOD);
+            assertThat(healthy.get("alarms").grade()).as(healthy.toString()).isEqualTo(Grade.GOOD);
+            assertThat(healthy.get("rights").grade()).as(healthy.toString()).isEqualTo(Grade.GOOD);
+            members.get(2).kill();
+            Finding quorum = diagnosed("127.0.0.1:" + members.get(0).port()).get("quorum");
+            assertThat(quorum.grade()).as(quorum.toString()).isEqualTo(Grade.WARNING);
+            assertThat(quorum.reason()).contains("1 do not answer");
+        } finally {
+            members.forEach(EtcdServer::close);
+        }
+    }
+
+    @Test
+    void warnsOfASingleMember() {
+        try (EtcdServer single = EtcdTckTest.startOrSkip()) {
+            assertThat(diagnosed("127.0.0.1:" + single.port()).get("quorum").grade())
+                    .isEqualTo(Grade.WARNING);
+        }
+    }
+
+    @Test
+    void gradesMajoritiesAndAlarms() {
+        assertThat(EtcdOperations.quorum("e", 3, 2).grade()).isEqualTo(Grade.UNSAFE);
+        assertThat(EtcdOperations.quorum("e", 4, 0).grade()).isEqualTo(Grade.WARNING);
+        assertThat(EtcdOperations.quorum("e", 5, 0).grade()).isEqualTo(Grade.GOOD);
+        assertThat(EtcdOperations.alarms("e", List.of("NOSPACE")).grade()).isEqualTo(Grade.UNSAFE);
+    }
+}

@@ -1,0 +1,306 @@
+package io.leasehold.redis.node;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.redis.topology.Link;
+import io.leasehold.redis.topology.Topology;
+import io.leasehold.redis.wire.CompareAndDelete;
+import io.leasehold.redis.wire.Failure;
+import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.wire.ReplyDecoder;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.TokenRange;
+import io.lettuce.core.SetArgs;
+import io.lettuce.core.api.async.RedisAsyncCommands;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.IntegerOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.ProtocolKeyword;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Locks without fence and queue: {@code SET NX PX}, renewal, compare-and-delete; one key for each lock, and
+ * nothing left behind.
+ *
+ * <p>Its tokens count the grants of this process and mean nothing to a resource; {@code EfficiencyLocks} does not show
+ * them. Safe for all threads. Nothing is sent twice, except in another form after the server has refused the first.
+ */
+public final class EfficiencyStore implements LockStore {
+
+    private static final int MOST_RENEWALS_IN_ONE = 500;
+    private static final long DETECTION_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final Guarantees GUARANTEES = new Guarantees(
+            Guarantee.Exclusion.BEST_EFFORT,
+            Guarantee.Fencing.BEST_EFFORT,
+            Guarantee.Queueing.POLLING,
+            Guarantee.Scope.NETWORK);
+
+    private final String description;
+    private final KeyLayout keys;
+    private final Topology topology;
+    private final LockRuntime runtime;
+    private final Requests requests;
+    private final ReplyDecoder decoder;
+    private final RedisAdmin admin;
+    private final AtomicLong nextToken = new AtomicLong(1);
+    private volatile CompareAndDelete comparison = CompareAndDelete.SCRIPT;
+    private volatile String holderId = "";
+
+    /**
+     * A store over a topology that is open already, and is closed with it.
+     *
+     * @param description the deployment as people would name it
+     */
+    public EfficiencyStore(
+            String description, KeyLayout keys, Topology topology, RedisErrors errors, LockRuntime runtime) {
+        this.description = description;
+        this.keys = keys;
+        this.topology = topology;
+        this.runtime = runtime;
+        this.decoder = new ReplyDecoder(errors);
+        this.requests = new Requests(topology, errors, runtime);
+        this.admin = new RedisAdmin(
+                requests, topology, decoder, NodeSettings.standard(GUARANTEES).keys(keys));
+    }
+
+    /** Finds out how the server compares and deletes; without an answer by script. */
+    public CompletableFuture<CompareAndDelete> detect() {
+        return requests.<String, CompareAndDelete>send(
+                        "read INFO",
+                        DETECTION_NANOS,
+                        KeyLayout.marker(),
+                        (link, then) -> link.send(redis -> redis.info("server"), then),
+                        (info, link) -> CompareAndDelete.of(info),
+                        failure -> CompareAndDelete.SCRIPT)
+                .thenApply(found -> {
+                    comparison = found;
+                    return found;
+                });
+    }
+
+    /** As found out; the script after the server has refused a command of its own. */
+    CompareAndDelete comparison() {
+        return comparison;
+    }
+
+    /** Takes another way to compare and delete than the one found out. */
+    void comparing(CompareAndDelete way) {
+        comparison = way;
+    }
+
+    @Override
+    public String description() {
+        return description;
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return GUARANTEES;
+    }
+
+    @Override
+    public void listen(StoreSignals signals) {
+        topology.onReconnected(signals::reconnected);
+    }
+
+    private String value(OwnerToken owner) {
+        return owner.hex() + "::" + holderId;
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        LockName name = request.name();
+        String refusal = keys.refusal(name);
+        if (refusal != null) {
+            return CompletableFuture.completedFuture(
+                    new AcquireReply.Failed(FailureKind.PERMANENT, new LockStoreException(refusal, null), 0));
+        }
+        // One client has one holder id.
+        holderId = request.holderId();
+        Requests.Subject subject = new Requests.Subject("acquire", name);
+        String key = keys.lock(name);
+        String value = value(request.owner());
+        long ttlMillis = NodeSettings.ceilMillis(request.ttlNanos());
+        // Taken before the sending, which it must not follow.
+        long sentAtNanos = runtime.nanoTime();
+        if (request.ballotSoFar() > 0) {
+            return requests.<Object, AcquireReply>ask(
+                    subject,
+                    request.timeoutNanos(),
+                    key,
+                    (link, then) -> runForNumber(
+                            link, LuaScript.PLAIN_ACQUIRE, key, new String[] {value, Long.toString(ttlMillis)}, then),
+                    (taken, link) -> reply(taken.equals(1L), request, sentAtNanos, link),
+                    failure -> failed(failure));
+        }
+        SetArgs onlyIfFree = SetArgs.Builder.nx().px(ttlMillis);
+        return requests.<String, AcquireReply>ask(
+                subject,
+                request.timeoutNanos(),
+                key,
+                (link, then) -> link.send(
+                        redis -> redis.set(key, value, onlyIfFree).thenApply(done -> done == null ? "" : done), then),
+                (done, link) -> reply(done.equals("OK"), request, sentAtNanos, link),
+                failure -> failed(failure));
+    }
+
+    private AcquireReply reply(boolean taken, AcquireRequest request, long sentAtNanos, Link link) {
+        if (!taken) {
+            return new AcquireReply.Busy(null, request.ballotSoFar(), List.of());
+        }
+        TokenRange tokens = TokenRange.of(nextToken.getAndAdd(request.reserve()), request.reserve());
+        return new AcquireReply.Granted(new Grant(request.owner(), tokens, sentAtNanos, link.incarnation()), List.of());
+    }
+
+    /** A request whose outcome is unknown is told by its ballot: the next one looks whether the key is its own. */
+    private static AcquireReply failed(Failure failure) {
+        return new AcquireReply.Failed(failure.kind(), failure.error(), failure.kind() == FailureKind.UNKNOWN ? 1 : 0);
+    }
+
+    private static void runForNumber(
+            Link link,
+            LuaScript script,
+            String key,
+            String[] arguments,
+            BiConsumer<@Nullable Object, @Nullable Throwable> then) {
+        link.run(script, new String[] {key}, arguments, (reply, error) -> {
+            then.accept(reply == null ? null : reply.get(0), error);
+        });
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        if (batch.items().isEmpty()) {
+            return CompletableFuture.completedFuture(new RenewReply(List.of()));
+        }
+        return new RenewalGroups(batch.items(), MOST_RENEWALS_IN_ONE, item -> topology.slotTag(keys.lock(item.name())))
+                .renew(items -> renew(items, batch.timeoutNanos()))
+                .thenApply(RenewReply::new);
+    }
+
+    private CompletableFuture<List<RenewReply.Item>> renew(List<RenewBatch.Item> items, long timeoutNanos) {
+        List<LockName> names = items.stream().map(RenewBatch.Item::name).toList();
+        String[] arguments = items.stream()
+                .flatMap(item -> Stream.of(item.owner().hex(), Long.toString(NodeSettings.ceilMillis(item.ttlNanos()))))
+                .toArray(String[]::new);
+        long sentAtNanos = runtime.nanoTime();
+        String subject = names.size() == 1
+                ? "renew lock \"" + names.get(0) + "\""
+                : "renew " + names.size() + " locks, among them \"" + names.get(0) + "\"";
+        return requests.run(
+                subject,
+                timeoutNanos,
+                LuaScript.RENEW,
+                names.stream().map(keys::lock).toArray(String[]::new),
+                arguments,
+                (reply, link) -> decoder.renew(reply, names, sentAtNanos),
+                failure -> items.stream()
+                        .<RenewReply.Item>map(item -> new RenewReply.Failed(failure.error()))
+                        .toList());
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        LockName name = request.names().get(0);
+        CompareAndDelete way = comparison;
+        CompletableFuture<ReleaseReply> first = release(name, request, way);
+        if (way == CompareAndDelete.SCRIPT) {
+            return first;
+        }
+        return first.thenCompose(reply -> {
+            if (reply instanceof ReleaseReply.Failed failed && failed.kind() == FailureKind.PERMANENT) {
+                // A proxy or a rule in between that does not know the command: nothing has run yet.
+                comparison = CompareAndDelete.SCRIPT;
+                return release(name, request, CompareAndDelete.SCRIPT);
+            }
+            return CompletableFuture.completedFuture(reply);
+        });
+    }
+
+    private CompletableFuture<ReleaseReply> release(LockName name, ReleaseRequest request, CompareAndDelete way) {
+        String key = keys.lock(name);
+        String value = value(request.owner());
+        return requests.<Object, ReleaseReply>send(
+                new Requests.Subject("release", name),
+                request.timeoutNanos(),
+                key,
+                (link, then) -> {
+                    if (way == CompareAndDelete.SCRIPT) {
+                        runForNumber(link, LuaScript.PLAIN_RELEASE, key, new String[] {value}, then);
+                    } else {
+                        link.<Object>send(redis -> delete(redis, way, key, value), then);
+                    }
+                },
+                (deleted, link) -> deleted.equals(1L) ? new ReleaseReply.Released() : new ReleaseReply.NotOurs(),
+                failure -> new ReleaseReply.Failed(failure.kind(), failure.error()));
+    }
+
+    private static CompletionStage<Object> delete(
+            RedisAsyncCommands<String, String> redis, CompareAndDelete way, String key, String value) {
+        CommandArgs<String, String> arguments = new CommandArgs<>(StringCodec.UTF8).addKey(key);
+        if (way == CompareAndDelete.DELEX) {
+            arguments.add("IFEQ");
+        }
+        arguments.addValue(value);
+        return redis.dispatch(new Named(way.name()), new IntegerOutput<>(StringCodec.UTF8), arguments)
+                .thenApply(number -> number);
+    }
+
+    /** A command that the driver does not know. */
+    private record Named(String command) implements ProtocolKeyword {
+        @Override
+        public byte[] getBytes() {
+            return command.getBytes(StandardCharsets.US_ASCII);
+        }
+
+        @Override
+        public String toString() {
+            return command;
+        }
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return admin.describe(name);
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return admin.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holder) {
+        return admin.forceRelease(name, holder);
+    }
+
+    @Override
+    public void close() {
+        topology.close();
+    }
+}

@@ -1,0 +1,218 @@
+package io.leasehold.redis.node;
+
+import io.leasehold.ClientRecord;
+import io.leasehold.Finding;
+import io.leasehold.Leak;
+import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.redis.topology.Link;
+import io.leasehold.redis.topology.Topology;
+import io.leasehold.redis.topology.WakeUps;
+import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.Messages;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.StoreOperations;
+import io.lettuce.core.SetArgs;
+import io.lettuce.core.api.async.RedisAsyncCommands;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import java.util.function.LongConsumer;
+import java.util.stream.Stream;
+
+/**
+ * What operators get of one server: records of clients as keys that expire, a word to a client whose lock was taken, a search
+ * for leaks, a diagnosis.
+ */
+final class RedisOperations implements StoreOperations {
+
+    private static final long TIMEOUT_NANOS = 5_000_000_000L;
+
+    /** What every channel of ours begins with; nothing else is published to, whatever a record says. */
+    private static final String CHANNELS = "lock:wake:";
+
+    private final String node;
+    private final Requests requests;
+    private final Topology topology;
+    private final WakeUps wakeUps;
+    private final LockRuntime runtime;
+    private final boolean member;
+    private final KeyLayout keys;
+    private final Walk walk;
+
+    RedisOperations(
+            String node,
+            Requests requests,
+            Topology topology,
+            WakeUps wakeUps,
+            LockRuntime runtime,
+            NodeSettings settings,
+            Walk walk) {
+        this.walk = walk;
+        this.node = node;
+        this.requests = requests;
+        this.topology = topology;
+        this.wakeUps = wakeUps;
+        this.runtime = runtime;
+        this.member = settings.member();
+        this.keys = settings.keys();
+    }
+
+    private <R> CompletableFuture<R> ask(
+            String what,
+            String key,
+            Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<R>> command) {
+        return requests.<R, R>send(
+                what, TIMEOUT_NANOS, key, (link, then) -> link.send(command, then), (reply, link) -> reply, failure -> {
+                    throw failure.error();
+                });
+    }
+
+    private <R> CompletableFuture<R> ask(
+            Link master,
+            String what,
+            Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<R>> command) {
+        return requests.<R, R>sendTo(
+                master,
+                "",
+                what,
+                TIMEOUT_NANOS,
+                (link, then) -> link.send(command, then),
+                (reply, link) -> reply,
+                failure -> {
+                    throw failure.error();
+                });
+    }
+
+    @Override
+    public boolean keepsClientRecords() {
+        return true;
+    }
+
+    /** With the first record the client begins to listen, so that it can be told when a lock is taken from it. */
+    @Override
+    public CompletableFuture<Void> announce(ClientRecord record, long keepNanos) {
+        String key = KeyLayout.client(record.holderId());
+        // Channels of a Cluster belong to slots: who publishes where the record is would not reach the one of a lock.
+        boolean reachable = topology.slotTag(key).isEmpty();
+        CompletableFuture<Boolean> listening =
+                reachable ? wakeUps.started(key) : CompletableFuture.completedFuture(false);
+        return listening
+                .thenCompose(live -> ask(
+                        "keep the record of a client",
+                        key,
+                        redis -> redis.set(
+                                key,
+                                (live ? wakeUps.channel(key) : "-") + "\n" + record.encoded(),
+                                SetArgs.Builder.px(NodeSettings.ceilMillis(keepNanos)))))
+                .thenApply(done -> null);
+    }
+
+    @Override
+    public CompletableFuture<Optional<ClientRecord>> client(String holderId) {
+        return stored(holderId).thenApply(text -> text.flatMap(t -> ClientRecord.decoded(afterChannel(t))));
+    }
+
+    private CompletableFuture<Optional<String>> stored(String holderId) {
+        // MGET, since a key of another type is no error then.
+        String key = KeyLayout.client(holderId);
+        return ask("read the record of a client", key, redis -> redis.mget(key))
+                .thenApply(values ->
+                        values.get(0).hasValue() ? Optional.of(values.get(0).getValue()) : Optional.empty());
+    }
+
+    private static String afterChannel(String text) {
+        return text.substring(text.indexOf('\n') + 1);
+    }
+
+    /** Tells the client that this lock was taken from it; whether it could be told does not matter to anything. */
+    CompletableFuture<Void> tellTaken(LockName name, String holderId) {
+        return stored(holderId)
+                .thenCompose(text -> {
+                    String channel = text.map(t -> t.substring(0, Math.max(0, t.indexOf('\n'))))
+                            .orElse("-");
+                    return channel.startsWith(CHANNELS)
+                            ? ask(
+                                    "tell a holder",
+                                    KeyLayout.client(holderId),
+                                    redis -> redis.publish(channel, Messages.taken(name, keys)))
+                            : CompletableFuture.completedFuture(0L);
+                })
+                .<Void>thenApply(heard -> null)
+                .exceptionally(error -> null);
+    }
+
+    @Override
+    public void onProgress(LongConsumer seen) {
+        walk.onProgress(seen);
+    }
+
+    @Override
+    public CompletableFuture<List<Leak>> leaks() {
+        return new SideKeySearch(requests, topology, runtime, walk, keys).find();
+    }
+
+    @Override
+    public CompletableFuture<List<Finding>> diagnose() {
+        CompletableFuture<List<Finding>> all = CompletableFuture.completedFuture(List.of());
+        try {
+            List<Link> masters = topology.everywhere();
+            for (int i = 0; i < masters.size(); i++) {
+                String name = masters.size() == 1 ? node : node + " (master " + (i + 1) + ")";
+                all = all.thenCombine(diagnose(masters.get(i), name), RedisOperations::both);
+            }
+        } catch (LockStoreException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+        return all;
+    }
+
+    private static List<Finding> both(List<Finding> one, List<Finding> other) {
+        return Stream.concat(one.stream(), other.stream()).toList();
+    }
+
+    private CompletableFuture<List<Finding>> diagnose(Link master, String name) {
+        CompletableFuture<Map<String, String>> config = configuration(master, "*append*")
+                .thenCombine(configuration(master, "maxmemory*"), RedisOperations::union)
+                .thenCombine(configuration(master, "min-replicas-*"), RedisOperations::union)
+                .thenCombine(configuration(master, "client-output-buffer-limit"), RedisOperations::union)
+                .thenCombine(configuration(master, "timeout"), RedisOperations::union)
+                .exceptionally(refused -> Map.of());
+        CompletableFuture<Map<String, String>> info =
+                ask(master, "read INFO", RedisAsyncCommands::info).thenApply(RedisOperations::fields);
+        CompletableFuture<Long> skew = ask(master, "read the clock", RedisAsyncCommands::time)
+                .thenApply(time -> Long.parseLong(time.get(0)) * 1_000
+                        + Long.parseLong(time.get(1)) / 1_000
+                        - runtime.wallMillis());
+        CompletableFuture<Boolean> subscribed = wakeUps.started(KeyLayout.client("doctor"));
+        return CompletableFuture.allOf(config, info, skew, subscribed)
+                .thenApply(done -> new ServerChecks(
+                                name, config.join(), info.join(), skew.join(), subscribed.join(), member)
+                        .findings());
+    }
+
+    private CompletableFuture<Map<String, String>> configuration(Link master, String pattern) {
+        return ask(master, "read its configuration", redis -> redis.configGet(pattern));
+    }
+
+    private static Map<String, String> union(Map<String, String> one, Map<String, String> other) {
+        Map<String, String> all = new HashMap<>(one);
+        all.putAll(other);
+        return all;
+    }
+
+    private static Map<String, String> fields(String info) {
+        Map<String, String> fields = new HashMap<>();
+        info.lines().forEach(line -> {
+            int colon = line.indexOf(':');
+            if (colon > 0) {
+                fields.put(line.substring(0, colon), line.substring(colon + 1).strip());
+            }
+        });
+        return fields;
+    }
+}

@@ -1,0 +1,216 @@
+package io.leasehold.redis.node;
+
+import io.leasehold.Finding;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Grades what a server tells of itself. Pure.
+ *
+ * @param node the server, as people would name it
+ * @param config of {@code CONFIG GET}; empty if reading it is not allowed
+ * @param info of {@code INFO}
+ * @param skewMillis the server's clock against ours; none of ours is used for anything, but people read both
+ * @param subscribed whether a subscription could be made
+ * @param member whether it is a member of a Redlock set, which keeps a quarantine after restarts
+ */
+record ServerChecks(
+        String node,
+        Map<String, String> config,
+        Map<String, String> info,
+        long skewMillis,
+        boolean subscribed,
+        boolean member) {
+
+    private static final long RECENT_SECONDS = 120;
+    private static final long MOST_SKEW_MILLIS = 2_000;
+    private static final long LEAST_PUBSUB_BYTES = 1 << 20;
+    private static final long LEAST_IDLE_SECONDS = 15;
+    private static final String READ_CONFIG = "ACL SETUSER <user> +config|get";
+
+    List<Finding> findings() {
+        List<Finding> findings = new ArrayList<>();
+        findings.add(version());
+        if (config.isEmpty()) {
+            findings.add(Finding.unknown(
+                    "config",
+                    node + " does not let its configuration be read: eviction, persistence and limits are not known",
+                    READ_CONFIG));
+        } else {
+            findings.add(eviction());
+            findings.add(persistence());
+            findings.add(replicas());
+            findings.add(buffers());
+            findings.add(idleTimeout());
+        }
+        findings.add(connections());
+        findings.add(restart());
+        findings.add(clock());
+        findings.add(wakeUps());
+        return findings;
+    }
+
+    private String configured(String key, String otherwise) {
+        return config.getOrDefault(key, otherwise);
+    }
+
+    private long number(String key) {
+        try {
+            return Long.parseLong(info.getOrDefault(key, "0"));
+        } catch (NumberFormatException e) {
+            return 0;
+        }
+    }
+
+    private Finding version() {
+        String version = info.getOrDefault("redis_version", "unknown");
+        String what = node + " is " + info.getOrDefault("server_name", "redis") + " " + version;
+        if (version.startsWith("6.")) {
+            return Finding.warning(
+                    "version",
+                    what + ": it works, and gets no more corrections",
+                    "upgrade to 7.2 or newer, node by node");
+        }
+        return Finding.good("version", what);
+    }
+
+    private Finding eviction() {
+        String policy = configured("maxmemory-policy", "noeviction");
+        boolean limited = !configured("maxmemory", "0").equals("0");
+        if (policy.equals("noeviction")) {
+            return Finding.good("eviction", node + " evicts nothing");
+        }
+        String remedy = "CONFIG SET maxmemory-policy noeviction";
+        return limited
+                ? Finding.unsafe(
+                        "eviction", node + " drops held locks when its memory is full (" + policy + ")", remedy)
+                : Finding.warning(
+                        "eviction",
+                        node + " would drop held locks (" + policy + ") as soon as maxmemory is set",
+                        remedy);
+    }
+
+    private Finding persistence() {
+        boolean appends = configured("appendonly", "no").equals("yes");
+        String fsync = configured("appendfsync", "everysec");
+        boolean always = appends && fsync.equals("always");
+        if (always && configured("no-appendfsync-on-rewrite", "no").equals("no")) {
+            return Finding.good("persistence", node + " keeps every acknowledged lock over a crash");
+        }
+        if (always) {
+            return Finding.warning(
+                    "persistence",
+                    node + " forgets locks in a crash during a rewrite of its append-only file",
+                    "CONFIG SET no-appendfsync-on-rewrite no");
+        }
+        if (member) {
+            return Finding.good(
+                    "persistence",
+                    node + " may forget locks in a crash, and grants nothing for one quarantine after it");
+        }
+        return appends
+                ? Finding.warning(
+                        "persistence",
+                        node + " forgets the locks of the last second if its machine crashes (appendfsync " + fsync
+                                + ")",
+                        "CONFIG SET appendfsync always")
+                : Finding.unsafe(
+                        "persistence",
+                        node + " forgets every lock when it restarts (appendonly no): two can then hold one",
+                        "CONFIG SET appendonly yes; CONFIG SET appendfsync always");
+    }
+
+    private Finding replicas() {
+        long replicas = number("connected_slaves");
+        String least = configured("min-replicas-to-write", "0");
+        if (replicas == 0 && least.equals("0")) {
+            return Finding.good("replicas", node + " has no replicas");
+        }
+        if (least.equals("0")) {
+            return Finding.warning(
+                    "replicas",
+                    node + " has " + replicas + " replicas and grants locks even if none of them hears of it: after a"
+                            + " split two can hold one",
+                    "CONFIG SET min-replicas-to-write 1; CONFIG SET min-replicas-max-lag 1 (fencing tokens close the"
+                            + " rest)");
+        }
+        return Finding.good(
+                "replicas", node + " has " + replicas + " replicas and refuses writes with fewer than " + least);
+    }
+
+    /** {@code normal 0 0 0 slave … pubsub 33554432 8388608 60}: hard, soft, seconds. */
+    private Finding buffers() {
+        String[] words = configured("client-output-buffer-limit", "").split(" ", -1);
+        for (int i = 0; i + 1 < words.length; i++) {
+            if (words[i].equals("pubsub")) {
+                long hard = Long.parseLong(words[i + 1]);
+                if (hard > 0 && hard < LEAST_PUBSUB_BYTES) {
+                    return Finding.warning(
+                            "buffers",
+                            node + " cuts a subscription that is " + hard + " bytes behind: waiters then ask from time"
+                                    + " to time instead of being woken",
+                            "CONFIG SET client-output-buffer-limit \"pubsub 33554432 8388608 60\"");
+                }
+            }
+        }
+        return Finding.good("buffers", node + " has room for wake-ups");
+    }
+
+    private Finding idleTimeout() {
+        long seconds;
+        try {
+            seconds = Long.parseLong(configured("timeout", "0"));
+        } catch (NumberFormatException e) {
+            seconds = 0;
+        }
+        if (seconds > 0 && seconds < LEAST_IDLE_SECONDS) {
+            return Finding.warning(
+                    "idle", node + " ends connections that are silent for " + seconds + " s", "CONFIG SET timeout 0");
+        }
+        return Finding.good("idle", node + " keeps silent connections");
+    }
+
+    private Finding connections() {
+        long most = number("maxclients");
+        long now = number("connected_clients");
+        String what = node + " has " + now + " of at most " + most + " connections";
+        return most > 0 && now > most * 8 / 10
+                ? Finding.warning("connections", what, "CONFIG SET maxclients " + 2 * most)
+                : Finding.good("connections", what);
+    }
+
+    private Finding restart() {
+        long seconds = number("uptime_in_seconds");
+        if (seconds < RECENT_SECONDS) {
+            return Finding.warning(
+                    "restart",
+                    node + " was started " + seconds + " s ago: "
+                            + (member
+                                    ? "unless it is durable it grants nothing until its quarantine is over"
+                                    : "unless it is durable it may have forgotten locks of before"),
+                    null);
+        }
+        return Finding.good("restart", node + " has been up for " + seconds + " s");
+    }
+
+    private Finding clock() {
+        if (Math.abs(skewMillis) > MOST_SKEW_MILLIS) {
+            return Finding.warning(
+                    "clock",
+                    "the clock of " + node + " is " + Math.abs(skewMillis) + " ms "
+                            + (skewMillis > 0 ? "ahead of" : "behind") + " ours; ttls end by its clock",
+                    "run chrony or ntpd on both; slew clocks, never step them");
+        }
+        return Finding.good("clock", "the clock of " + node + " agrees with ours");
+    }
+
+    private Finding wakeUps() {
+        return subscribed
+                ? Finding.good("wake-ups", node + " lets us subscribe")
+                : Finding.warning(
+                        "wake-ups",
+                        node + " does not let us subscribe: waiters ask from time to time instead of being woken",
+                        "ACL SETUSER <user> &lock:wake:* +subscribe +ping");
+    }
+}

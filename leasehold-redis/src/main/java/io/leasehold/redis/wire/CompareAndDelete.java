@@ -1,0 +1,43 @@
+package io.leasehold.redis.wire;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/** How a server deletes a key if it has a certain value: by a command of its own, or by a script. */
+public enum CompareAndDelete {
+    /** {@code DELEX key IFEQ value}, Redis 8.4 and newer. */
+    DELEX,
+    /** {@code DELIFEQ key value}, Valkey 9.0 and newer. */
+    DELIFEQ,
+    /** {@code plain_release.lua}, everywhere. */
+    SCRIPT;
+
+    /** What a server that says this of itself in {@code INFO server} has; in doubt the script. */
+    public static CompareAndDelete of(String info) {
+        Map<String, String> fields = new HashMap<>();
+        info.lines().forEach(line -> {
+            int colon = line.indexOf(':');
+            if (colon > 0) {
+                fields.put(line.substring(0, colon), line.substring(colon + 1).strip());
+            }
+        });
+        // Valkey also reports the version of Redis that it is compatible with.
+        String valkey = fields.get("valkey_version");
+        if (valkey != null) {
+            return isAtLeast(valkey, 9, 0) ? DELIFEQ : SCRIPT;
+        }
+        String server = fields.getOrDefault("server_name", "redis");
+        return server.equals("redis") && isAtLeast(fields.getOrDefault("redis_version", ""), 8, 4) ? DELEX : SCRIPT;
+    }
+
+    private static boolean isAtLeast(String version, int major, int minor) {
+        String[] parts = version.split("\\.", -1);
+        try {
+            int first = Integer.parseInt(parts[0]);
+            int second = parts.length > 1 ? Integer.parseInt(parts[1]) : 0;
+            return first > major || (first == major && second >= minor);
+        } catch (NumberFormatException e) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,17 @@
+-- plain_release.lua, Leasehold wire format 1
+-- Compare-and-delete, for servers without a command for it: deletes the lock if it has exactly this value.
+--
+-- KEYS
+--   1  lock
+-- ARGV
+--   1  value
+-- Replies
+--   {1}  it was deleted
+--   {0}  it has another value, is of another type, or does not exist
+-- Errors
+--   Redis' own; the lock is then as it was
+
+if redis.pcall('GET', KEYS[1]) == ARGV[1] then
+  return {redis.call('DEL', KEYS[1])}
+end
+return {0}

@@ -1,0 +1,91 @@
+package io.leasehold.redis;
+
+import static org.junit.jupiter.api.Assumptions.abort;
+
+import io.leasehold.servers.RedisBinary;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Locale;
+
+/** Programs that come as resources of test dependencies; where none fits this machine, the test is skipped visibly. */
+public final class BundledBinaries {
+
+    private static final Path DIRECTORY = Path.of("target", "binaries");
+
+    private BundledBinaries() {}
+
+    /** A {@code redis-cli}. */
+    public static Path redisCli() {
+        return extracted("redis-cli", List.of("redis-cli-7.0.9-" + platform()));
+    }
+
+    /** The oldest server that is supported. */
+    public static RedisBinary oldestServer() {
+        return RedisBinary.at(extracted(
+                "Redis 6.2", List.of("redis-server-6.2.6-v5-" + platform(), "redis-server-6.2.7-" + platform())));
+    }
+
+    /**
+     * A server that speaks TLS itself, as the bundled ones do not: that in {@code LEASEHOLD_TLS_REDIS_SERVER}, or Debian's, which
+     * the package redis-tools brings under another name.
+     */
+    public static RedisBinary serverWithTls() {
+        String configured = System.getenv("LEASEHOLD_TLS_REDIS_SERVER");
+        Path debian = Path.of("/usr/bin/redis-check-rdb");
+        if (configured != null && !configured.isBlank()) {
+            return RedisBinary.at(Path.of(configured));
+        } else if (!Files.isExecutable(debian)) {
+            return abort(
+                    "no Redis server with TLS here: install redis-tools (Debian), or set LEASEHOLD_TLS_REDIS_SERVER");
+        }
+        try {
+            Path server = Files.createDirectories(DIRECTORY)
+                    .resolve("redis-server-tls")
+                    .toAbsolutePath();
+            if (!Files.exists(server)) {
+                // The program looks at the name by which it is called.
+                Files.createSymbolicLink(server, debian.toRealPath());
+            }
+            return RedisBinary.at(server);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static String platform() {
+        String os = System.getProperty("os.name").toLowerCase(Locale.ROOT);
+        String arch = System.getProperty("os.arch").toLowerCase(Locale.ROOT);
+        return (os.startsWith("mac") ? "darwin" : os) + "-" + (arch.equals("aarch64") ? "arm64" : "amd64");
+    }
+
+    private static Path extracted(String what, List<String> resources) {
+        for (String resource : resources) {
+            try (InputStream in = BundledBinaries.class.getClassLoader().getResourceAsStream(resource)) {
+                if (in != null) {
+                    return install(in, resource);
+                }
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+        return abort("no " + what + " is bundled for " + platform());
+    }
+
+    private static Path install(InputStream in, String name) throws IOException {
+        Path binary = Files.createDirectories(DIRECTORY).resolve(name).toAbsolutePath();
+        if (Files.isExecutable(binary)) {
+            return binary;
+        }
+        Path copy = Files.createTempFile(DIRECTORY, name, ".part");
+        Files.copy(in, copy, StandardCopyOption.REPLACE_EXISTING);
+        Files.setPosixFilePermissions(copy, PosixFilePermissions.fromString("rwx------"));
+        Files.move(copy, binary, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        return binary;
+    }
+}

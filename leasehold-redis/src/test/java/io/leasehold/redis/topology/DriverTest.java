@@ -1,0 +1,94 @@
+package io.leasehold.redis.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.redis.RedisUnderTest;
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.StoreUri;
+import io.lettuce.core.AbstractRedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.lang.reflect.Field;
+import java.nio.charset.StandardCharsets;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Connections are ended once, and those that ended by themselves are not kept. */
+class DriverTest {
+
+    @RegisterExtension
+    static final RedisUnderTest SERVER = new RedisUnderTest();
+
+    private static RedisUri server() {
+        return RedisUri.parse(StoreUri.parse(SERVER.server().uri()));
+    }
+
+    private static Set<?> kept(Driver driver) throws ReflectiveOperationException {
+        Field client = Driver.class.getDeclaredField("client");
+        client.setAccessible(true);
+        Field closeables = AbstractRedisClient.class.getDeclaredField("closeableResources");
+        closeables.setAccessible(true);
+        return (Set<?>) closeables.get(client.get(driver));
+    }
+
+    @Test
+    void endingTwiceAndThenClosingWarnsOfNothing() throws Exception {
+        PrintStream before = System.err;
+        ByteArrayOutputStream log = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+        try {
+            for (int i = 0; i < 20; i++) {
+                Driver driver = new Driver(server(), new DriverThreads());
+                StatefulRedisConnection<String, String> connection =
+                        driver.connect(server()).get(60, TimeUnit.SECONDS);
+                var pushes = driver.connectForPushes(server()).get(60, TimeUnit.SECONDS);
+                driver.end(connection);
+                driver.end(connection);
+                driver.close();
+                // As when a subscription fails because of the close.
+                driver.end(pushes);
+            }
+        } finally {
+            System.setErr(before);
+        }
+        assertThat(log.toString(StandardCharsets.UTF_8)).doesNotContain("already closed");
+    }
+
+    @Test
+    void aConnectionThatEndedByItselfIsNotKept() throws Exception {
+        LockRuntime runtime = new SystemLockRuntime();
+        Driver driver = new Driver(server(), new DriverThreads());
+        try (Connections connections = new Connections(
+                driver,
+                Connections.Locator.fixed(server()),
+                Expectation.SERVER,
+                "node",
+                new RedisErrors("node"),
+                runtime)) {
+            connections.open().get(60, TimeUnit.SECONDS);
+            for (int i = 0; i < 5; i++) {
+                Link link = connections.current();
+                SERVER.redis().clientKill(io.lettuce.core.KillArgs.Builder.skipme());
+                long start = System.nanoTime();
+                while (connections.current() == null || connections.current() == link) {
+                    assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(60));
+                    LockSupport.parkNanos(1_000_000);
+                }
+            }
+            long start = System.nanoTime();
+            while (kept(driver).size() > 1) {
+                assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(60));
+                LockSupport.parkNanos(1_000_000);
+            }
+        } finally {
+            driver.close();
+            runtime.close();
+        }
+    }
+}

@@ -1,0 +1,50 @@
+package io.leasehold.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Finding;
+import io.leasehold.Finding.Grade;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.apache.curator.test.TestingServer;
+import org.junit.jupiter.api.Test;
+
+/** What the doctor says of real ensembles, good and bad. */
+class ZooKeeperDoctorTest {
+
+    private static Map<String, Finding> diagnosed(String uri) {
+        try (LockClient locks = Leasehold.connect(uri)) {
+            return locks.admin().diagnose().stream()
+                    .collect(Collectors.toMap(Finding::check, finding -> finding, (one, other) -> one));
+        }
+    }
+
+    @Test
+    void staysSilentWhereSessionsFit() throws Exception {
+        try (TestingServer server = Ensemble.single()) {
+            Map<String, Finding> findings = diagnosed(Ensemble.uri(server.getConnectString(), ""));
+            assertThat(findings.get("session").grade()).as(findings.toString()).isEqualTo(Grade.GOOD);
+            assertThat(findings.get("tick").grade()).as(findings.toString()).isEqualTo(Grade.GOOD);
+            assertThat(findings.get("rights").grade()).as(findings.toString()).isEqualTo(Grade.GOOD);
+        }
+    }
+
+    @Test
+    void saysThatASessionIsCutShort() throws Exception {
+        try (TestingServer server = Ensemble.single()) {
+            // Longer than the ensemble's largest: what is granted is less than was asked for.
+            Map<String, Finding> findings = diagnosed(Ensemble.uri(server.getConnectString(), "&sessionTimeout=1200m"));
+            assertThat(findings.get("session").grade()).as(findings.toString()).isEqualTo(Grade.WARNING);
+            assertThat(findings.get("session").remedy()).contains("maxSessionTimeout=72000000");
+        }
+    }
+
+    @Test
+    void gradesTicksAndLongSessions() {
+        assertThat(ZooKeeperOperations.tick("z", 10_000, 2_000).grade()).isEqualTo(Grade.WARNING);
+        assertThat(ZooKeeperOperations.tick("z", 40_000, 2_000).grade()).isEqualTo(Grade.GOOD);
+        assertThat(ZooKeeperOperations.session("z", 4_000, 60_000).grade()).isEqualTo(Grade.WARNING);
+    }
+}
