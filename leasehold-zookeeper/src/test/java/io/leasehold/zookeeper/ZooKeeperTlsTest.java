@@ -7,6 +7,7 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.servers.ServerCertificate;
 import io.leasehold.testkit.process.ChildJvm;
 import java.io.IOException;
@@ -103,5 +104,15 @@ class ZooKeeperTlsTest {
                 .isInstanceOf(StoreAccessException.class)
                 .hasMessageContaining("check ca, caPassword")
                 .hasMessageNotContaining("falsch");
+    }
+
+    @Test
+    void aPortThatDoesNotSpeakTlsIsToldAtOnce(@TempDir Path data) {
+        try (Member plain = new Member(data)) {
+            assertThatThrownBy(() -> Leasehold.connect(plain.uri("&tls=true&ca=" + certificate.certificate())))
+                    .isInstanceOf(StoreUnavailableException.class)
+                    .hasMessageContaining("ended the handshake")
+                    .hasMessageContaining("secureClientPort");
+        }
     }
 }
