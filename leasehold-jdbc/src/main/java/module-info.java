@@ -1,4 +1,4 @@
-/** Locks in an SQL lease table: SQLite, the default that needs no server, and H2. */
+/** Locks in an SQL lease table: SQLite, the default that needs no server, PostgreSQL, MariaDB and H2. */
 module io.leasehold.jdbc {
     requires transitive io.leasehold.core;
     requires transitive java.sql;

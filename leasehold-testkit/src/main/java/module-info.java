@@ -8,6 +8,7 @@ module io.leasehold.testkit {
     exports io.leasehold.testkit.history;
     exports io.leasehold.testkit.process;
     exports io.leasehold.testkit.proxy;
+    exports io.leasehold.testkit.simulation;
     exports io.leasehold.testkit.tck;
     exports io.leasehold.testkit.virtual;
 }

@@ -130,6 +130,31 @@ class ArrowsTest {
     }
 
     @Test
+    void theSimulatorDecidesNothing() {
+        none("io.leasehold.testkit.simulation..", ENGINE, "io.leasehold.testkit.tck..");
+        DescribedPredicate<JavaClass> decides = new DescribedPredicate<>("what decides in the protocol") {
+            @Override
+            public boolean test(JavaClass type) {
+                String name = type.getName();
+                boolean made = List.of(
+                                "io.leasehold.ballot.SingleNodeStore",
+                                "io.leasehold.quorum.QuorumMember",
+                                "io.leasehold.quorum.QuorumSettings",
+                                "io.leasehold.quorum.QuorumStore")
+                        .contains(name);
+                return !made && (name.startsWith("io.leasehold.ballot.") || name.startsWith("io.leasehold.quorum."));
+            }
+        };
+        noClasses()
+                .that()
+                .resideInAPackage("io.leasehold.testkit.simulation..")
+                .should()
+                .dependOnClassesThat(decides)
+                .because("it makes stores and clients as users do, and what happens then is theirs")
+                .check(all);
+    }
+
+    @Test
     void theCommandLineIsAThinProductOverThePublicApi() {
         room(CLI, API, SPI, FENCING, MICROMETER, SERVERS, CLI);
         none("io.leasehold.cli.process..", "io.leasehold.cli.command..", "io.leasehold.cli.demo..", "io.leasehold.cli");

@@ -59,12 +59,23 @@ public final class InMemoryNode implements LockNode {
     private final long birthAtNanos;
     private final List<StoreSignals> listeners = new CopyOnWriteArrayList<>();
     private final Map<LockName, Entry> entries = new TreeMap<>();
-    private final MemberMarker marker = new MemberMarker();
+    private final MemberMarker marker;
     private int requestsSinceSweep;
 
     /** A fresh, empty node. */
     public InMemoryNode(LockRuntime runtime) {
+        this(runtime, NodeImage.EMPTY);
+    }
+
+    /**
+     * A node that starts again, or takes over, with what was saved of another one, as a new incarnation.
+     *
+     * @param runtime the one that the saved node had: times of keys are kept on its clock
+     */
+    public InMemoryNode(LockRuntime runtime, NodeImage image) {
         this.runtime = runtime;
+        this.marker = image.marker();
+        this.entries.putAll(image.entries());
         this.birthMicros = runtime.wallMillis() * 1_000;
         this.birthAtNanos = runtime.nanoTime();
         byte[] id = new byte[8];
@@ -72,11 +83,26 @@ public final class InMemoryNode implements LockNode {
         this.incarnation = new Incarnation(java.util.HexFormat.of().formatHex(id));
     }
 
+    /** Everything it knows now, as its disk or a replica would have it. */
+    public synchronized NodeImage image() {
+        return new NodeImage(entries, marker);
+    }
+
     /** What is kept of one name. */
-    private static final class Entry {
+    static final class Entry {
         private @Nullable Held held;
         private long fence;
-        private final Map<OwnerToken, Place> waiters = new LinkedHashMap<>();
+        private final Map<OwnerToken, Place> waiters = new LinkedHashMap<>(4);
+
+        Entry copy() {
+            Entry copy = new Entry();
+            copy.held = held;
+            copy.fence = fence;
+            if (!waiters.isEmpty()) {
+                copy.waiters.putAll(waiters);
+            }
+            return copy;
+        }
     }
 
     /** A place in the queue, and what its waiter asked for. */
@@ -244,7 +270,9 @@ public final class InMemoryNode implements LockNode {
     }
 
     private static void dropSilentWaiters(Entry entry, long nowNanos) {
-        entry.waiters.values().removeIf(place -> nowNanos - place.forgottenAtNanos() >= 0);
+        if (!entry.waiters.isEmpty()) {
+            entry.waiters.values().removeIf(place -> nowNanos - place.forgottenAtNanos() >= 0);
+        }
     }
 
     private static @Nullable Held current(Entry entry, long nowNanos) {

@@ -18,6 +18,17 @@ final class MemberMarker {
     private long bornMicros;
     private int lives;
 
+    MemberMarker copy() {
+        MemberMarker copy = new MemberMarker();
+        copy.configuration = configuration;
+        copy.nonce = nonce;
+        copy.life = life;
+        copy.born = born;
+        copy.bornMicros = bornMicros;
+        copy.lives = lives;
+        return copy;
+    }
+
     /** Whether the node may grant: null, or why not. */
     @Nullable
     NodeReply refusal(Membership membership, Incarnation now, long serverMicros) {

@@ -216,6 +216,7 @@ final class QuorumRound {
         boolean isYes = reply instanceof NodeReply.Yes;
         yes[node] |= isYes;
         unknown[node] |= reply instanceof NodeReply.Failed failed && failed.kind() == FailureKind.UNKNOWN;
+        unknown[node] |= reply instanceof NodeReply.Refused refused && refused.spent();
         if (phase == Phase.ENDED) {
             return;
         }

@@ -11,7 +11,8 @@ import java.nio.file.Path;
 import java.util.Set;
 
 /**
- * Opens {@code sqlite:} (the default file), {@code sqlite:PATH}, {@code jdbc:sqlite:PATH}, {@code jdbc:h2:…} and {@code jdbc:postgresql:…}.
+ * Opens {@code sqlite:} (the default file), {@code sqlite:PATH}, {@code jdbc:sqlite:PATH}, {@code jdbc:postgresql:…},
+ * {@code jdbc:mariadb:…}, {@code jdbc:mysql:…} and {@code jdbc:h2:…}.
  *
  * <p>A path may begin with {@code ~/}. The one option is {@code ?synchronous=normal} (the default) or {@code full}.
  */
@@ -40,7 +41,15 @@ public final class JdbcStoreProvider implements StoreProvider {
         } else if (rest.startsWith("postgresql:")) {
             return JdbcStores.connect(uri.text(), uri.redacted(), SqlDialect.POSTGRESQL, runtime);
         }
-        throw refused(uri, "this version keeps locks in jdbc:postgresql:…, jdbc:h2:… and jdbc:sqlite:PATH");
+        if (rest.startsWith("mariadb:")) {
+            return JdbcStores.connect(uri.text(), uri.redacted(), SqlDialect.MARIADB, runtime);
+        } else if (rest.startsWith("mysql:")) {
+            return JdbcStores.connect(uri.text(), uri.redacted(), SqlDialect.MYSQL, runtime);
+        }
+        throw refused(
+                uri,
+                "this version keeps locks in jdbc:postgresql:…, jdbc:mariadb:…, jdbc:mysql:…, jdbc:h2:… and"
+                        + " jdbc:sqlite:PATH");
     }
 
     private static LockStore sqlite(StoreUri uri, String rest, LockRuntime runtime) {

@@ -13,6 +13,7 @@ import io.leasehold.jdbc.store.DatabaseClock;
 import io.leasehold.jdbc.store.KeptConnection;
 import io.leasehold.jdbc.store.LeaseTable;
 import io.leasehold.jdbc.store.LeaseTableStore;
+import io.leasehold.jdbc.store.Lives;
 import io.leasehold.jdbc.store.SchemaCheck;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
@@ -56,8 +57,8 @@ public final class JdbcStores {
             try (Connection connection = dataSource.getConnection()) {
                 connection.setAutoCommit(true);
                 url = String.valueOf(connection.getMetaData().getURL());
-                incarnation =
-                        prepared(connection, statements, new SchemaCheck(statements, runtime, clock.kind(), where));
+                incarnation = prepared(
+                        connection, statements, new SchemaCheck(statements, runtime, clock.kind(), where), where);
             }
             String description = withoutParameters(url);
             return start(
@@ -66,6 +67,7 @@ public final class JdbcStores {
                     url,
                     clock,
                     new BorrowedConnections(dataSource, statements, incarnation),
+                    dataSource::getConnection,
                     runtime);
         } catch (SQLException e) {
             throw refusal(statements, where, e);
@@ -82,7 +84,7 @@ public final class JdbcStores {
             public LeaseTable open() throws SQLException {
                 Connection connection = DriverManager.getConnection(url);
                 try {
-                    return new LeaseTable(connection, statements, prepared(connection, statements, schema));
+                    return new LeaseTable(connection, statements, prepared(connection, statements, schema, redacted));
                 } catch (SQLException | RuntimeException e) {
                     connection.close();
                     throw e;
@@ -95,7 +97,14 @@ public final class JdbcStores {
             }
         };
         try {
-            return start(redacted, statements, url, clock, new KeptConnection(opener), runtime);
+            return start(
+                    redacted,
+                    statements,
+                    url,
+                    clock,
+                    new KeptConnection(opener),
+                    () -> DriverManager.getConnection(url),
+                    runtime);
         } catch (SQLException e) {
             throw refusal(statements, redacted, e);
         }
@@ -107,16 +116,19 @@ public final class JdbcStores {
             String url,
             DatabaseClock clock,
             Connections connections,
+            LeaseTableStore.Spare spare,
             LockRuntime runtime) {
         Guarantees guarantees = new Guarantees(
                 Guarantee.Exclusion.WITHIN_DRIFT, Guarantee.Fencing.INCREASING, Guarantee.Queueing.POLLING, scope(url));
         return LeaseTableStore.start(
-                new LeaseTableStore.Settings(description, dialect, guarantees, clock, connections), runtime);
+                new LeaseTableStore.Settings(
+                        description, dialect, guarantees, clock, connections, spare, Lives.UNKNOWN),
+                runtime);
     }
 
     private static DatabaseClock clock(Dialect dialect, LockRuntime runtime) {
         if (dialect.clock() instanceof Dialect.DatabaseTime time) {
-            return new DatabaseClock(runtime, time.micros());
+            return new DatabaseClock(runtime, time);
         }
         throw new IllegalArgumentException(dialect.database() + " has no clock of its own");
     }
@@ -126,7 +138,9 @@ public final class JdbcStores {
         String lower = url.toLowerCase(Locale.ROOT);
         if (lower.startsWith("jdbc:h2:tcp:")
                 || lower.startsWith("jdbc:h2:ssl:")
-                || lower.startsWith("jdbc:postgresql:")) {
+                || lower.startsWith("jdbc:postgresql:")
+                || lower.startsWith("jdbc:mariadb:")
+                || lower.startsWith("jdbc:mysql:")) {
             return Guarantee.Scope.NETWORK;
         }
         return lower.contains("auto_server=true") ? Guarantee.Scope.MACHINE : Guarantee.Scope.PROCESS;
@@ -141,11 +155,12 @@ public final class JdbcStores {
     }
 
     /** Two clients that make the tables at the same time get into each other's way, and may do so again. */
-    private static Incarnation prepared(Connection connection, Dialect dialect, SchemaCheck schema)
+    private static Incarnation prepared(Connection connection, Dialect dialect, SchemaCheck schema, String where)
             throws SQLException {
+        refuseStrangers(connection, dialect, where);
         for (int tries = 1; ; tries++) {
             try {
-                return schema.prepare(connection);
+                return schema.findOrMake(connection);
             } catch (SQLException e) {
                 if (tries >= MOST_TRIES || dialect.troubles().apply(e) != SqlTrouble.CONTENTION) {
                     throw e;
@@ -154,12 +169,22 @@ public final class JdbcStores {
         }
     }
 
+    private static void refuseStrangers(Connection connection, Dialect dialect, String where) throws SQLException {
+        String product = String.valueOf(connection.getMetaData().getDatabaseProductName());
+        if (!dialect.fits(product)) {
+            throw new IllegalArgumentException(where + " is a database of " + product
+                    + ", and the dialect that was chosen"
+                    + " is that of " + dialect.database() + "; locks can be kept in PostgreSQL, MariaDB, MySQL, H2 and"
+                    + " SQLite, each by its own dialect");
+        }
+    }
+
     private static LockStoreException refusal(Dialect dialect, String where, SQLException e) {
         if ("08001".equals(e.getSQLState()) && e.getErrorCode() == 0) {
             // So says DriverManager itself when no driver takes the URL.
             return new StoreUnavailableException(
                     where + " cannot be opened: no JDBC driver for " + dialect.database()
-                            + " is present; add its artefact, as in com.h2database:h2 or org.postgresql:postgresql",
+                            + " is present; add its artefact, as in org.postgresql:postgresql or org.mariadb.jdbc:mariadb-java-client",
                     null);
         }
         // A driver that quotes the URL may quote a password in it: such words are not repeated.
@@ -167,11 +192,15 @@ public final class JdbcStores {
         SQLException cause = quotesUrl ? null : e;
         String said = " (" + (quotesUrl ? "" : firstLine(e) + ", ") + "SQL state " + e.getSQLState() + ", code "
                 + e.getErrorCode() + ")";
+        if (dialect.troubles().apply(e) == SqlTrouble.READ_ONLY) {
+            return new StoreAccessException(
+                    where + " can only be read" + said + "; name the primary server, and a user who may write", cause);
+        }
         return dialect.troubles().apply(e) == SqlTrouble.ACCESS
                 ? new StoreAccessException(
                         where + " refuses this user" + said
-                                + "; it needs to log in, and to create or to read and write the tables leasehold_lock and"
-                                + " leasehold_store",
+                                + "; it needs to log in, and to read and write the tables leasehold_lock and leasehold_store,"
+                                + " which it makes itself if it may, and else an administrator by SqlDialect.ddl()",
                         cause)
                 : new StoreUnavailableException(where + " cannot be opened" + said, cause);
     }

@@ -2,19 +2,40 @@ package io.leasehold.jdbc;
 
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.H2Dialect;
+import io.leasehold.jdbc.dialect.MariaDbDialect;
 import io.leasehold.jdbc.dialect.PostgresDialect;
+import io.leasehold.jdbc.dialect.SchemaFile;
 
 /** The databases that {@link JdbcStores} can keep locks in; handle unknown values, more will come. */
 public enum SqlDialect {
     /** H2 2.x, in memory, as a file or as a server. */
     H2,
     /** PostgreSQL 12 and newer. */
-    POSTGRESQL;
+    POSTGRESQL,
+    /** MariaDB 10.6 and newer. */
+    MARIADB,
+    /** MySQL 8.0 and newer; not tried on a real server. */
+    MYSQL;
+
+    /**
+     * The statements that make the tables, for an administrator to run where this user may not: they do nothing to tables
+     * that are there.
+     */
+    public String ddl() {
+        return SchemaFile.text(
+                switch (this) {
+                    case H2 -> "h2.sql";
+                    case POSTGRESQL -> "postgresql.sql";
+                    case MARIADB, MYSQL -> "mariadb.sql";
+                });
+    }
 
     Dialect statements() {
         return switch (this) {
             case H2 -> H2Dialect.dialect();
             case POSTGRESQL -> PostgresDialect.dialect();
+            case MARIADB -> MariaDbDialect.mariaDb();
+            case MYSQL -> MariaDbDialect.mySql();
         };
     }
 }

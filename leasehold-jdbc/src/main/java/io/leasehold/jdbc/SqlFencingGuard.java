@@ -83,7 +83,7 @@ public final class SqlFencingGuard {
             if (register(connection, key, token)) {
                 return new Admission.Admitted(resource, token);
             }
-            Long newest = newest(connection, key);
+            Long newest = newest(connection, key, tries == 1 ? "" : latest(connection));
             if (newest == null) {
                 return new Admission.Missing(resource, token);
             } else if (newest > token) {
@@ -112,9 +112,19 @@ public final class SqlFencingGuard {
         }
     }
 
+    /**
+     * Makes a query see what is there now. MariaDB and MySQL show a transaction what was there at its first read, although its
+     * updates see the present.
+     */
+    private static String latest(Connection connection) throws SQLException {
+        String product = String.valueOf(connection.getMetaData().getDatabaseProductName());
+        boolean snapshots = product.equalsIgnoreCase("MariaDB") || product.equalsIgnoreCase("MySQL");
+        return snapshots ? " FOR UPDATE" : "";
+    }
+
     /** Null if there is no row. */
-    private @Nullable Long newest(Connection connection, Object key) throws SQLException {
-        String sql = "SELECT " + column.name() + " FROM " + column.table() + " WHERE " + column.key() + " = ?";
+    private @Nullable Long newest(Connection connection, Object key, String how) throws SQLException {
+        String sql = "SELECT " + column.name() + " FROM " + column.table() + " WHERE " + column.key() + " = ?" + how;
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             statement.setObject(1, key);
             try (ResultSet row = statement.executeQuery()) {

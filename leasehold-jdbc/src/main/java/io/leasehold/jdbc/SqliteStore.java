@@ -72,9 +72,18 @@ public final class SqliteStore {
         SchemaCheck schema = new SchemaCheck(dialect, runtime, clock.kind(), "lock file " + file);
         SqliteFile opener = new SqliteFile(file, synchronous, fileSystems, dialect, schema, clock.origin(), runtime);
         try {
+            KeptConnection connection = new KeptConnection(opener);
             return LeaseTableStore.start(
                     new LeaseTableStore.Settings(
-                            description, dialect, guarantees(clock, synchronous), clock, new KeptConnection(opener)),
+                            description,
+                            dialect,
+                            guarantees(clock, synchronous),
+                            clock,
+                            connection,
+                            () -> {
+                                throw new SQLException("SQLite has nobody to listen to");
+                            },
+                            opener.beginLife()),
                     runtime);
         } catch (SQLException e) {
             throw new StoreUnavailableException("lock file " + file + " cannot be opened (" + e.getMessage() + ")", e);

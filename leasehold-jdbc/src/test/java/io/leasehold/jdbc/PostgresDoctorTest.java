@@ -34,7 +34,9 @@ class PostgresDoctorTest {
     @Test
     void gradesIsolationTimeAndDurability() throws Exception {
         String system = System.getProperty("os.name") + " " + System.getProperty("os.arch");
-        assumeTrue(system.equals("Linux amd64"), "no PostgreSQL server for " + system + ": the archive is for Linux x86-64");
+        assumeTrue(
+                system.equals("Linux amd64"),
+                "no PostgreSQL server for " + system + ": the archive is for Linux x86-64");
         try (EmbeddedPostgres server = EmbeddedPostgres.builder()
                 .setDataDirectory(directory.resolve("data"))
                 .setOverrideWorkingDirectory(directory.resolve("binaries").toFile())

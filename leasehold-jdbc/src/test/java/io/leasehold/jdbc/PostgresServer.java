@@ -41,10 +41,30 @@ final class PostgresServer implements AutoCloseable {
         return postgres.getJdbcUrl("postgres", "postgres");
     }
 
-    PostgresServer restarted() throws IOException {
+    int port() {
+        return postgres.getPort();
+    }
+
+    /** Where its data is; to be copied while it is stopped. */
+    Path data() {
+        return directory.resolve("data");
+    }
+
+    /** Stops it, lets its data be replaced, and starts it again at the same port. */
+    PostgresServer restartedAfter(Restoring restoring) throws IOException {
         int port = postgres.getPort();
         postgres.close();
+        restoring.restore();
         return new PostgresServer(launch(directory, port), directory);
+    }
+
+    /** Replaces data. */
+    interface Restoring {
+        void restore() throws IOException;
+    }
+
+    PostgresServer restarted() throws IOException {
+        return restartedAfter(() -> {});
     }
 
     @Override

@@ -255,6 +255,20 @@ interface RowProtectionTests {
         assertThat(seen).hasSize(6);
     }
 
+    /** Some databases show a transaction that has read before what was there then; a rejection is told all the same. */
+    @Test
+    default void aRejectionIsToldToWhoHasReadBefore() throws SQLException {
+        SqlFencingGuard guard = SqlFencingGuard.of("orders", "id", "fencing_token");
+        try (Connection one = transaction();
+                Connection two = transaction()) {
+            assertThat(number(one, "SELECT amount FROM orders WHERE id = 1")).isZero();
+            guard.admit(two, 1L, 9).orElseThrow();
+            two.commit();
+            assertThat(guard.admit(one, 1L, 8)).isEqualTo(new Admission.Rejected("orders 1", 8, 9));
+            one.rollback();
+        }
+    }
+
     @Test
     default void aRegistrationThatWasRolledBackIsForgotten() throws SQLException {
         SqlFencingGuard guard = SqlFencingGuard.of("orders", "id", "fencing_token");

@@ -184,9 +184,9 @@ class SqliteFileTest {
         open(file).close();
         try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file);
                 Statement statement = connection.createStatement()) {
-            statement.execute("UPDATE leasehold_store SET schema_version = 2");
+            statement.execute("UPDATE leasehold_store SET schema_version = 3");
         }
-        assertThat(refusal(file)).isInstanceOf(UnsafeStoreException.class).hasMessageContaining("version 2");
+        assertThat(refusal(file)).isInstanceOf(UnsafeStoreException.class).hasMessageContaining("version 3");
     }
 
     @Test

@@ -27,6 +27,11 @@ class SqliteTckTest implements BackendTck {
             }
 
             @Override
+            public boolean noticesDeath() {
+                return true;
+            }
+
+            @Override
             public String uriForOtherProcesses() {
                 return "sqlite:" + file();
             }

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.Lease;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.MultiLease;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
@@ -232,15 +233,20 @@ final class ClusterFaultTest {
     @Order(5)
     void severalLocksAreOneScriptOnlyIfOneSlotHasThem() throws InterruptedException {
         LockClient client = bench.client(cluster.uri());
-        try (var leases = client.all(Stream.of("a", "b", "c", "d", "e")
-                        .map(LockName::exactly)
-                        .toArray(LockName[]::new))
-                .attempt(Duration.ofSeconds(20))
-                .orElseThrow()) {
-            assertThat(leases.isValid()).isTrue();
-            leases.renew();
-            assertThat(leases.isValid()).isTrue();
+        LockName[] apart = names("a", "b", "c", "d", "e");
+        LockName[] together = names("{group}:a", "{group}:b", "{group}:c");
+        for (LockName[] names : List.of(apart, together)) {
+            try (MultiLease leases =
+                    client.all(names).attempt(Duration.ofSeconds(20)).orElseThrow()) {
+                leases.renew();
+                assertThat(leases.isValid()).isTrue();
+            }
         }
+        assertThat(slot("{group}:a")).isEqualTo(slot("{group}:b"));
+    }
+
+    private static LockName[] names(String... texts) {
+        return Stream.of(texts).map(LockName::exactly).toArray(LockName[]::new);
     }
 
     @Test

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 final class RedlockLateYesTest {
 
     private static final int TIMES = 1_000;
-    private static final Duration TTL = Duration.ofSeconds(120);
+    private static final Duration TTL = Duration.ofMinutes(2);
 
     private static RedlockServers servers;
 

@@ -3,15 +3,24 @@ package io.leasehold.verify;
 import io.leasehold.verify.chaos.ChaosCommand;
 import io.leasehold.verify.listing.ListingCommand;
 import io.leasehold.verify.liveness.LivenessCommand;
+import io.leasehold.verify.simulate.SimulateCommand;
+import io.leasehold.verify.variants.VariantsCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
 /** {@code verify/run}: what runs real processes against each other. */
 @Command(
         name = "verify/run",
-        description = "Runs real client processes against real stores, does harm, and checks what came of it.",
+        description =
+                "Runs simulated and real clients against simulated and real stores, does harm, and checks what came of it.",
         mixinStandardHelpOptions = true,
-        subcommands = {ChaosCommand.class, ListingCommand.class, LivenessCommand.class},
+        subcommands = {
+            ChaosCommand.class,
+            ListingCommand.class,
+            LivenessCommand.class,
+            SimulateCommand.class,
+            VariantsCommand.class
+        },
         exitCodeOnInvalidInput = 64)
 public final class Main {
 

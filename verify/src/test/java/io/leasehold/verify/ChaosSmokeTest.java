@@ -49,6 +49,7 @@ final class ChaosSmokeTest {
         assertThat(outcome.lines()).hasSize(1);
         assertThat(outcome.lines().get(0))
                 .contains("overlaps=0, token regressions=0")
+                .contains("OWNER_AWARE=0 REENTRANT=0 FENCED=0 REENTRANT_FENCED=0")
                 .contains("checking=0 of");
         assertThat(outcome.exitCode()).isZero();
     }
@@ -59,6 +60,7 @@ final class ChaosSmokeTest {
                 run("--minutes", "0.1", "--clients", "3", "--ttl", "1000", "--seed", "6", "--store", "sqlite");
         assertThat(outcome.lines().get(0))
                 .contains("overlaps=0, token regressions=0")
+                .contains("OWNER_AWARE=0 REENTRANT=0 FENCED=0 REENTRANT_FENCED=0")
                 .contains("checking=0 of");
         assertThat(outcome.exitCode()).isZero();
     }

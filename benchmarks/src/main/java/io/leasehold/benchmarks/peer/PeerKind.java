@@ -45,6 +45,11 @@ public enum PeerKind {
         return renewing;
     }
 
+    /** Leasehold over whatever store this URI names. */
+    public static Peer open(String uri, Duration ttl, Fairness fairness) {
+        return new LeaseholdPeer(uri, ttl, fairness);
+    }
+
     /** Connects; every peer gets the same ttl, and those that renew do so every third of it. */
     public Peer open(String uri, Duration ttl) {
         return switch (this) {

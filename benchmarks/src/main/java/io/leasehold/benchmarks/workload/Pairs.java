@@ -92,7 +92,8 @@ final class Pairs implements Workload {
         return new Sample(id, variant, kind, round, Sample.pairs(load, use), use.commands());
     }
 
-    private static Supplier<String> names(int thread) {
+    /** Ten thousand names for each thread, one after the other. */
+    static Supplier<String> names(int thread) {
         String prefix = "order:" + thread + "-";
         int[] next = {0};
         return () -> prefix + (next[0]++ % NAMES);

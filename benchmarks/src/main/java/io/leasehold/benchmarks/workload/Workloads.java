@@ -19,6 +19,7 @@ public final class Workloads {
                 HeldLocks.afterManyPairs(),
                 new Reentry(),
                 new HeapPerLease(),
-                new RemoteWaiters());
+                new RemoteWaiters(),
+                new Stores());
     }
 }

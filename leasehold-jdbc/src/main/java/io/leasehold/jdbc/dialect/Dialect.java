@@ -1,5 +1,6 @@
 package io.leasehold.jdbc.dialect;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Objects;
@@ -17,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param transaction how a writing transaction begins and ends
  * @param leases statements on the lease table
  * @param store statements on the one row that describes the store
- * @param changes a query for a number that changes when another connection has written, cheap enough to be asked
- *     every few milliseconds; null if there is none: then waiters poll
+ * @param waking how waiters learn of a release
+ * @param tuning what is done to a connection while it is used
  * @param horizon how tokens are kept from repeating after a loss of power, if commits alone do not survive one
  * @param troubles what the database's errors mean
  */
@@ -28,8 +29,9 @@ public record Dialect(
         Transaction transaction,
         Leases leases,
         Store store,
-        @Nullable String changes,
+        Waking waking,
         @Nullable Horizon horizon,
+        Tuning tuning,
         Function<SQLException, SqlTrouble> troubles) {
 
     /** Refuses nulls. */
@@ -39,7 +41,15 @@ public record Dialect(
         Objects.requireNonNull(transaction, "transaction");
         Objects.requireNonNull(leases, "leases");
         Objects.requireNonNull(store, "store");
+        Objects.requireNonNull(waking, "waking");
+        Objects.requireNonNull(tuning, "tuning");
         Objects.requireNonNull(troubles, "troubles");
+    }
+
+    /** Whether this dialect is right for a database that calls itself so. */
+    public boolean fits(String product) {
+        // MariaDB understands all that MySQL's dialect says, and not the other way round.
+        return product.equalsIgnoreCase(database) || (database.equals("MySQL") && product.equalsIgnoreCase("MariaDB"));
     }
 
     /** Who tells the time. */
@@ -55,8 +65,9 @@ public record Dialect(
      * The database.
      *
      * @param micros a query for microseconds since 1970
+     * @param goesOn whether it tells the time of the query also inside a transaction; if not, it is read before
      */
-    public record DatabaseTime(String micros) implements Clock {}
+    public record DatabaseTime(String micros, boolean goesOn) implements Clock {}
 
     /** How a writing transaction begins and ends. */
     public sealed interface Transaction {}
@@ -74,6 +85,66 @@ public record Dialect(
         INSTANCE
     }
 
+    /** How waiters learn of a release. */
+    public sealed interface Waking {}
+
+    /** They ask again from time to time. */
+    public enum Polling implements Waking {
+        /** The only value. */
+        INSTANCE
+    }
+
+    /**
+     * They ask whether anything was written.
+     *
+     * @param query a number that changes when another connection has written, cheap enough to be asked every few
+     *     milliseconds
+     */
+    public record ByChanges(String query) implements Waking {}
+
+    /**
+     * They are told.
+     *
+     * @param tell (payload): tells all who listen, when the transaction commits
+     * @param driver how to listen
+     */
+    public record ByNotifications(String tell, Driver driver) implements Waking {}
+
+    /** A driver's way to listen. All methods may block, on the connection. */
+    public interface Driver {
+        /** Whether it can be done over this connection. */
+        boolean canListen(Connection connection) throws SQLException;
+
+        /** Begins to listen. */
+        void listen(Connection connection) throws SQLException;
+
+        /** What has been told since, waited for; possibly nothing. */
+        List<String> next(Connection connection, int millis) throws SQLException;
+
+        /** Ends listening. */
+        void unlisten(Connection connection) throws SQLException;
+    }
+
+    /** What is done to a connection while it is used, on this side alone: the session knows nothing of it. */
+    public interface Tuning {
+        /** Changes nothing. */
+        Tuning NONE = new Tuning() {
+            @Override
+            public int begin(Connection connection) {
+                return 0;
+            }
+
+            @Override
+            public void end(Connection connection, int before) {}
+        };
+
+        /** Changes the connection, and says how it was. */
+        int begin(Connection connection) throws SQLException;
+
+        /** Makes the connection as it was. */
+        void end(Connection connection, int before) throws SQLException;
+    }
+
     /**
      * Statements on the lease table.
      *
@@ -84,20 +155,34 @@ public record Dialect(
      * @param held () → the rows with an owner, in the order of names
      * @param idle (fence) → rows whose fence is below, lowest first, at most 100
      * @param delete (name)
+     * @param acquire one statement that grants a lock which nobody holds or waits for, and else tells who holds it: see
+     *     {@code QuickAcquire}; null if the dialect has none
+     * @param lives a query for the lives of all holders, if rows have the column {@code life}, which then comes last in
+     *     the rows, the insert and (before the name) the update; null if they have not
      */
     public record Leases(
-            String find, String read, String insert, String update, String held, String idle, String delete) {}
+            String find,
+            String read,
+            String insert,
+            String update,
+            String held,
+            String idle,
+            String delete,
+            @Nullable String acquire,
+            @Nullable String lives) {}
 
     /**
      * Statements on the one row that describes the store.
      *
+     * @param version the version of the tables
      * @param create creates both tables and their indexes, doing nothing if they are there
      * @param describe (schema_version, store_id, clock) → inserts the row
      * @param read () → schema_version, store_id, clock; fails or is empty if there is no store
      * @param floor () → fence_floor, the largest fence of any row that was deleted
-     * @param raiseFloor (fence_floor)
+     * @param raiseFloor (fence_floor): never lowers it
      */
-    public record Store(List<String> create, String describe, String read, String floor, String raiseFloor) {
+    public record Store(
+            int version, List<String> create, String describe, String read, String floor, String raiseFloor) {
         /** Copies the statements. */
         public Store {
             create = List.copyOf(create);

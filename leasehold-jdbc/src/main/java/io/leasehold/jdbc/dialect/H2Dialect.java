@@ -11,12 +11,14 @@ public final class H2Dialect {
     public static Dialect dialect() {
         return new Dialect(
                 "H2",
-                new Dialect.DatabaseTime("SELECT CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP(6)) * 1000000 AS BIGINT)"),
+                new Dialect.DatabaseTime(
+                        "SELECT CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP(6)) * 1000000 AS BIGINT)", false),
                 Dialect.ByDriver.INSTANCE,
                 StandardStatements.leases(),
-                StandardStatements.store(),
+                StandardStatements.store("h2.sql"),
+                Dialect.Polling.INSTANCE,
                 null,
-                null,
+                Dialect.Tuning.NONE,
                 H2Dialect::trouble);
     }
 
@@ -26,8 +28,9 @@ public final class H2Dialect {
         return switch (e.getErrorCode()) {
             // Lock timeout, deadlock, concurrent update, and two first rows of one name at the same time.
             case 50200, 40001, 90131, 23505 -> SqlTrouble.CONTENTION;
-            // Wrong user or password, not enough rights, read-only database.
-            case 28000, 90096, 90097 -> SqlTrouble.ACCESS;
+            // Wrong user or password, not enough rights.
+            case 28000, 90096 -> SqlTrouble.ACCESS;
+            case 90097 -> SqlTrouble.READ_ONLY;
             case 90100 -> SqlTrouble.FULL;
             // Broken file, missing table.
             case 90030, 42102, 42104 -> SqlTrouble.DAMAGED;

@@ -5,18 +5,54 @@ import java.sql.SQLException;
 /** PostgreSQL 12 and newer. */
 public final class PostgresDialect {
 
+    /**
+     * Read first in each transaction, which it also keeps from standing in the way of others: it waits for no row longer
+     * than a moment, and if its client stops in the middle of it, the server ends it. Both are limits of the transaction
+     * alone; the session stays as it was.
+     */
+    private static final String TIME_AND_LIMITS = """
+            SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT),
+                set_config('lock_timeout', '250ms', true), set_config('idle_in_transaction_session_timeout', '5s', true)""";
+
+    /** See {@code QuickAcquire}. The time is that of the statement's start: earlier than the lock on the row, which is safe. */
+    private static final String ACQUIRE = """
+            WITH asked AS (
+                SELECT ? AS name, ? AS owner, ? AS holder, CAST(? AS BIGINT) AS ttl, CAST(? AS BIGINT) AS least,
+                    CAST(? AS BIGINT) AS more, CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000 AS BIGINT) AS micros),
+            first AS (
+                SELECT asked.*, GREATEST(1, micros, least, store.fence_floor + 1) AS token
+                FROM asked, leasehold_store store WHERE store.id = 1),
+            granted AS (
+                INSERT INTO leasehold_lock AS row (name, origin, owner, holder, expires_at, ttl, token, waiter, waiting_since,
+                    freed_at, fence)
+                SELECT name, 'database', owner, holder, micros * 1000 + ttl, ttl, token, NULL, 0, micros * 1000, token + more
+                FROM first WHERE token + more < 9007199254740991
+                ON CONFLICT (name) DO UPDATE SET origin = excluded.origin, owner = excluded.owner, holder = excluded.holder,
+                    expires_at = excluded.expires_at, ttl = excluded.ttl, waiter = NULL, waiting_since = 0,
+                    token = GREATEST(row.fence + 1, excluded.token),
+                    fence = GREATEST(row.fence + 1, excluded.token) + excluded.fence - excluded.token
+                WHERE (row.owner IS NULL OR row.expires_at <= excluded.freed_at)
+                    AND (row.waiter IS NULL OR row.waiter = excluded.owner)
+                    AND row.fence + 1 + excluded.fence - excluded.token < 9007199254740991
+                RETURNING row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter)
+            SELECT granted.*, asked.micros, TRUE FROM granted, asked
+            UNION ALL
+            SELECT row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter, asked.micros, FALSE
+            FROM leasehold_lock row, asked WHERE row.name = asked.name AND NOT EXISTS (SELECT 1 FROM granted)""";
+
     private PostgresDialect() {}
 
     /** The dialect. */
     public static Dialect dialect() {
         return new Dialect(
                 "PostgreSQL",
-                new Dialect.DatabaseTime("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"),
+                new Dialect.DatabaseTime(TIME_AND_LIMITS, true),
                 Dialect.ByDriver.INSTANCE,
-                StandardStatements.leases(),
-                StandardStatements.store(),
+                StandardStatements.leases(" FOR UPDATE", ACQUIRE),
+                StandardStatements.store("postgresql.sql"),
+                new Dialect.ByNotifications("SELECT pg_notify('leasehold', ?)", new PostgresDriver()),
                 null,
-                null,
+                new PostgresDriver(),
                 PostgresDialect::trouble);
     }
 
@@ -26,13 +62,15 @@ public final class PostgresDialect {
         return switch (state) {
             // Lock not available, two first rows of one name, and two clients that make the same table or its type.
             case "55P03", "23505", "42P07", "42710" -> SqlTrouble.CONTENTION;
-            // Insufficient privilege, read-only transaction (a standby), no such database or role, wrong password.
-            case "42501", "25006", "3D000", "28000", "28P01" -> SqlTrouble.ACCESS;
+            // Insufficient privilege, no such database or role, wrong password.
+            case "42501", "3D000", "28000", "28P01" -> SqlTrouble.ACCESS;
+            // Read-only transaction: a standby, or set so.
+            case "25006" -> SqlTrouble.READ_ONLY;
             // Disk full, out of memory, too many connections.
             case "53100", "53200", "53400" -> SqlTrouble.FULL;
             case "42P01", "42703", "XX001", "XX002" -> SqlTrouble.DAMAGED;
-            // Starting, stopping, connection ended by the administrator, too many connections.
-            case "57P01", "57P02", "57P03", "53300" -> SqlTrouble.UNREACHABLE;
+            // Starting, stopping, connection ended by the administrator or as idle, too many connections.
+            case "57P01", "57P02", "57P03", "57P05", "25P03", "53300" -> SqlTrouble.UNREACHABLE;
             default -> {
                 if (state.startsWith("40")) {
                     yield SqlTrouble.CONTENTION; // serialization failure, deadlock

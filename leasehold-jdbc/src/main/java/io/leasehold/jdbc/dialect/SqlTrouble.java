@@ -6,8 +6,10 @@ public enum SqlTrouble {
     CONTENTION,
     /** The database has no room to write. */
     FULL,
-    /** A right is missing, or the database can only be read. */
+    /** A right is missing. */
     ACCESS,
+    /** The database, or this server of it, can only be read. */
+    READ_ONLY,
     /** The data is damaged, or no lease table. */
     DAMAGED,
     /** The file or the server cannot be reached, or the connection is broken. */

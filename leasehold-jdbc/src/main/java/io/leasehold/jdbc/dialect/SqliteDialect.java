@@ -7,7 +7,7 @@ import java.util.List;
 public final class SqliteDialect {
 
     private static final String COLUMNS =
-            "name, origin, owner, holder, expires_at, ttl, token, waiter, waiting_since, freed_at, fence";
+            "name, origin, owner, holder, expires_at, ttl, token, waiter, waiting_since, freed_at, fence, life";
 
     private SqliteDialect() {}
 
@@ -24,8 +24,9 @@ public final class SqliteDialect {
                 new Dialect.ByStatements("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"),
                 leases(),
                 store(),
-                "PRAGMA data_version",
+                new Dialect.ByChanges("PRAGMA data_version"),
                 durable ? null : horizon(),
+                Dialect.Tuning.NONE,
                 SqliteDialect::trouble);
     }
 
@@ -34,17 +35,20 @@ public final class SqliteDialect {
         return new Dialect.Leases(
                 find,
                 find,
-                "INSERT INTO leasehold_lock (" + COLUMNS + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO leasehold_lock (" + COLUMNS + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 """
                 UPDATE leasehold_lock SET origin = ?, owner = ?, holder = ?, expires_at = ?, ttl = ?, token = ?,
-                    waiter = ?, waiting_since = ?, freed_at = ?, fence = ? WHERE name = ?""",
+                    waiter = ?, waiting_since = ?, freed_at = ?, fence = ?, life = ? WHERE name = ?""",
                 "SELECT " + COLUMNS + " FROM leasehold_lock WHERE owner IS NOT NULL ORDER BY name",
                 "SELECT " + COLUMNS + " FROM leasehold_lock WHERE fence < ? ORDER BY fence LIMIT 100",
-                "DELETE FROM leasehold_lock WHERE name = ?");
+                "DELETE FROM leasehold_lock WHERE name = ?",
+                null,
+                "SELECT DISTINCT life FROM leasehold_lock WHERE owner IS NOT NULL AND life IS NOT NULL");
     }
 
     private static Dialect.Store store() {
         return new Dialect.Store(
+                2,
                 List.of("""
                         CREATE TABLE IF NOT EXISTS leasehold_store (
                             id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -65,11 +69,12 @@ public final class SqliteDialect {
                             waiter TEXT,
                             waiting_since INTEGER NOT NULL,
                             freed_at INTEGER NOT NULL,
-                            fence INTEGER NOT NULL) WITHOUT ROWID""", "CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence)"),
+                            fence INTEGER NOT NULL,
+                            life TEXT) WITHOUT ROWID""", "CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence)"),
                 "INSERT INTO leasehold_store (id, schema_version, store_id, clock, fence_floor) VALUES (1, ?, ?, ?, 0)",
                 "SELECT schema_version, store_id, clock FROM leasehold_store WHERE id = 1",
                 "SELECT fence_floor FROM leasehold_store WHERE id = 1",
-                "UPDATE leasehold_store SET fence_floor = ? WHERE id = 1");
+                "UPDATE leasehold_store SET fence_floor = MAX(fence_floor, ?) WHERE id = 1");
     }
 
     private static Dialect.Horizon horizon() {

@@ -1,6 +1,6 @@
 package io.leasehold.jdbc.dialect;
 
-import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The statements that database servers understand alike. */
 final class StandardStatements {
@@ -12,9 +12,19 @@ final class StandardStatements {
 
     /** With rows locked by {@code FOR UPDATE}. */
     static Dialect.Leases leases() {
+        return leases(" FOR UPDATE", null);
+    }
+
+    /**
+     * With other ways to lock a row.
+     *
+     * @param lock comes after the query for a row
+     * @param acquire see {@link Dialect.Leases#acquire()}
+     */
+    static Dialect.Leases leases(String lock, @Nullable String acquire) {
         String read = "SELECT " + COLUMNS + " FROM leasehold_lock WHERE name = ?";
         return new Dialect.Leases(
-                read + " FOR UPDATE",
+                read + lock,
                 read,
                 "INSERT INTO leasehold_lock (" + COLUMNS + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 """
@@ -22,34 +32,19 @@ final class StandardStatements {
                     waiter = ?, waiting_since = ?, freed_at = ?, fence = ? WHERE name = ?""",
                 "SELECT " + COLUMNS + " FROM leasehold_lock WHERE owner IS NOT NULL ORDER BY name",
                 "SELECT " + COLUMNS + " FROM leasehold_lock WHERE fence < ? ORDER BY fence LIMIT 100",
-                "DELETE FROM leasehold_lock WHERE name = ?");
+                "DELETE FROM leasehold_lock WHERE name = ?",
+                acquire,
+                null);
     }
 
-    /** With tables made by {@code IF NOT EXISTS}. */
-    static Dialect.Store store() {
+    /** With tables made by the statements of this file. */
+    static Dialect.Store store(String file) {
         return new Dialect.Store(
-                List.of("""
-                        CREATE TABLE IF NOT EXISTS leasehold_store (
-                            id INTEGER PRIMARY KEY CHECK (id = 1),
-                            schema_version INTEGER NOT NULL,
-                            store_id VARCHAR(64) NOT NULL,
-                            clock VARCHAR(16) NOT NULL,
-                            fence_floor BIGINT NOT NULL)""", """
-                        CREATE TABLE IF NOT EXISTS leasehold_lock (
-                            name VARCHAR(1024) PRIMARY KEY,
-                            origin VARCHAR(128) NOT NULL,
-                            owner VARCHAR(40),
-                            holder VARCHAR(512),
-                            expires_at BIGINT NOT NULL,
-                            ttl BIGINT NOT NULL,
-                            token BIGINT NOT NULL,
-                            waiter VARCHAR(40),
-                            waiting_since BIGINT NOT NULL,
-                            freed_at BIGINT NOT NULL,
-                            fence BIGINT NOT NULL)""", "CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence)"),
+                1,
+                SchemaFile.statements(file),
                 "INSERT INTO leasehold_store (id, schema_version, store_id, clock, fence_floor) VALUES (1, ?, ?, ?, 0)",
                 "SELECT schema_version, store_id, clock FROM leasehold_store WHERE id = 1",
                 "SELECT fence_floor FROM leasehold_store WHERE id = 1",
-                "UPDATE leasehold_store SET fence_floor = ? WHERE id = 1");
+                "UPDATE leasehold_store SET fence_floor = GREATEST(fence_floor, ?) WHERE id = 1");
     }
 }

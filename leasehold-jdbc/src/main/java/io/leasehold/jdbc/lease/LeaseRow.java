@@ -41,8 +41,15 @@ public record LeaseRow(
      * @param expiresAtNanos its end
      * @param ttlNanos the ttl it was given: no hold has more than this left
      * @param token its first fencing token
+     * @param life the life of the process that holds, or null where that is not recorded
      */
-    public record Held(OwnerToken owner, String holderId, long expiresAtNanos, long ttlNanos, long token) {
+    public record Held(
+            OwnerToken owner,
+            String holderId,
+            long expiresAtNanos,
+            long ttlNanos,
+            long token,
+            @Nullable String life) {
         /** Refuses nulls. */
         public Held {
             Objects.requireNonNull(owner, "owner");
@@ -50,7 +57,7 @@ public record LeaseRow(
         }
 
         Held expiringAt(long atNanos, long withTtlNanos) {
-            return new Held(owner, holderId, atNanos, withTtlNanos, token);
+            return new Held(owner, holderId, atNanos, withTtlNanos, token, life);
         }
     }
 
@@ -81,8 +88,25 @@ public record LeaseRow(
         return floor <= fence ? this : with(held, waiter, floor);
     }
 
-    LeaseRow freedAt(long atNanos) {
+    /** The row without its hold, which ended then. */
+    public LeaseRow freedAt(long atNanos) {
         return new LeaseRow(name, origin, null, waiter, atNanos, fence);
+    }
+
+    /** The row with its hold, if there is one, bound to the life of the process that has it. */
+    public LeaseRow heldDuring(@Nullable String life) {
+        return held == null
+                ? this
+                : with(
+                        new Held(
+                                held.owner(),
+                                held.holderId(),
+                                held.expiresAtNanos(),
+                                held.ttlNanos(),
+                                held.token(),
+                                life),
+                        waiter,
+                        fence);
     }
 
     boolean isHeldBy(OwnerToken owner) {

@@ -156,7 +156,8 @@ public final class LeaseRules {
                     request.holderId(),
                     now.nanos() + request.ttlNanos(),
                     request.ttlNanos(),
-                    tokens.first());
+                    tokens.first(),
+                    null);
             Held before = row.held();
             if (before != null && before.expiresAtNanos() - held.expiresAtNanos() > 0) {
                 held = held.expiringAt(before.expiresAtNanos(), before.ttlNanos());

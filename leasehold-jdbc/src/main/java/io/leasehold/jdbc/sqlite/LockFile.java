@@ -77,6 +77,14 @@ final class LockFile {
         }
     }
 
+    /** For a new file that may be used by whoever may use this one. */
+    static FileAttribute<?>[] attributesLike(Path existing) throws IOException {
+        boolean posix = existing.getFileSystem().supportedFileAttributeViews().contains("posix");
+        return posix
+                ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(Files.getPosixFilePermissions(existing))}
+                : new FileAttribute<?>[0];
+    }
+
     private static FileAttribute<?>[] forOwner(Path at, String permissions) {
         boolean posix = at.getFileSystem().supportedFileAttributeViews().contains("posix");
         return posix
@@ -105,7 +113,8 @@ final class LockFile {
                         "is damaged or no SQLite database (" + firstLine(e)
                                 + "); stop its users, then move it away: a new one is made",
                         e);
-            case ACCESS -> access("may not be written (" + firstLine(e) + "); this user needs the right to", e);
+            case ACCESS, READ_ONLY ->
+                access("may not be written (" + firstLine(e) + "); this user needs the right to", e);
             case FULL -> unavailable("has no space left to grow (" + firstLine(e) + ")", e);
             case CONTENTION -> unavailable("stayed locked by another process (" + firstLine(e) + ")", e);
             case UNREACHABLE, OTHER -> unavailable("cannot be opened (" + firstLine(e) + ")", e);

@@ -6,6 +6,7 @@ import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.SqlTrouble;
 import io.leasehold.jdbc.store.KeptConnection;
 import io.leasehold.jdbc.store.LeaseTable;
+import io.leasehold.jdbc.store.Lives;
 import io.leasehold.jdbc.store.SchemaCheck;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
@@ -72,6 +73,11 @@ public final class SqliteFile implements KeptConnection.Opener {
         this.schema = schema;
         this.origin = origin;
         this.runtime = runtime;
+    }
+
+    /** Begins the life to which this store's holds are bound; the file must have been opened. */
+    public Lives beginLife() {
+        return LifeFile.begin(path, runtime);
     }
 
     @Override

@@ -47,10 +47,18 @@ public final class BorrowedConnections implements Connections {
     @Override
     public void putBack(LeaseTable table, boolean broken) {
         try {
-            table.forgetStatements();
-            table.connection().close();
+            table.giveBack();
         } catch (SQLException e) {
             LOG.debug("giving a connection back failed", e);
+            closeQuietly(table.connection());
+        }
+    }
+
+    private static void closeQuietly(Connection connection) {
+        try {
+            connection.close();
+        } catch (SQLException e) {
+            LOG.debug("closing a connection failed", e);
         }
     }
 

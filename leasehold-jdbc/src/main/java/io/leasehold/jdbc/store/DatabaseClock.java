@@ -1,5 +1,6 @@
 package io.leasehold.jdbc.store;
 
+import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.lease.StoreTime;
 import io.leasehold.spi.LockRuntime;
 import java.sql.SQLException;
@@ -10,16 +11,14 @@ public final class DatabaseClock implements StoreClock {
     private static final String KIND = "database";
 
     private final LockRuntime runtime;
-    private final String query;
+    private final Dialect.DatabaseTime time;
 
     /**
      * Reads the database's time.
-     *
-     * @param query answers microseconds since 1970
      */
-    public DatabaseClock(LockRuntime runtime, String query) {
+    public DatabaseClock(LockRuntime runtime, Dialect.DatabaseTime time) {
         this.runtime = runtime;
-        this.query = query;
+        this.time = time;
     }
 
     @Override
@@ -27,16 +26,15 @@ public final class DatabaseClock implements StoreClock {
         return KIND;
     }
 
-    /** Databases let time stand still inside a transaction, so it could not be read later. */
     @Override
     public boolean isReadBeforeTransaction() {
-        return true;
+        return !time.goesOn();
     }
 
     @Override
     public StoreTime read(LeaseTable table) throws SQLException {
         long readAtNanos = runtime.nanoTime();
-        long micros = table.number(query);
+        long micros = table.number(time.micros());
         return new StoreTime(KIND, micros * 1000, micros, readAtNanos);
     }
 }

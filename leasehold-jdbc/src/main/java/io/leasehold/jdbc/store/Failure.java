@@ -41,6 +41,12 @@ record Failure(FailureKind kind, LockStoreException error) {
                                 at + "the database may not be written; this user needs the right to read and write it"
                                         + said,
                                 e));
+            case READ_ONLY ->
+                // It passes when a standby is promoted, or the pool finds the new primary.
+                transitory(
+                        at + "this server of the database can only be read; name the primary, and a user who may write"
+                                + said,
+                        e);
             case OTHER -> transitory(at + "the database reports an error" + said, e);
         };
     }

@@ -5,6 +5,7 @@ import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.jdbc.lease.LeaseRow.Held;
 import io.leasehold.jdbc.lease.LeaseRow.Waiter;
+import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.OwnerToken;
 import java.sql.Connection;
@@ -14,8 +15,10 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -29,14 +32,16 @@ public final class LeaseTable {
     private final Dialect dialect;
     private final Incarnation incarnation;
     private final Map<String, PreparedStatement> prepared = new HashMap<>();
+    private final int tunedFrom;
     private long knownHorizon;
     private long highestFence;
 
     /** The table at the other end of the connection, where {@link SchemaCheck} found it. */
-    public LeaseTable(Connection connection, Dialect dialect, Incarnation incarnation) {
+    public LeaseTable(Connection connection, Dialect dialect, Incarnation incarnation) throws SQLException {
         this.connection = connection;
         this.dialect = dialect;
         this.incarnation = incarnation;
+        this.tunedFrom = dialect.tuning().begin(connection);
     }
 
     Connection connection() {
@@ -99,6 +104,51 @@ public final class LeaseTable {
         }
     }
 
+    /**
+     * What one statement made of a request for one lock.
+     *
+     * @param granted whether it is held by who asked, since now
+     * @param held the hold, or null if the lock is free and kept for somebody
+     * @param lastToken the end of the range that was granted; meaningless otherwise
+     * @param waited whether a waiter is noted
+     * @param leftNanos until the end of the hold
+     */
+    record Quick(boolean granted, @Nullable Held held, long lastToken, boolean waited, long leftNanos) {}
+
+    /** Asks for a lock in one statement; null if the dialect has none, or no row came of it. */
+    @Nullable
+    Quick acquireAtOnce(AcquireRequest request) throws SQLException {
+        String acquire = dialect.leases().acquire();
+        if (acquire == null || request.names().size() != 1) {
+            return null;
+        }
+        PreparedStatement statement = prepared(acquire);
+        statement.setString(1, request.names().get(0).text());
+        statement.setString(2, request.owner().hex());
+        statement.setString(3, request.holderId());
+        statement.setLong(4, request.ttlNanos());
+        statement.setLong(5, request.seenToken() + 1);
+        statement.setLong(6, request.reserve() - 1);
+        try (ResultSet row = statement.executeQuery()) {
+            if (!row.next()) {
+                return null;
+            }
+            String owner = row.getString(1);
+            String holder = row.getString(2);
+            Held held = owner == null
+                    ? null
+                    : new Held(
+                            token(owner),
+                            holder == null ? "unknown" : holder,
+                            row.getLong(3),
+                            request.ttlNanos(),
+                            row.getLong(4),
+                            null);
+            long leftNanos = row.getLong(3) - row.getLong(7) * 1000;
+            return new Quick(row.getBoolean(8), held, row.getLong(5), row.getString(6) != null, leftNanos);
+        }
+    }
+
     void insert(LeaseRow row) throws SQLException {
         PreparedStatement statement = prepared(dialect.leases().insert());
         statement.setString(1, row.name().text());
@@ -128,6 +178,9 @@ public final class LeaseTable {
         statement.setLong(at++, waiter == null ? 0 : waiter.sinceNanos());
         statement.setLong(at++, row.freedAtNanos());
         statement.setLong(at++, row.fence());
+        if (dialect.leases().lives() != null) {
+            statement.setString(at++, held == null ? null : held.life());
+        }
         return at;
     }
 
@@ -145,6 +198,29 @@ public final class LeaseTable {
             }
         }
         return found;
+    }
+
+    /** The lives of all who hold; none where they are not recorded. */
+    Set<String> lives() throws SQLException {
+        String query = dialect.leases().lives();
+        Set<String> found = new HashSet<>();
+        if (query != null) {
+            try (ResultSet result = prepared(query).executeQuery()) {
+                while (result.next()) {
+                    found.add(result.getString(1));
+                }
+            }
+        }
+        return found;
+    }
+
+    /** Tells all who listen, when the transaction commits; nobody where the dialect has no such thing. */
+    void tell(String payload) throws SQLException {
+        if (dialect.waking() instanceof Dialect.ByNotifications waking) {
+            PreparedStatement statement = prepared(waking.tell());
+            statement.setString(1, payload);
+            statement.execute();
+        }
     }
 
     /** A few rows whose fence is below the given one, the lowest first. */
@@ -255,7 +331,7 @@ public final class LeaseTable {
         }
     }
 
-    private static LeaseRow row(ResultSet result, LockName name) throws SQLException {
+    private LeaseRow row(ResultSet result, LockName name) throws SQLException {
         String owner = result.getString(3);
         String holder = result.getString(4);
         Held held = owner == null
@@ -265,7 +341,8 @@ public final class LeaseTable {
                         holder == null ? "unknown" : holder,
                         result.getLong(5),
                         result.getLong(6),
-                        result.getLong(7));
+                        result.getLong(7),
+                        dialect.leases().lives() == null ? null : result.getString(12));
         String waiting = result.getString(8);
         Waiter waiter = waiting == null ? null : new Waiter(token(waiting), result.getLong(9));
         return new LeaseRow(name, result.getString(2), held, waiter, result.getLong(10), result.getLong(11));
@@ -293,6 +370,13 @@ public final class LeaseTable {
         if (statement != null) {
             statement.close();
         }
+    }
+
+    /** Gives the connection back as it was. */
+    void giveBack() throws SQLException {
+        forgetStatements();
+        dialect.tuning().end(connection, tunedFrom);
+        connection.close();
     }
 
     /**

@@ -6,7 +6,6 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.lease.LeaseRow;
-import io.leasehold.jdbc.lease.LeaseRules;
 import io.leasehold.jdbc.lease.StoreTime;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -21,6 +20,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -53,7 +53,7 @@ public final class LeaseTableStore implements LockStore {
     private final WorkQueue queue;
     private final LeaseVerbs verbs;
     private final Worker worker;
-    private final @Nullable WakeWatch watch;
+    private final @Nullable Waking watch;
     private volatile @Nullable StoreSignals signals;
 
     /**
@@ -64,9 +64,17 @@ public final class LeaseTableStore implements LockStore {
      * @param guarantees what it promises
      * @param clock the clock it lives by
      * @param connections closed with the store
+     * @param spare gives a connection beside those, to listen at
+     * @param lives who is dead; closed with the store
      */
     public record Settings(
-            String description, Dialect dialect, Guarantees guarantees, StoreClock clock, Connections connections) {
+            String description,
+            Dialect dialect,
+            Guarantees guarantees,
+            StoreClock clock,
+            Connections connections,
+            Spare spare,
+            Lives lives) {
         /** Refuses nulls. */
         public Settings {
             Objects.requireNonNull(description, "description");
@@ -74,18 +82,24 @@ public final class LeaseTableStore implements LockStore {
             Objects.requireNonNull(guarantees, "guarantees");
             Objects.requireNonNull(clock, "clock");
             Objects.requireNonNull(connections, "connections");
+            Objects.requireNonNull(spare, "spare");
+            Objects.requireNonNull(lives, "lives");
         }
+    }
+
+    /** Gives a connection, to be closed by whoever asked. */
+    @FunctionalInterface
+    public interface Spare {
+        /** One more connection. */
+        Connection open() throws SQLException;
     }
 
     private LeaseTableStore(Settings settings, LockRuntime runtime) {
         this.settings = settings;
         this.runtime = runtime;
         this.queue = new WorkQueue(runtime, settings.description());
-        String changes = settings.dialect().changes();
-        this.watch = changes == null
-                ? null
-                : new WakeWatch(runtime, settings.clock(), changes, this::submitLook, this::wake);
-        this.verbs = new LeaseVerbs(settings.description(), watch);
+        this.watch = waking(settings);
+        this.verbs = new LeaseVerbs(settings.description(), watch, settings.lives(), this::submitPrune);
         this.worker = new Worker(
                 runtime,
                 queue,
@@ -96,12 +110,26 @@ public final class LeaseTableStore implements LockStore {
                 this::reconnected);
     }
 
+    private @Nullable Waking waking(Settings of) {
+        Dialect.Waking waking = of.dialect().waking();
+        if (waking instanceof Dialect.ByChanges changes) {
+            return new WakeWatch(runtime, of.clock(), of.lives(), changes.query(), this::submitLook, this::wake);
+        } else if (waking instanceof Dialect.ByNotifications notifications) {
+            return new NotificationWatch(
+                    runtime, notifications.driver(), of.spare(), this::submitEcho, this::wake, of.description());
+        }
+        return null;
+    }
+
     /** Starts the store's thread. */
     public static LeaseTableStore start(Settings settings, LockRuntime runtime) {
         LeaseTableStore store = new LeaseTableStore(settings, runtime);
         Thread thread = new Thread(store.worker, "leasehold-jdbc");
         thread.setDaemon(true);
         thread.start();
+        if (settings.lives() != Lives.UNKNOWN) {
+            store.submitSweep();
+        }
         return store;
     }
 
@@ -135,8 +163,7 @@ public final class LeaseTableStore implements LockStore {
     }
 
     private void submitLook() {
-        WakeWatch looking = watch;
-        if (looking != null) {
+        if (watch instanceof WakeWatch looking) {
             queue.submit(Task.<Boolean>reading(
                     "a look at what changed",
                     (table, now) -> {
@@ -147,12 +174,46 @@ public final class LeaseTableStore implements LockStore {
         }
     }
 
+    private void submitEcho(String payload) {
+        queue.submit(Task.<Boolean>reading(
+                "a test of notifications",
+                (table, now) -> {
+                    table.tell(payload);
+                    return true;
+                },
+                (kind, error) -> false));
+    }
+
+    private void submitPrune() {
+        queue.submit(Task.<Boolean>writing(
+                "deletion of old rows",
+                (table, now) -> {
+                    verbs.prune(table, now);
+                    return true;
+                },
+                (kind, error) -> false));
+    }
+
+    private void submitSweep() {
+        queue.submit(Task.<Boolean>reading(
+                "a look for dead holders",
+                (table, now) -> {
+                    settings.lives().sweep(table.lives());
+                    return true;
+                },
+                (kind, error) -> false));
+    }
+
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         return queue.submit(
                 Task.<AcquireReply>acquiring(
                         request.owner(),
                         "acquire of " + request.names(),
+                        settings.dialect().leases().acquire() == null
+                                        || request.names().size() > 1
+                                ? null
+                                : (table, readAtNanos) -> verbs.acquireAtOnce(request, table, readAtNanos),
                         (table, now) -> verbs.acquire(request, table, now),
                         (kind, error) -> new AcquireReply.Failed(kind, error, 0)),
                 request.timeoutNanos());
@@ -189,13 +250,13 @@ public final class LeaseTableStore implements LockStore {
                 ADMIN_LIMIT_NANOS);
     }
 
-    private static Optional<LockRecord> describe(LockName name, LeaseTable table, StoreTime now) throws SQLException {
+    private Optional<LockRecord> describe(LockName name, LeaseTable table, StoreTime now) throws SQLException {
         LeaseRow stored = table.read(name);
         return stored == null ? Optional.empty() : Optional.ofNullable(record(stored, now));
     }
 
-    private static @Nullable LockRecord record(LeaseRow stored, StoreTime now) {
-        Holder holder = LeaseRules.asOf(stored, now).holder(now);
+    private @Nullable LockRecord record(LeaseRow stored, StoreTime now) {
+        Holder holder = settings.lives().asOf(stored, now).holder(now);
         return holder == null ? null : new LockRecord(stored.name(), holder);
     }
 
@@ -209,7 +270,7 @@ public final class LeaseTableStore implements LockStore {
                 ADMIN_LIMIT_NANOS);
     }
 
-    private static List<LockRecord> list(Glob names, int limit, LeaseTable table, StoreTime now) throws SQLException {
+    private List<LockRecord> list(Glob names, int limit, LeaseTable table, StoreTime now) throws SQLException {
         List<LockRecord> records = new ArrayList<>();
         table.held(names::matches, row -> record(row, now) != null, limit)
                 .forEach(row -> records.add(Objects.requireNonNull(record(row, now))));
@@ -246,6 +307,9 @@ public final class LeaseTableStore implements LockStore {
     @Override
     public void close() {
         queue.close();
+        if (watch != null) {
+            watch.close();
+        }
         CompletableFuture<Void> over = worker.ended().copy();
         LockRuntime.Timer limit = runtime.schedule(CLOSE_LIMIT_NANOS, () -> over.complete(null));
         try {
@@ -255,6 +319,7 @@ public final class LeaseTableStore implements LockStore {
             Thread.currentThread().interrupt();
         } finally {
             limit.cancel();
+            settings.lives().close();
         }
     }
 }

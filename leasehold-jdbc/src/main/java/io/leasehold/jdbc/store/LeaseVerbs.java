@@ -1,5 +1,6 @@
 package io.leasehold.jdbc.store;
 
+import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.jdbc.lease.LeaseRow;
@@ -14,11 +15,13 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.TokenRange;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -38,17 +41,55 @@ final class LeaseVerbs {
     private static final int ROWS_BETWEEN_PRUNES = 64;
 
     private final String store;
-    private final @Nullable WakeWatch watch;
+    private final @Nullable Waking watch;
+    private final Lives lives;
+    private final Runnable pruneSoon;
     private int rowsMade;
+    private int quickGrants;
 
     /**
      * The verbs.
      *
      * @param watch wakes waiters, or null if they poll
+     * @param lives to which holds are bound
+     * @param pruneSoon lets the worker call {@link #prune} soon
      */
-    LeaseVerbs(String store, @Nullable WakeWatch watch) {
+    LeaseVerbs(String store, @Nullable Waking watch, Lives lives, Runnable pruneSoon) {
         this.store = store;
         this.watch = watch;
+        this.lives = lives;
+        this.pruneSoon = pruneSoon;
+    }
+
+    /** Asks in one statement; null if a transaction is needed to tell. */
+    @Nullable
+    AcquireReply acquireAtOnce(AcquireRequest request, LeaseTable table, long readAtNanos) throws SQLException {
+        LeaseTable.Quick answer = table.acquireAtOnce(request);
+        LeaseRow.Held held = answer == null ? null : answer.held();
+        if (answer == null || held == null) {
+            return null;
+        } else if (answer.granted()) {
+            if (watch != null) {
+                watch.forget(request.owner());
+            }
+            if (quickGrants++ % ROWS_BETWEEN_PRUNES == 0) {
+                pruneSoon.run();
+            }
+            TokenRange tokens = new TokenRange(held.token(), answer.lastToken());
+            return new AcquireReply.Granted(
+                    new Grant(request.owner(), tokens, readAtNanos, table.incarnation()), List.of());
+        }
+        boolean waits = watch != null && request.isWaiting() && watch.isReady();
+        if (held.owner().equals(request.owner()) || answer.leftNanos() <= 0 || (waits && !answer.waited())) {
+            return null;
+        }
+        Holder holder =
+                new Holder(held.holderId(), Duration.ofNanos(answer.leftNanos()), OptionalLong.of(held.token()));
+        if (!waits || watch == null) {
+            return new AcquireReply.Busy(holder, 0, List.of());
+        }
+        watch.add(request.owner(), request.names(), request.recheckNanos(), answer.leftNanos());
+        return new AcquireReply.Queued(holder, 0, List.of());
     }
 
     AcquireReply acquire(AcquireRequest request, LeaseTable table, StoreTime now) throws SQLException {
@@ -57,11 +98,11 @@ final class LeaseVerbs {
         for (LockName name : request.names()) {
             rows.add(current(name, table, now, absent));
         }
-        boolean waits = watch != null && request.isWaiting();
+        boolean waits = watch != null && request.isWaiting() && watch.isReady();
         LeaseRules.Decision decision = LeaseRules.acquire(rows, request, now, waits);
         if (decision instanceof LeaseRules.Grant grant) {
             for (LeaseRow row : grant.rows()) {
-                store(row, absent.contains(row.name()), table, now);
+                store(row.heldDuring(lives.own()), absent.contains(row.name()), table, now);
             }
             if (watch != null) {
                 watch.forget(request.owner());
@@ -116,7 +157,7 @@ final class LeaseVerbs {
             held |= row.held() != null && released.held() == null;
             if (!released.equals(row)) {
                 store(released, !absent.isEmpty(), table, now);
-                changed(name);
+                changed(row, table);
             }
         }
         return held ? new ReleaseReply.Released() : new ReleaseReply.NotOurs();
@@ -130,28 +171,32 @@ final class LeaseVerbs {
         LeaseRow row = stored == null ? null : LeaseRules.asOf(stored, now);
         LeaseRow.Held held = row == null ? null : row.held();
         LeaseRow released = row == null ? null : LeaseRules.forceRelease(row, holderId, now);
-        if (held == null || released == null) {
+        if (row == null || held == null || released == null) {
             return null;
         }
         table.update(released);
-        changed(name);
+        changed(row, table);
         return held.owner();
     }
 
-    private void changed(LockName name) {
+    private void changed(LeaseRow before, LeaseTable table) throws SQLException {
         if (watch != null) {
-            watch.changed(name);
+            watch.changed(before, table);
         }
     }
 
-    private static LeaseRow current(LockName name, LeaseTable table, StoreTime now, Set<LockName> absent)
-            throws SQLException {
+    private LeaseRow current(LockName name, LeaseTable table, StoreTime now, Set<LockName> absent) throws SQLException {
         LeaseRow stored = table.find(name);
         if (stored == null) {
             absent.add(name);
             return LeaseRow.absent(name, now, table.fenceFloor());
         }
-        LeaseRow row = LeaseRules.asOf(stored, now);
+        LeaseRow row = lives.asOf(stored, now);
+        if (row.held() == null && LeaseRules.asOf(stored, now).held() != null) {
+            // Its holder is dead. Written whatever is decided: for a waiter it is kept from now on, not from each look
+            // on.
+            table.update(row);
+        }
         // A row of an earlier boot may be older than what was committed last: a loss of power may lie between.
         return stored.origin().equals(now.origin()) ? row : row.withFenceAbove(table.fenceFloor());
     }
@@ -168,10 +213,10 @@ final class LeaseVerbs {
     }
 
     /** Deletes rows that nobody has used for the retention, keeping their fences in the floor. */
-    private static void prune(LeaseTable table, StoreTime now) throws SQLException {
+    void prune(LeaseTable table, StoreTime now) throws SQLException {
         long floor = 0;
         for (LeaseRow row : table.below(now.wallMicros() - RETENTION.toNanos() / 1000)) {
-            if (LeaseRules.asOf(row, now).held() == null) {
+            if (lives.asOf(row, now).held() == null) {
                 floor = Math.max(floor, row.fence());
                 table.delete(row.name());
             }

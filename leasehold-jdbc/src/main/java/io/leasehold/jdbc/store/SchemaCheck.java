@@ -2,6 +2,7 @@ package io.leasehold.jdbc.store;
 
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.jdbc.dialect.SqlTrouble;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import java.sql.Connection;
@@ -14,9 +15,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Finds the lease table at a database, or makes it, and refuses one that this version cannot keep right. */
 public final class SchemaCheck {
-
-    /** The version of the tables that this version of the library reads and writes. */
-    public static final int SCHEMA_VERSION = 1;
 
     private final Dialect dialect;
     private final LockRuntime runtime;
@@ -50,20 +48,39 @@ public final class SchemaCheck {
             }
         }
         Incarnation found = read(connection);
-        if (found != null) {
-            return found;
-        }
+        return found != null ? found : describe(connection);
+    }
+
+    private Incarnation describe(Connection connection) throws SQLException {
         byte[] id = new byte[16];
         runtime.randomBytes(id);
         String storeId = HexFormat.of().formatHex(id);
         try (PreparedStatement describe =
                 connection.prepareStatement(dialect.store().describe())) {
-            describe.setInt(1, SCHEMA_VERSION);
+            describe.setInt(1, dialect.store().version());
             describe.setString(2, storeId);
             describe.setString(3, clockKind);
             describe.executeUpdate();
         }
         return new Incarnation(storeId);
+    }
+
+    /**
+     * Finds the tables, and makes them only where they are missing: that needs a right of its own.
+     *
+     * @return the life of the store
+     * @throws UnsafeStoreException if the tables are of another version or live by another kind of clock
+     */
+    public Incarnation findOrMake(Connection connection) throws SQLException {
+        try {
+            Incarnation found = read(connection);
+            return found != null ? found : describe(connection);
+        } catch (SQLException e) {
+            if (dialect.troubles().apply(e) != SqlTrouble.DAMAGED) {
+                throw e;
+            }
+            return prepare(connection);
+        }
     }
 
     /** The life of the store that is there, or null if its tables are empty. */
@@ -74,10 +91,11 @@ public final class SchemaCheck {
                 return null;
             }
             int version = row.getInt(1);
-            if (version != SCHEMA_VERSION) {
+            if (version != dialect.store().version()) {
                 throw new UnsafeStoreException(
                         store + " has lease tables of version " + version + "; this version of Leasehold needs "
-                                + SCHEMA_VERSION + ": let all its users run the same version, on a store of its own",
+                                + dialect.store().version()
+                                + ": let all its users run the same version, on a store of its own",
                         null);
             }
             String kind = row.getString(3);

@@ -10,7 +10,7 @@ public sealed interface StoreClock permits MachineClock, DatabaseClock {
     String kind();
 
     /**
-     * Whether it is read before the transaction begins. A time that is earlier than that of the row's lock is safe:
+     * Whether it is read before the transaction begins: most databases let time stand still inside one. A time that is earlier than that of the row's lock is safe:
      * the lease then ends earlier, for its holder as for everybody else.
      */
     boolean isReadBeforeTransaction();

@@ -22,6 +22,17 @@ final class Task<R> {
         R run(LeaseTable table, StoreTime now) throws SQLException;
     }
 
+    /** What a task tries before, in one statement that is a transaction of its own. */
+    interface QuickWork<R> {
+        /**
+         * Tries; null if that is not enough.
+         *
+         * @param readAtNanos not after the statement was sent
+         */
+        @Nullable
+        R run(LeaseTable table, long readAtNanos) throws SQLException;
+    }
+
     /** What a task answers when it failed; a thrown error completes its future exceptionally. */
     interface OnFailure<R> {
         R answer(FailureKind kind, LockStoreException error);
@@ -39,32 +50,45 @@ final class Task<R> {
     private final String what;
     private final boolean writes;
     private final @Nullable OwnerToken acquires;
+    private final @Nullable QuickWork<R> quickWork;
     private final Work<R> work;
     private final OnFailure<R> onFailure;
     private final CompletableFuture<R> future = new CompletableFuture<>();
     private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.QUEUED);
 
-    private Task(String what, boolean writes, @Nullable OwnerToken acquires, Work<R> work, OnFailure<R> onFailure) {
+    private Task(
+            String what,
+            boolean writes,
+            @Nullable OwnerToken acquires,
+            @Nullable QuickWork<R> quickWork,
+            Work<R> work,
+            OnFailure<R> onFailure) {
         this.what = what;
         this.writes = writes;
         this.acquires = acquires;
+        this.quickWork = quickWork;
         this.work = work;
         this.onFailure = onFailure;
     }
 
-    /** A task that acquires for this owner token. */
-    static <R> Task<R> acquiring(OwnerToken owner, String what, Work<R> work, OnFailure<R> onFailure) {
-        return new Task<>(what, true, owner, work, onFailure);
+    /**
+     * A task that acquires for this owner token.
+     *
+     * @param quickWork tried before; may be repeated, since the owner token stays the same
+     */
+    static <R> Task<R> acquiring(
+            OwnerToken owner, String what, @Nullable QuickWork<R> quickWork, Work<R> work, OnFailure<R> onFailure) {
+        return new Task<>(what, true, owner, quickWork, work, onFailure);
     }
 
     /** A task that writes. */
     static <R> Task<R> writing(String what, Work<R> work, OnFailure<R> onFailure) {
-        return new Task<>(what, true, null, work, onFailure);
+        return new Task<>(what, true, null, null, work, onFailure);
     }
 
     /** A task that only reads. */
     static <R> Task<R> reading(String what, Work<R> work, OnFailure<R> onFailure) {
-        return new Task<>(what, false, null, work, onFailure);
+        return new Task<>(what, false, null, null, work, onFailure);
     }
 
     String what() {
@@ -115,6 +139,16 @@ final class Task<R> {
         if (!takeBack(takenBack)) {
             answer(FailureKind.UNKNOWN, unknown);
         }
+    }
+
+    /** Tries it in one statement; null if there is none, or that was not enough. */
+    @Nullable
+    R runQuickly(LeaseTable table, long readAtNanos) throws SQLException {
+        return quickWork == null ? null : quickWork.run(table, readAtNanos);
+    }
+
+    boolean hasQuickWork() {
+        return quickWork != null;
     }
 
     R run(LeaseTable table, StoreTime now) throws SQLException {

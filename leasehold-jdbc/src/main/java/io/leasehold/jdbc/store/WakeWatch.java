@@ -9,6 +9,7 @@ import io.leasehold.spi.OwnerToken;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -24,9 +25,11 @@ import org.jspecify.annotations.Nullable;
  * <p>The time between two looks is an eighth of the time since the last change, from 1 to 20 ms; so waking takes at
  * most about an eighth of the wait, and a long wait costs 50 cheap looks a second. Nothing runs while nobody waits.
  *
+ * <p>With each look it asks whether the holders still live: nobody writes when one dies.
+ *
  * <p>Everything but the timer's callback happens on the worker's thread, so nothing is locked.
  */
-final class WakeWatch {
+final class WakeWatch implements Waking {
 
     private static final long LEAST_INTERVAL_NANOS = 1_000_000L;
     private static final long MOST_INTERVAL_NANOS = 20_000_000L;
@@ -38,8 +41,12 @@ final class WakeWatch {
     /** Rows read in one look, so that renewals do not wait behind many waiters. */
     private static final int MOST_READS = 256;
 
+    /** Holders asked after in one look. */
+    private static final int MOST_DEATHS = 64;
+
     private final LockRuntime runtime;
     private final StoreClock clock;
+    private final Lives lives;
     private final String changesQuery;
     private final Runnable submitLook;
     private final Consumer<LockName> wake;
@@ -55,6 +62,7 @@ final class WakeWatch {
         private final List<LockName> names;
         private final long untilAtNanos;
         private long lookAtNanos;
+        private Set<String> holders = Set.of();
 
         Watch(List<LockName> names, long untilAtNanos, long lookAtNanos) {
             this.names = names;
@@ -71,21 +79,27 @@ final class WakeWatch {
      * @param wake wakes whoever waits for a lock
      */
     WakeWatch(
-            LockRuntime runtime, StoreClock clock, String changesQuery, Runnable submitLook, Consumer<LockName> wake) {
+            LockRuntime runtime,
+            StoreClock clock,
+            Lives lives,
+            String changesQuery,
+            Runnable submitLook,
+            Consumer<LockName> wake) {
         this.runtime = runtime;
         this.clock = clock;
+        this.lives = lives;
         this.changesQuery = changesQuery;
         this.submitLook = submitLook;
         this.wake = wake;
     }
 
-    /**
-     * The owner token waits for these locks.
-     *
-     * @param forNanos after this it would have asked again if it still waited
-     * @param lookInNanos when the locks may become free without a change
-     */
-    void add(OwnerToken owner, List<LockName> names, long forNanos, long lookInNanos) {
+    @Override
+    public boolean isReady() {
+        return true;
+    }
+
+    @Override
+    public void add(OwnerToken owner, List<LockName> names, long forNanos, long lookInNanos) {
         long nowNanos = runtime.nanoTime();
         forget(owner);
         if (watches.isEmpty()) {
@@ -94,11 +108,13 @@ final class WakeWatch {
         watches.put(owner, new Watch(names, nowNanos + forNanos, nowNanos + lookInNanos));
         names.forEach(name ->
                 ownersByName.computeIfAbsent(name, n -> new LinkedHashSet<>()).add(owner));
+        // Who holds them is known after the first look.
+        toRead.add(owner);
         lookAgainIn(LEAST_INTERVAL_NANOS);
     }
 
-    /** The owner token waits no more. */
-    void forget(OwnerToken owner) {
+    @Override
+    public void forget(OwnerToken owner) {
         Watch watch = watches.remove(owner);
         toRead.remove(owner);
         if (watch != null) {
@@ -111,9 +127,10 @@ final class WakeWatch {
         }
     }
 
-    /** This process itself changes the lock; the database reports only the changes of others. */
-    void changed(LockName name) {
-        Set<OwnerToken> owners = ownersByName.get(name);
+    /** The database reports only the changes of others. */
+    @Override
+    public void changed(LeaseRow before, LeaseTable table) {
+        Set<OwnerToken> owners = ownersByName.get(before.name());
         if (owners != null) {
             toRead.addAll(owners);
             lastChangeAtNanos = runtime.nanoTime();
@@ -135,6 +152,7 @@ final class WakeWatch {
                 lastChangeAtNanos = now.readAtNanos();
                 toRead.addAll(watches.keySet());
             }
+            noticeDeaths();
             long dueInNanos = dropLapsedAndFindDue(now.readAtNanos());
             readRows(table, now);
             long calmNanos = now.readAtNanos() - lastChangeAtNanos;
@@ -143,6 +161,27 @@ final class WakeWatch {
         } finally {
             // Also after an error: whoever waits is not to depend on one look.
             lookAgainIn(MOST_INTERVAL_NANOS);
+        }
+    }
+
+    @Override
+    public void close() {
+        // The timers end with the runtime, and the worker takes no more looks.
+    }
+
+    private void noticeDeaths() {
+        Map<String, Boolean> known = new HashMap<>();
+        for (Map.Entry<OwnerToken, Watch> entry : watches.entrySet()) {
+            for (String life : entry.getValue().holders) {
+                Boolean over = known.get(life);
+                if (over == null) {
+                    over = known.size() < MOST_DEATHS && lives.isOver(life);
+                    known.put(life, over);
+                }
+                if (over) {
+                    toRead.add(entry.getKey());
+                }
+            }
         }
     }
 
@@ -177,10 +216,16 @@ final class WakeWatch {
             }
             long lookInNanos = WAKE_AGAIN_NANOS;
             boolean worthIt = true;
+            watch.holders = new HashSet<>();
             for (LockName name : watch.names) {
                 reads++;
                 LeaseRow stored = table.read(name);
-                LeaseRow row = stored == null ? null : LeaseRules.asOf(stored, now);
+                LeaseRow row = stored == null ? null : lives.asOf(stored, now);
+                String life =
+                        row == null || row.held() == null ? null : row.held().life();
+                if (life != null) {
+                    watch.holders.add(life);
+                }
                 if (!LeaseRules.isWorthAsking(row, owner, now)) {
                     worthIt = false;
                     lookInNanos = Math.max(LEAST_INTERVAL_NANOS, inNanos(row, now));

@@ -131,6 +131,8 @@ final class Worker implements Runnable {
         private final boolean mayReconnect;
         private boolean begun;
         private boolean committing;
+        /** Whether what is being done may be done twice. */
+        private boolean repeatable;
         /** Whether the connection may be used again. */
         private boolean fit;
 
@@ -168,6 +170,12 @@ final class Worker implements Runnable {
         }
 
         private Try write(LeaseTable table) throws SQLException {
+            if (task.hasQuickWork()) {
+                Try quick = writeQuickly(table);
+                if (quick == Try.ENDED) {
+                    return quick;
+                }
+            }
             long soonMicros = runtime.wallMillis() * 1000 + HORIZON_MARGIN_MICROS;
             if (!table.isWithinHorizon(soonMicros)) {
                 table.raiseHorizon(soonMicros, HORIZON_MICROS);
@@ -198,6 +206,26 @@ final class Worker implements Runnable {
             return succeeded(result);
         }
 
+        private Try writeQuickly(LeaseTable table) throws SQLException {
+            if (!task.passPointOfNoReturn()) {
+                fit = true;
+                return Try.ENDED;
+            }
+            committing = true;
+            repeatable = true;
+            R result = task.runQuickly(table, runtime.nanoTime());
+            if (result != null) {
+                return succeeded(result);
+            }
+            committing = false;
+            repeatable = false;
+            if (!task.startAgain()) {
+                fit = true;
+                return Try.ENDED;
+            }
+            return Try.AGAIN;
+        }
+
         private Try succeeded(R result) {
             fit = true;
             task.succeed(result);
@@ -219,12 +247,14 @@ final class Worker implements Runnable {
                     && trouble != SqlTrouble.DAMAGED
                     && table != null
                     && rolledBack(table);
-            if (trouble == SqlTrouble.UNREACHABLE && table != null && !committing && mayReconnect) {
+            if (trouble == SqlTrouble.UNREACHABLE && table != null && (!committing || repeatable) && mayReconnect) {
                 // The connection may have been dead for long; nothing was committed, so a new one may be tried.
                 return Try.MOVED;
             }
             Failure failure = Failure.of(trouble, task.what(), store, e);
-            boolean mayHaveCommitted = committing && trouble != SqlTrouble.FULL;
+            // What a single statement answers with an error has not happened; a commit that fails may have.
+            boolean mayHaveCommitted =
+                    committing && trouble != SqlTrouble.FULL && (!repeatable || trouble == SqlTrouble.UNREACHABLE);
             task.fail(mayHaveCommitted ? FailureKind.UNKNOWN : failure.kind(), failure.error());
             return Try.ENDED;
         }

@@ -85,7 +85,7 @@ public final class EfficiencyStore implements LockStore {
         this.decoder = new ReplyDecoder(errors);
         this.requests = new Requests(topology, errors, runtime);
         this.admin = new RedisAdmin(
-                requests, topology, decoder, NodeSettings.standard(GUARANTEES).keys(keys));
+                requests, topology, decoder, NodeSettings.standard(GUARANTEES).keys(keys), new Walk());
     }
 
     /** Finds out how the server compares and deletes; without an answer by script. */

@@ -103,6 +103,10 @@ final class ClusterTopology implements Topology {
                         .findFirst()
                         .orElseGet(() -> new StoreUnavailableException("no master of " + where + " answers", null));
             }
+            if (all.stream().anyMatch(member -> member.current() == null)) {
+                // The node that told us may not have heard of its successor yet.
+                look();
+            }
             return null;
         });
     }

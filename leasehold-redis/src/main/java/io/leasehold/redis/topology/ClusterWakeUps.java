@@ -155,15 +155,20 @@ final class ClusterWakeUps implements WakeUps {
                 return;
             }
             channel.trying = true;
-            node = master == null ? null : nodes.computeIfAbsent(master, this::pushesOf);
+            node = master == null ? null : nodes.get(master);
+            if (node == null && master != null) {
+                node = pushesOf(master);
+                nodes.put(master, node);
+            }
         }
         if (node == null) {
             failed(slot);
             return;
         }
+        String address = node.address();
         node.subscribe(nameOf(slot)).whenComplete((done, error) -> {
             if (error == null) {
-                subscribed(slot, node.address());
+                subscribed(slot, address);
             } else {
                 failed(slot);
             }
@@ -271,6 +276,7 @@ final class ClusterWakeUps implements WakeUps {
 
     private void sweep() {
         Map<String, List<String>> idle = new HashMap<>();
+        List<NodePushes> unused = new ArrayList<>();
         boolean more;
         synchronized (this) {
             sweeping = false;
@@ -286,8 +292,14 @@ final class ClusterWakeUps implements WakeUps {
                 }
                 return true;
             });
+            nodes.forEach((address, node) -> {
+                if (slots.values().stream().noneMatch(slot -> slot.trying || address.equals(slot.liveAt))) {
+                    unused.add(node);
+                }
+            });
             more = !slots.isEmpty();
         }
+        unused.forEach(NodePushes::close);
         idle.forEach((address, names) -> {
             NodePushes node;
             synchronized (this) {

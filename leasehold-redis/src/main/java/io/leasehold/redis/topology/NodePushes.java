@@ -113,6 +113,11 @@ final class NodePushes {
         connection.thenAccept(made -> made.async().sunsubscribe(channels.toArray(String[]::new)));
     }
 
+    /** Nobody waits there any more. */
+    void close() {
+        connection.thenAccept(made -> made.closeAsync());
+    }
+
     private void lost() {
         if (over.compareAndSet(false, true)) {
             ends.lost();

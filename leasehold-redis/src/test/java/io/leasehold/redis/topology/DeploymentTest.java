@@ -103,7 +103,7 @@ class DeploymentTest {
         "redis-cluster://u:hunter2@a:x",
         "redis-sentinel://u:hunter2@a",
         "redis-sentinel://a/m?sentinelPassword=hunter2&nope=1",
-        "redis-replicated://u:hunter2@a,a"
+        "'redis-replicated://u:hunter2@a,a'"
     })
     void neverRepeatsASecret(String text) {
         assertThatThrownBy(() -> parse(text))

@@ -63,6 +63,13 @@ public final class History {
         return events;
     }
 
+    /** The same events as the lines of a {@link HistoryFile}. */
+    public String text() {
+        StringBuilder text = new StringBuilder(events.size() * 96);
+        events.forEach(event -> text.append(HistoryLine.write(event)).append('\n'));
+        return text.toString();
+    }
+
     /** How many leases were acquired. */
     public long acquisitions() {
         return events.stream().filter(HistoryEvent.Acquired.class::isInstance).count();

@@ -63,6 +63,41 @@ public sealed interface HistoryEvent {
         }
     }
 
+    /**
+     * A holder entered its lock once more, or left it but for the last time.
+     *
+     * @param atNanos when
+     * @param process the holder
+     * @param lock the lock
+     * @param token the fencing token that it sees
+     * @param depth how many times it is inside after that
+     */
+    record Nested(long atNanos, String process, String lock, long token, int depth) implements HistoryEvent {
+        /** Refuses nulls. */
+        public Nested {
+            Objects.requireNonNull(process, "process");
+            Objects.requireNonNull(lock, "lock");
+        }
+    }
+
+    /**
+     * A release has returned.
+     *
+     * @param atNanos when
+     * @param process who was the holder
+     * @param lock the lock
+     * @param token the fencing token
+     * @param outcome what it told, in one word
+     */
+    record Released(long atNanos, String process, String lock, long token, String outcome) implements HistoryEvent {
+        /** Refuses nulls. */
+        public Released {
+            Objects.requireNonNull(process, "process");
+            Objects.requireNonNull(lock, "lock");
+            Objects.requireNonNull(outcome, "outcome");
+        }
+    }
+
     /** What a holder did to a protected resource. */
     enum Access {
         /** It asked for the value. */

@@ -19,6 +19,10 @@ final class HistoryLine {
             held(line, "extended", e, e.lock(), e.token()).append(" until=").append(e.untilAtNanos());
         } else if (event instanceof HistoryEvent.Ended e) {
             held(line, "ended", e, e.lock(), e.token()).append(" how=").append(text(e.how()));
+        } else if (event instanceof HistoryEvent.Nested e) {
+            held(line, "nested", e, e.lock(), e.token()).append(" depth=").append(e.depth());
+        } else if (event instanceof HistoryEvent.Released e) {
+            held(line, "gave-back", e, e.lock(), e.token()).append(" outcome=").append(text(e.outcome()));
         } else if (event instanceof HistoryEvent.Accessed e) {
             begin(line, e.access() == HistoryEvent.Access.READ ? "read" : "write", e)
                     .append(" resource=")
@@ -80,6 +84,12 @@ final class HistoryLine {
                         f.number("at"), f.text("by"), f.text("lock"), f.number("token"), f.number("until"));
             case "ended" ->
                 new HistoryEvent.Ended(f.number("at"), f.text("by"), f.text("lock"), f.number("token"), f.text("how"));
+            case "nested" ->
+                new HistoryEvent.Nested(
+                        f.number("at"), f.text("by"), f.text("lock"), f.number("token"), (int) f.number("depth"));
+            case "gave-back" ->
+                new HistoryEvent.Released(
+                        f.number("at"), f.text("by"), f.text("lock"), f.number("token"), f.text("outcome"));
             case "read" -> accessed(f, HistoryEvent.Access.READ);
             case "write" -> accessed(f, HistoryEvent.Access.WRITE);
             default -> throw new IllegalArgumentException("\"" + words[0] + "\" is no kind of event");

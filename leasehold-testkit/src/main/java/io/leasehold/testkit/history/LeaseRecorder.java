@@ -1,6 +1,7 @@
 package io.leasehold.testkit.history;
 
 import io.leasehold.Lease;
+import io.leasehold.ReleaseOutcome;
 import java.util.Objects;
 import java.util.function.LongSupplier;
 
@@ -52,5 +53,11 @@ public final class LeaseRecorder {
     public void ended(Lease lease, String how) {
         sink.add(new HistoryEvent.Ended(
                 clock.getAsLong(), process, lease.lockName().text(), lease.fencingToken(), how));
+    }
+
+    /** To be called when a release has returned. */
+    public void released(Lease lease, ReleaseOutcome outcome) {
+        sink.add(new HistoryEvent.Released(
+                clock.getAsLong(), process, lease.lockName().text(), lease.fencingToken(), outcome.name()));
     }
 }

@@ -14,5 +14,6 @@ public interface BackendTck
                 LockFormsTck,
                 MultiLockTck,
                 LockNamesTck,
+                GuaranteesTck,
                 CrossProcessTck,
                 RestartTck {}

@@ -25,6 +25,11 @@ public interface StoreFixture {
         return null;
     }
 
+    /** Whether the store notices at once that a holder's process has died; if not, its locks are taken over after their ttl. */
+    default boolean noticesDeath() {
+        return false;
+    }
+
     /** Whether {@link #restart} can restart the store with its data. */
     default boolean canRestart() {
         return false;

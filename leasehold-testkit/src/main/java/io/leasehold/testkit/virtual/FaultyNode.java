@@ -47,7 +47,11 @@ public final class FaultyNode implements LockNode {
     private final VirtualLink requests;
     private final VirtualLink replies;
     private final Map<StoreSignals, StoreSignals> ears = new HashMap<>();
+    private PausePlan pauses = PausePlan.NEVER;
     private boolean refusing;
+    private long refused;
+    private long reset;
+    private long late;
 
     /**
      * Puts links between a client and a node.
@@ -77,6 +81,26 @@ public final class FaultyNode implements LockNode {
     public void faults(LinkFaults faults) {
         requests.faults(faults);
         replies.faults(faults);
+    }
+
+    /** From now on the client stands still at its yield points as this plan says. */
+    public void pauses(PausePlan plan) {
+        this.pauses = Objects.requireNonNull(plan, "plan");
+    }
+
+    /** Requests that were refused. */
+    public long refused() {
+        return refused;
+    }
+
+    /** Requests whose connection broke after they were sent. */
+    public long reset() {
+        return reset;
+    }
+
+    /** Replies that came after their time limit. */
+    public long late() {
+        return late;
     }
 
     /** From now on requests fail at once and have no effect, as when nobody listens at the port. */
@@ -167,6 +191,10 @@ public final class FaultyNode implements LockNode {
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         long sentAtNanos = client.nanoTime();
+        long pauseNanos = pauses.drawNanos(PausePlan.YieldPoint.IN_RENEWAL);
+        if (pauseNanos > 0) {
+            client.freeze(Duration.ofNanos(pauseNanos));
+        }
         return this.<RenewReply>call(
                         batch.timeoutNanos(),
                         () -> node.renew(batch),
@@ -221,14 +249,23 @@ public final class FaultyNode implements LockNode {
     private <R> CompletableFuture<R> call(long timeoutNanos, Supplier<CompletableFuture<R>> work, Failure<R> failure) {
         CompletableFuture<R> reply = new CompletableFuture<>();
         if (refusing) {
+            refused++;
             client.deliver(0, () -> reply.complete(failure.of(FailureKind.NO_EFFECT, unavailable("refused"))));
             return reply;
         }
-        transfer(
-                timeoutNanos,
-                work,
-                reply,
-                () -> reply.complete(failure.of(FailureKind.UNKNOWN, unavailable("did not answer in time"))));
+        Runnable unanswered =
+                () -> reply.complete(failure.of(FailureKind.UNKNOWN, unavailable("did not answer in time")));
+        if (client.world().chance(requests.faults().resetting())) {
+            reset++;
+            requests.send(() -> work.get()
+                    .whenComplete((answer, error) -> client.deliver(
+                            0,
+                            () -> reply.complete(failure.of(
+                                    FailureKind.UNKNOWN, unavailable("closed the connection after the request"))))));
+            client.schedule(timeoutNanos, unanswered);
+            return reply;
+        }
+        transfer(timeoutNanos, work, reply, unanswered);
         return reply;
     }
 
@@ -245,8 +282,8 @@ public final class FaultyNode implements LockNode {
     private <R> void transfer(
             long timeoutNanos, Supplier<CompletableFuture<R>> work, CompletableFuture<R> reply, Runnable onTimeout) {
         LockRuntime.Timer timer = client.schedule(timeoutNanos, onTimeout);
-        requests.send(() -> work.get()
-                .whenComplete((answer, error) -> replies.send(() -> {
+        Runnable send = () -> requests.send(() -> work.get()
+                .whenComplete((answer, error) -> answer(timeoutNanos, () -> {
                     timer.cancel();
                     if (error != null) {
                         reply.completeExceptionally(error);
@@ -254,6 +291,31 @@ public final class FaultyNode implements LockNode {
                         reply.complete(answer);
                     }
                 })));
+        long pauseNanos = pauses.drawNanos(PausePlan.YieldPoint.BEFORE_SEND);
+        if (pauseNanos > 0) {
+            client.freeze(Duration.ofNanos(pauseNanos));
+            client.deliver(0, send);
+        } else {
+            send.run();
+        }
+    }
+
+    private void answer(long timeoutNanos, Runnable arrival) {
+        Runnable taken = () -> {
+            long pauseNanos = pauses.drawNanos(PausePlan.YieldPoint.AFTER_REPLY);
+            if (pauseNanos > 0) {
+                client.freeze(Duration.ofNanos(pauseNanos));
+                client.deliver(0, arrival);
+            } else {
+                arrival.run();
+            }
+        };
+        if (client.world().chance(replies.faults().lateness())) {
+            late++;
+            client.deliver(timeoutNanos + client.world().randomBelow(Math.max(1, timeoutNanos)), taken);
+        } else {
+            replies.send(taken);
+        }
     }
 
     private StoreUnavailableException unavailable(String what) {

@@ -8,20 +8,31 @@ import java.time.Duration;
  */
 public final class LinkFaults {
 
-    private static final LinkFaults NONE = new LinkFaults(0, 0, 0.0, 0.0, 0.0);
+    private static final LinkFaults NONE = new LinkFaults(0, 0, 0.0, 0.0, 0.0, 0.0, 0.0);
 
     private final long leastDelayNanos;
     private final long mostDelayNanos;
     private final double loss;
     private final double duplication;
     private final double reordering;
+    private final double resetting;
+    private final double lateness;
 
-    private LinkFaults(long leastDelayNanos, long mostDelayNanos, double loss, double duplication, double reordering) {
+    private LinkFaults(
+            long leastDelayNanos,
+            long mostDelayNanos,
+            double loss,
+            double duplication,
+            double reordering,
+            double resetting,
+            double lateness) {
         this.leastDelayNanos = leastDelayNanos;
         this.mostDelayNanos = mostDelayNanos;
         this.loss = loss;
         this.duplication = duplication;
         this.reordering = reordering;
+        this.resetting = resetting;
+        this.lateness = lateness;
     }
 
     /** A perfect link. */
@@ -34,17 +45,25 @@ public final class LinkFaults {
         if (least.isNegative() || most.compareTo(least) < 0) {
             throw new IllegalArgumentException("link delay " + least + " to " + most + " is no range above zero");
         }
-        return new LinkFaults(least.toNanos(), most.toNanos(), loss, duplication, reordering);
+        return new LinkFaults(least.toNanos(), most.toNanos(), loss, duplication, reordering, resetting, lateness);
     }
 
     /** Each message is lost with this probability. */
     public LinkFaults loss(double probability) {
-        return new LinkFaults(leastDelayNanos, mostDelayNanos, probability(probability), duplication, reordering);
+        return new LinkFaults(
+                leastDelayNanos,
+                mostDelayNanos,
+                probability(probability),
+                duplication,
+                reordering,
+                resetting,
+                lateness);
     }
 
     /** Each message that is not lost arrives a second time with this probability, up to four delays later. */
     public LinkFaults duplication(double probability) {
-        return new LinkFaults(leastDelayNanos, mostDelayNanos, loss, probability(probability), reordering);
+        return new LinkFaults(
+                leastDelayNanos, mostDelayNanos, loss, probability(probability), reordering, resetting, lateness);
     }
 
     /**
@@ -52,7 +71,26 @@ public final class LinkFaults {
      * later ones overtake it. Without this a link keeps the order, as one connection does.
      */
     public LinkFaults reordering(double probability) {
-        return new LinkFaults(leastDelayNanos, mostDelayNanos, loss, duplication, probability(probability));
+        return new LinkFaults(
+                leastDelayNanos, mostDelayNanos, loss, duplication, probability(probability), resetting, lateness);
+    }
+
+    /**
+     * With this probability the connection breaks between a request and its reply: the node carries the request out, and
+     * the client is told at once that the outcome is unknown. It counts on the way to the node.
+     */
+    public LinkFaults resetAfterSend(double probability) {
+        return new LinkFaults(
+                leastDelayNanos, mostDelayNanos, loss, duplication, reordering, probability(probability), lateness);
+    }
+
+    /**
+     * With this probability a reply comes up to as long again after its time limit, when the client has given it up. It
+     * counts on the way back.
+     */
+    public LinkFaults lateReply(double probability) {
+        return new LinkFaults(
+                leastDelayNanos, mostDelayNanos, loss, duplication, reordering, resetting, probability(probability));
     }
 
     private static double probability(double value) {
@@ -82,9 +120,17 @@ public final class LinkFaults {
         return reordering;
     }
 
+    double resetting() {
+        return resetting;
+    }
+
+    double lateness() {
+        return lateness;
+    }
+
     @Override
     public String toString() {
         return "delay " + leastDelayNanos + ".." + mostDelayNanos + " ns, loss " + loss + ", duplication " + duplication
-                + ", reordering " + reordering;
+                + ", reordering " + reordering + ", reset after send " + resetting + ", late reply " + lateness;
     }
 }

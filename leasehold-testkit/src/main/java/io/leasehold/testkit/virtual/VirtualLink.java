@@ -64,6 +64,10 @@ public final class VirtualLink {
         waiting.forEach(this::pass);
     }
 
+    LinkFaults faults() {
+        return faults;
+    }
+
     /** How many messages are held back. */
     public int heldBack() {
         return stalled.size();

@@ -174,6 +174,11 @@ public final class VirtualRuntime implements LockRuntime {
         return frozenUntilNanos > world.elapsedNanos();
     }
 
+    /** The moment of the world at which its monotonic clock will have gone on by so much. */
+    public long worldNanosAfter(long localNanos) {
+        return monotonic.worldNanosAt(nanoTime() + localNanos);
+    }
+
     /** Steps the wall clock, forwards or backwards; no other clock is concerned. */
     public void stepWallClock(Duration by) {
         wall.step(world.elapsedNanos(), by.toNanos());
@@ -181,12 +186,25 @@ public final class VirtualRuntime implements LockRuntime {
 
     /** From now on the wall clock runs at this rate; 1.0 is right, 1.05 is 5 % fast. */
     public void wallClockRate(double rate) {
-        wall.rate(world.elapsedNanos(), rate);
+        wallClock(new ClockShape.Linear(rate));
     }
 
     /** From now on the monotonic clock, and with it every timer, runs at this rate. */
     public void monotonicRate(double rate) {
-        monotonic.rate(world.elapsedNanos(), rate);
+        monotonicClock(new ClockShape.Linear(rate));
+    }
+
+    /** Does this to the wall clock; no other clock is concerned. */
+    public void wallClock(ClockShape shape) {
+        wall.shape(world.elapsedNanos(), shape);
+    }
+
+    /**
+     * Does this to the monotonic clock, and so to every timer. A step stands for the clock of a server, by which keys
+     * expire; no monotonic clock of a client does that.
+     */
+    public void monotonicClock(ClockShape shape) {
+        monotonic.shape(world.elapsedNanos(), shape);
     }
 
     /** When an event that is due may really run: not while frozen, and a timer not before its own clock says so. */

@@ -16,10 +16,18 @@ final class WorldEvent implements LockRuntime.Timer {
     }
 
     /** When it runs; then when it was due before a freeze put it off; then by lot; then by number. */
-    static final Comparator<WorldEvent> ORDER = Comparator.comparingLong((WorldEvent e) -> e.runAtNanos)
-            .thenComparingLong(e -> e.dueAtNanos)
-            .thenComparingInt(e -> e.lot)
-            .thenComparingLong(e -> e.number);
+    static final Comparator<WorldEvent> ORDER = WorldEvent::compare;
+
+    private static int compare(WorldEvent a, WorldEvent b) {
+        int order = Long.compare(a.runAtNanos, b.runAtNanos);
+        if (order == 0) {
+            order = Long.compare(a.dueAtNanos, b.dueAtNanos);
+        }
+        if (order == 0) {
+            order = Integer.compare(a.lot, b.lot);
+        }
+        return order == 0 ? Long.compare(a.number, b.number) : order;
+    }
 
     final Kind kind;
     final @Nullable VirtualRuntime process;

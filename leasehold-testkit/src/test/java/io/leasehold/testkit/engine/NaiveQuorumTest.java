@@ -16,6 +16,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.testkit.simulation.SimulatedNode;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -51,7 +52,7 @@ final class NaiveQuorumTest {
     }
 
     private long micros() {
-        return lab.servers.get(0).host.wallMillis() * 1_000;
+        return lab.servers.get(0).host().wallMillis() * 1_000;
     }
 
     /** What a plain compare-and-delete does. */
@@ -112,14 +113,16 @@ final class NaiveQuorumTest {
     @Test
     void ownKeysThatRaiseNoFence() {
         lab.servers(1);
-        InMemoryNode node = new InMemoryNode(lab.servers.get(0).host);
-        assertThat(secondBallotThenRival(new OwnIsYes(node), lab.servers.get(0).host))
+        InMemoryNode node = new InMemoryNode(lab.servers.get(0).host());
+        assertThat(secondBallotThenRival(new OwnIsYes(node), lab.servers.get(0).host()))
                 .as("the naive rule lets a later owner have a smaller token")
                 .isInstanceOf(NodeReply.Yes.class);
 
         QuorumLab ours = new QuorumLab();
         ours.servers(1);
-        assertThat(secondBallotThenRival(new InMemoryNode(ours.servers.get(0).host), ours.servers.get(0).host))
+        assertThat(secondBallotThenRival(
+                        new InMemoryNode(ours.servers.get(0).host()),
+                        ours.servers.get(0).host()))
                 .isInstanceOf(NodeReply.Stale.class);
     }
 
@@ -197,7 +200,7 @@ final class NaiveQuorumTest {
         assertThat(client.release(grant)).isInstanceOf(ReleaseReply.Released.class);
         world.run(50);
         for (int copy = sent.size() - 1; copy >= 0; copy--) {
-            for (SimulatedServer server : world.servers) {
+            for (SimulatedNode server : world.servers) {
                 server.acquire(sent.get(copy), memberships.get(copy)).join();
             }
         }
@@ -233,7 +236,7 @@ final class NaiveQuorumTest {
         List<OwnerToken> owners = new ArrayList<>();
         OwnerToken holder = owner();
         for (int node = 0; node < 3; node++) {
-            nodes.add(new InMemoryNode(lab.servers.get(node).host));
+            nodes.add(new InMemoryNode(lab.servers.get(node).host()));
             owners.add(owner());
             assertThat(takes(nodes.get(node), holder, "holder")).isTrue();
         }
@@ -336,7 +339,7 @@ final class NaiveQuorumTest {
         QuorumLab.Client client = world.client("holder");
         client.granted();
         long until = world.world.elapsedNanos() + QuorumLab.TTL * 98 / 100;
-        SimulatedServer server = world.servers.get(0);
+        SimulatedNode server = world.servers.get(0);
         server.forget();
         Membership now = world.membership(client);
         NodeReply.Unborn unborn = (NodeReply.Unborn) world.propose(server, now);

@@ -20,10 +20,10 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** Passes everything on to a node; whoever extends it watches or breaks a verb. */
-abstract class PassingNode implements LockNode {
+public abstract class PassingNode implements LockNode {
     private final LockNode node;
 
-    PassingNode(LockNode node) {
+    public PassingNode(LockNode node) {
         this.node = node;
     }
 

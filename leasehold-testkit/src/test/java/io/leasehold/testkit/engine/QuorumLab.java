@@ -20,6 +20,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.testkit.simulation.SimulatedNode;
 import io.leasehold.testkit.virtual.FaultyNode;
 import io.leasehold.testkit.virtual.LinkFaults;
 import io.leasehold.testkit.virtual.VirtualRuntime;
@@ -45,7 +46,7 @@ final class QuorumLab {
     static final Duration QUARANTINE = Duration.ofMillis(3_030 + 1_000);
 
     final VirtualWorld world = VirtualWorld.seeded(1);
-    final List<SimulatedServer> servers = new ArrayList<>();
+    final List<SimulatedNode> servers = new ArrayList<>();
 
     void servers(int count) {
         servers(count, node -> node);
@@ -53,7 +54,7 @@ final class QuorumLab {
 
     void servers(int count, UnaryOperator<LockNode> variant) {
         for (int i = 0; i < count; i++) {
-            servers.add(new SimulatedServer(world.process("node-" + i), variant));
+            servers.add(new SimulatedNode(world.process("node-" + i), variant));
         }
         QuorumStore operator = new QuorumStore(members(servers), SETTINGS, world.process("operator"));
         operator.declareNew(TIMEOUT).join();
@@ -79,8 +80,8 @@ final class QuorumLab {
 
         Client(String name) {
             process = world.process(name);
-            for (SimulatedServer server : servers) {
-                FaultyNode link = new FaultyNode(server, process, server.host);
+            for (SimulatedNode server : servers) {
+                FaultyNode link = new FaultyNode(server, process, server.host());
                 delay(link, 1);
                 links.add(link);
             }
@@ -161,8 +162,8 @@ final class QuorumLab {
                 Membership.Persistence.VOLATILE);
     }
 
-    NodeReply propose(SimulatedServer server, Membership membership) {
-        OwnerToken owner = OwnerToken.draw(server.host);
+    NodeReply propose(SimulatedNode server, Membership membership) {
+        OwnerToken owner = OwnerToken.draw(server.host());
         AcquireRequest request = AcquireRequest.exclusive(List.of(LOCK), owner, "host/1/x", TTL, TIMEOUT);
         return server.acquire(new Ballot(request, membership.estimateMicros(), 1), membership)
                 .join();

@@ -22,6 +22,7 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.testkit.simulation.SimulatedNode;
 import io.leasehold.testkit.virtual.FaultyNode;
 import io.leasehold.testkit.virtual.LinkFaults;
 import io.leasehold.testkit.virtual.VirtualRuntime;
@@ -47,14 +48,14 @@ final class QuorumLivenessTest {
     private static final QuorumSettings SETTINGS = QuorumSettings.standard().nodeTimeout(Duration.ofMillis(50));
 
     private final VirtualWorld world = VirtualWorld.seeded(7);
-    private final List<SimulatedServer> servers = new ArrayList<>();
+    private final List<SimulatedNode> servers = new ArrayList<>();
     private final List<Long> waits = new ArrayList<>();
     private final int[] grantsInSecond = new int[60];
-    private final Map<SimulatedServer, Map<String, Long>> places = new HashMap<>();
+    private final Map<SimulatedNode, Map<String, Long>> places = new HashMap<>();
 
     private void servers(int count) {
         for (int node = 0; node < count; node++) {
-            servers.add(new SimulatedServer(world.process("node-" + node), one -> one));
+            servers.add(new SimulatedNode(world.process("node-" + node), one -> one));
         }
         QuorumStore operator = new QuorumStore(members(servers), SETTINGS, world.process("operator"));
         operator.declareNew(Duration.ofSeconds(1).toNanos()).join();
@@ -135,11 +136,11 @@ final class QuorumLivenessTest {
 
         Client(String name, UnaryOperator<LockOptions> options) {
             process = world.process(name);
-            for (SimulatedServer server : servers) {
+            for (SimulatedNode server : servers) {
                 FaultyNode link = new FaultyNode(
                         new InOrder(server, name, places.computeIfAbsent(server, s -> new HashMap<>())),
                         process,
-                        server.host);
+                        server.host());
                 link.faults(LinkFaults.none().delay(Duration.ofNanos(200_000), Duration.ofNanos(600_000)));
                 links.add(link);
             }
@@ -285,7 +286,7 @@ final class QuorumLivenessTest {
         for (Duration step : List.of(Duration.ofHours(1), Duration.ofHours(-2))) {
             client.process.stepWallClock(step);
             Lease lease = client.acquired();
-            long nodes = servers.get(0).host.wallMillis() * 1_000;
+            long nodes = servers.get(0).host().wallMillis() * 1_000;
             assertThat(lease.fencingToken()).isBetween(nodes - 1_000_000, nodes + 1_000_000);
             assertThat(lease.fencingToken()).isGreaterThan(before.fencingToken());
             before = lease;
@@ -295,7 +296,7 @@ final class QuorumLivenessTest {
         Client fresh = new Client("fresh", options -> options);
         fresh.process.stepWallClock(Duration.ofHours(5));
         Lease lease = fresh.acquired();
-        long nodes = servers.get(0).host.wallMillis() * 1_000;
+        long nodes = servers.get(0).host().wallMillis() * 1_000;
         assertThat(lease.fencingToken()).isBetween(nodes - 1_000_000, nodes + 1_000_000);
         lease.releaseAsync();
     }

@@ -2,6 +2,7 @@ package io.leasehold.testkit.virtual;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
 import io.leasehold.spi.LockRuntime;
 import java.time.Duration;
@@ -146,6 +147,38 @@ final class VirtualWorldTest {
         world.runFor(Duration.ofSeconds(1));
         assertThat(app.wallMillis() - wall).isEqualTo(-3_600_000 + 2_000);
         assertThat(app.nanoTime() - nano).isEqualTo(510_000_000);
+    }
+
+    @Test
+    void aPeriodicDriftGainsAndLosesAndTimersFollowIt() {
+        VirtualRuntime process = world.process("app");
+        process.monotonicClock(new ClockShape.Linear(0.99));
+        process.monotonicClock(new ClockShape.Periodic(Duration.ofSeconds(1), Duration.ofSeconds(10)));
+        long start = process.nanoTime();
+        world.runFor(Duration.ofSeconds(5));
+        assertThat(process.nanoTime() - start).isCloseTo(5_950_000_000L, within(10L));
+        world.runFor(Duration.ofSeconds(5));
+        assertThat(process.nanoTime() - start).isCloseTo(9_900_000_000L, within(10L));
+
+        for (long delayNanos = 1; delayNanos < 20_000_000_000L; delayNanos += 777_777_777L) {
+            long due = process.nanoTime() + delayNanos;
+            long foretold = process.worldNanosAfter(delayNanos);
+            boolean[] fired = {false};
+            process.schedule(delayNanos, () -> fired[0] = true);
+            world.runUntil(() -> fired[0], Duration.ofSeconds(60));
+            assertThat(process.nanoTime() - due).as("late by").isBetween(0L, 2L);
+            assertThat(world.elapsedNanos()).isEqualTo(foretold);
+        }
+    }
+
+    @Test
+    void aClockThatWouldRunBackIsRefused() {
+        assertThatThrownBy(() -> new ClockShape.Periodic(Duration.ofSeconds(3), Duration.ofSeconds(10)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("quarter of the period");
+        assertThatThrownBy(() -> new ClockShape.Linear(0))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("clock rate is 0.0");
     }
 
     @Test

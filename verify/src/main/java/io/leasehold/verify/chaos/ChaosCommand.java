@@ -1,9 +1,14 @@
 package io.leasehold.verify.chaos;
 
+import io.leasehold.verify.client.ControlKind;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Locale;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -33,7 +38,10 @@ public final class ChaosCommand implements Callable<Integer> {
     @Option(names = "--minutes", paramLabel = "M", description = "How long; fractions are allowed. Default: 1")
     private double minutes = 1;
 
-    @Option(names = "--store", paramLabel = "STORE", description = "redis, sqlite, zk or etcd. Default: redis")
+    @Option(
+            names = "--store",
+            paramLabel = "STORE",
+            description = "redis, redlock (5 nodes), sqlite, zk or etcd. Default: redis")
     private StoreKind store = StoreKind.REDIS;
 
     @Option(names = "--seed", paramLabel = "N", description = "Decides which faults come when. Default: the clock")
@@ -50,9 +58,32 @@ public final class ChaosCommand implements Callable<Integer> {
 
     @Option(
             names = "--control",
-            description =
-                    "Runs a broken lock instead, a naive SET NX without owner compare: the checkers must catch it.")
-    private boolean control;
+            paramLabel = "LOCK",
+            arity = "0..1",
+            fallbackValue = "DEL_WITHOUT_COMPARE",
+            converter = Control.class,
+            description = {
+                "Runs a lock that is known to break instead, which the checkers must catch: two-step, get-then-set,",
+                "fixed-value, del-without-compare (if none is named), get-then-del, quorum-without-ballot, redisson."
+            })
+    private @Nullable ControlKind control;
+
+    @Option(
+            names = "--fault",
+            paramLabel = "GROUP",
+            description = "Only these: client, network, server; may be repeated. Default: all")
+    private @Nullable Set<FaultGroup> faults;
+
+    @Option(names = "--updates", paramLabel = "N", description = "Updates of the resource under each hold. Default: 1")
+    private int updates = 1;
+
+    @Option(
+            names = "--ledger",
+            paramLabel = "FILE",
+            arity = "0..1",
+            fallbackValue = "docs/proof/ledger.tsv",
+            description = "Adds the figures to this file, or to docs/proof/ledger.tsv.")
+    private @Nullable Path ledger;
 
     @Option(names = "--keep", paramLabel = "DIR", description = "Keeps histories and logs in this new folder.")
     private @Nullable Path keep;
@@ -66,7 +97,12 @@ public final class ChaosCommand implements Callable<Integer> {
         refuseUnless(
                 ttlMillis >= 500 && ttlMillis <= 60_000,
                 "--ttl is " + ttlMillis + "; it must be between 500 and 60000");
-        refuseUnless(!control || store == StoreKind.REDIS, "--control is a lock in Redis; use it with --store redis");
+        refuseUnless(updates >= 1 && updates <= 10_000, "--updates is " + updates + "; it must be between 1 and 10000");
+        StoreKind needed = control != null && control.needsQuorum() ? StoreKind.REDLOCK : StoreKind.REDIS;
+        refuseUnless(
+                control == null || store == needed,
+                "--control " + control + " is a lock in " + needed + "; name that with --store");
+        refuseUnless(control == null || ledger == null, "--ledger is for the lock under test, not for a --control");
         ChaosPlan plan = new ChaosPlan(
                 store,
                 Duration.ofMillis((long) (minutes * 60_000)),
@@ -75,9 +111,14 @@ public final class ChaosCommand implements Callable<Integer> {
                 locks,
                 Duration.ofMillis(ttlMillis),
                 control,
+                updates,
+                faults == null ? EnumSet.allOf(FaultGroup.class) : faults,
                 keep);
         Verdict verdict = ChaosRun.run(plan);
         verdict.violations().stream().limit(20).forEach(System.err::println);
+        if (ledger != null) {
+            System.err.println(Ledger.add(ledger, store.toString(), verdict.figures()));
+        }
         System.out.println(verdict.line());
         return verdict.exitCode();
     }
@@ -85,6 +126,18 @@ public final class ChaosCommand implements Callable<Integer> {
     private void refuseUnless(boolean fine, String message) {
         if (!fine && spec != null) {
             throw new ParameterException(spec.commandLine(), message);
+        }
+    }
+
+    /** Controls are named as options are, with hyphens. */
+    static final class Control implements CommandLine.ITypeConverter<ControlKind> {
+        @Override
+        public ControlKind convert(String value) {
+            try {
+                return ControlKind.valueOf(value.toUpperCase(Locale.ROOT).replace('-', '_'));
+            } catch (IllegalArgumentException e) {
+                throw new CommandLine.TypeConversionException("\"" + value + "\" is none of them; see --help");
+            }
         }
     }
 }

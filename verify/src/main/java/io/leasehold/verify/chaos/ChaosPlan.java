@@ -1,7 +1,9 @@
 package io.leasehold.verify.chaos;
 
+import io.leasehold.verify.client.ControlKind;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,7 +15,9 @@ import org.jspecify.annotations.Nullable;
  * @param clients how many client JVMs
  * @param locks how many locks
  * @param ttl of the leases
- * @param control whether the broken lock runs
+ * @param control the broken lock that runs, or null for ours
+ * @param updates of the resource under each hold
+ * @param faults what is harmed
  * @param keep where histories stay, or null if they are deleted
  */
 record ChaosPlan(
@@ -23,5 +27,7 @@ record ChaosPlan(
         int clients,
         int locks,
         Duration ttl,
-        boolean control,
+        @Nullable ControlKind control,
+        int updates,
+        Set<FaultGroup> faults,
         @Nullable Path keep) {}

@@ -1,6 +1,7 @@
 package io.leasehold.verify.chaos;
 
 import io.leasehold.testkit.history.History;
+import io.leasehold.testkit.history.Violation;
 import io.leasehold.testkit.process.ChildJvm;
 import io.leasehold.testkit.proxy.TcpProxy;
 import io.leasehold.verify.resource.ResourceMain;
@@ -41,7 +42,7 @@ final class ChaosRun {
         ChaosRun run = new ChaosRun(plan, directory);
         try {
             Verdict verdict = run.start();
-            if (keep == null && (verdict.exitCode() == 0 || plan.control())) {
+            if (keep == null && (verdict.exitCode() == 0 || plan.control() != null)) {
                 delete(directory);
             } else {
                 LOG.info("histories are in {}", directory);
@@ -60,17 +61,13 @@ final class ChaosRun {
                 .start();
         started.push(resource);
         int port = Integer.parseInt(resource.awaitLine("PORT ", START_PATIENCE).substring("PORT ".length()));
-        ServerUnderTest server = switch (plan.store()) {
-            case REDIS -> ServerUnderTest.redis();
-            case ETCD -> ServerUnderTest.etcd();
-            case ZK -> ServerUnderTest.zooKeeper(directory);
-            case SQLITE -> null;
-        };
-        if (server != null) {
-            started.push(server);
+        ServerGroup servers = servers();
+        if (servers != null) {
+            started.push(servers);
         }
-        List<ClientSlot> clients = startClients(server, port);
-        FaultDriver driver = new FaultDriver(clients, server, plan.ttl(), new SplittableRandom(plan.seed()), faults);
+        List<ClientSlot> clients = startClients(servers, port);
+        FaultDriver driver =
+                new FaultDriver(clients, servers, plan.faults(), plan.ttl(), new SplittableRandom(plan.seed()), faults);
         driver.run(plan.duration());
         for (ClientSlot client : clients) {
             client.askToEnd();
@@ -80,19 +77,38 @@ final class ChaosRun {
             client.awaitEnd();
             client.histories().stream().filter(Files::exists).forEach(histories::add);
         }
-        String store = server == null ? "sqlite" : server.name();
-        return Verdict.of(plan, store, faults, History.read(histories));
+        List<Violation> left = ChaosAftermath.check(plan, uri(servers, servers == null ? List.of() : servers.ports()));
+        String store = servers == null ? "sqlite" : servers.name();
+        return Verdict.of(plan, store, faults, History.read(histories), left);
     }
 
-    private List<ClientSlot> startClients(@Nullable ServerUnderTest server, int resourcePort)
-            throws InterruptedException {
+    private @Nullable ServerGroup servers() throws InterruptedException {
+        return switch (plan.store()) {
+            case REDIS -> ServerGroup.of(ServerUnderTest.redis());
+            case REDLOCK -> ServerGroup.redlock(Math.max(3_000, plan.ttl().toMillis()));
+            case ETCD -> ServerGroup.of(ServerUnderTest.etcd());
+            case ZK -> ServerGroup.of(ServerUnderTest.zooKeeper(directory));
+            case SQLITE -> null;
+        };
+    }
+
+    private String uri(@Nullable ServerGroup servers, List<Integer> ports) {
+        if (servers == null) {
+            return "sqlite:" + directory.resolve("locks.db");
+        }
+        return plan.control() == null
+                ? servers.uri().apply(ports)
+                : servers.rawUris().apply(ports);
+    }
+
+    private List<ClientSlot> startClients(@Nullable ServerGroup servers, int resourcePort) throws InterruptedException {
         List<ClientSlot> clients = new ArrayList<>();
         for (int i = 1; i <= plan.clients(); i++) {
-            TcpProxy proxy = server == null ? null : TcpProxy.to(server.port());
-            String uri = server == null || proxy == null
-                    ? "sqlite:" + directory.resolve("locks.db")
-                    : server.uri(proxy.port());
-            ClientSlot client = new ClientSlot(i, uri, proxy, plan, resourcePort, directory);
+            List<TcpProxy> proxies = servers == null
+                    ? List.of()
+                    : servers.ports().stream().map(TcpProxy::to).toList();
+            String uri = uri(servers, proxies.stream().map(TcpProxy::port).toList());
+            ClientSlot client = new ClientSlot(i, uri, proxies, plan, resourcePort, directory);
             started.push(client);
             clients.add(client);
         }

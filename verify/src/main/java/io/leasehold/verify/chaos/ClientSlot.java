@@ -1,13 +1,18 @@
 package io.leasehold.verify.chaos;
 
+import io.leasehold.testkit.history.History;
+import io.leasehold.testkit.history.HistoryEvent;
+import io.leasehold.testkit.history.HistoryFile;
 import io.leasehold.testkit.process.ChildJvm;
 import io.leasehold.testkit.proxy.TcpProxy;
 import io.leasehold.verify.client.ClientMain;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
+import java.util.Map;
 
 /** A place in which one client JVM after another lives, with a proxy of its own where the store is across a network. */
 final class ClientSlot implements AutoCloseable {
@@ -16,7 +21,7 @@ final class ClientSlot implements AutoCloseable {
 
     private final int number;
     private final String uri;
-    private final @Nullable TcpProxy proxy;
+    private final List<TcpProxy> proxies;
     private final ChaosPlan plan;
     private final int resourcePort;
     private final Path directory;
@@ -25,10 +30,10 @@ final class ClientSlot implements AutoCloseable {
     private ChildJvm child;
     private boolean frozen;
 
-    ClientSlot(int number, String uri, @Nullable TcpProxy proxy, ChaosPlan plan, int resourcePort, Path directory) {
+    ClientSlot(int number, String uri, List<TcpProxy> proxies, ChaosPlan plan, int resourcePort, Path directory) {
         this.number = number;
         this.uri = uri;
-        this.proxy = proxy;
+        this.proxies = proxies;
         this.plan = plan;
         this.resourcePort = resourcePort;
         this.directory = directory;
@@ -40,7 +45,8 @@ final class ClientSlot implements AutoCloseable {
         Path history = directory.resolve(name + ".history");
         histories.add(history);
         return ChildJvm.of(ClientMain.class)
-                .jvmArgument("-Xmx96m")
+                .jvmArgument("-Xmx128m")
+                .jvmArgument("-XX:TieredStopAtLevel=1")
                 .jvmArgument("-XX:-UsePerfData")
                 .environment(ClientMain.URI_VARIABLE, uri)
                 .arguments(
@@ -50,13 +56,16 @@ final class ClientSlot implements AutoCloseable {
                         history.toString(),
                         Integer.toString(plan.locks()),
                         Long.toString(plan.ttl().toMillis()),
-                        plan.control() ? "naive" : "lease")
+                        plan.control() == null
+                                ? ClientMain.LEASE
+                                : plan.control().name(),
+                        Integer.toString(plan.updates()))
                 .start();
     }
 
-    @Nullable
-    TcpProxy proxy() {
-        return proxy;
+    /** Its ways to the servers, in their order. */
+    List<TcpProxy> proxies() {
+        return proxies;
     }
 
     boolean isFrozen() {
@@ -77,9 +86,39 @@ final class ClientSlot implements AutoCloseable {
 
     /** SIGKILL, frozen or not, and a new life. */
     void killAndRestart() throws InterruptedException {
+        long beforeNanos = System.nanoTime();
         child.kill();
+        noteDeath(histories.get(histories.size() - 1), beforeNanos);
         frozen = false;
         child = start();
+    }
+
+    /**
+     * The dead believe in nothing: their leases ended with them. A store that notices the death gives their locks to others
+     * before the leases' own ends, and is right.
+     */
+    private void noteDeath(Path history, long beforeNanos) {
+        Map<String, HistoryEvent.Acquired> open = new HashMap<>();
+        long lastNanos = beforeNanos;
+        List<Path> written = Files.exists(history) ? List.of(history) : List.of();
+        for (HistoryEvent event : History.read(written).events()) {
+            lastNanos = Math.max(lastNanos, event.atNanos());
+            if (event instanceof HistoryEvent.Acquired acquired) {
+                open.put(acquired.lock(), acquired);
+            } else if (event instanceof HistoryEvent.Ended ended) {
+                open.remove(ended.lock());
+            }
+        }
+        if (open.isEmpty()) {
+            return;
+        }
+        Path ends = history.resolveSibling(history.getFileName() + ".death");
+        try (HistoryFile file = HistoryFile.append(ends)) {
+            for (HistoryEvent.Acquired lease : open.values()) {
+                file.add(new HistoryEvent.Ended(lastNanos, lease.process(), lease.lock(), lease.token(), "killed"));
+            }
+        }
+        histories.add(ends);
     }
 
     void awaitReady() throws InterruptedException {
@@ -109,8 +148,6 @@ final class ClientSlot implements AutoCloseable {
     @Override
     public void close() {
         child.close();
-        if (proxy != null) {
-            proxy.close();
-        }
+        proxies.forEach(TcpProxy::close);
     }
 }

@@ -5,9 +5,11 @@ import io.leasehold.testkit.proxy.TcpProxy;
 import io.leasehold.testkit.proxy.Traffic;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.PriorityQueue;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -19,22 +21,25 @@ import org.jspecify.annotations.Nullable;
 final class FaultDriver {
 
     private final List<ClientSlot> clients;
-    private final @Nullable ServerUnderTest server;
+    private final @Nullable ServerGroup servers;
+    private final Set<FaultGroup> allowed;
     private final Duration ttl;
     private final SplittableRandom random;
     private final FaultCounts counts;
     private final PriorityQueue<Ending> endings = new PriorityQueue<>((a, b) -> Long.compare(a.atNanos - b.atNanos, 0));
     private final List<TcpProxy> suffering = new ArrayList<>();
-    private boolean serverSuffers;
+    private final Set<ServerUnderTest> sufferingServers = new HashSet<>();
 
     FaultDriver(
             List<ClientSlot> clients,
-            @Nullable ServerUnderTest server,
+            @Nullable ServerGroup servers,
+            Set<FaultGroup> allowed,
             Duration ttl,
             SplittableRandom random,
             FaultCounts counts) {
         this.clients = clients;
-        this.server = server;
+        this.servers = servers;
+        this.allowed = allowed;
         this.ttl = ttl;
         this.random = random;
         this.counts = counts;
@@ -80,17 +85,20 @@ final class FaultDriver {
 
     private void inflict() throws InterruptedException {
         ClientSlot client = clients.get(random.nextInt(clients.size()));
-        TcpProxy proxy = client.proxy();
+        List<TcpProxy> proxies = client.proxies();
         int draw = random.nextInt(100);
-        if (proxy == null) {
-            harmProcess(client, draw % 35);
-        } else if (draw < 35) {
-            harmProcess(client, draw);
-        } else if (draw < 94) {
-            int kinds = server != null && server.speaksResp() ? 10 : 7; // the last three lose single messages
-            harmConnection(proxy, (draw - 35) / 6 % kinds);
-        } else {
-            harmServer(draw % 2 == 0);
+        FaultGroup group =
+                draw < 35 || proxies.isEmpty() ? FaultGroup.CLIENT : draw < 94 ? FaultGroup.NETWORK : FaultGroup.SERVER;
+        if (!allowed.contains(group)) {
+            return;
+        }
+        switch (group) {
+            case CLIENT -> harmProcess(client, draw % 35);
+            case NETWORK -> {
+                int kinds = servers != null && servers.speaksResp() ? 10 : 7; // the last three lose single messages
+                harmConnection(proxies.get(random.nextInt(proxies.size())), (draw - 35) / 6 % kinds);
+            }
+            case SERVER -> harmServer(draw % 2 == 0);
         }
     }
 
@@ -164,24 +172,25 @@ final class FaultDriver {
     }
 
     private void harmServer(boolean kill) throws InterruptedException {
-        ServerUnderTest target = Objects.requireNonNull(server, "a server behind the proxies");
-        if (serverSuffers) {
+        List<ServerUnderTest> members =
+                Objects.requireNonNull(servers, "servers behind the proxies").members();
+        ServerUnderTest target = members.get(random.nextInt(members.size()));
+        if (!sufferingServers.add(target)) {
             return;
         }
-        serverSuffers = true;
         if (kill) {
             target.kill();
             counts.saw("server kill");
             after(100 + random.nextLong(1_500), () -> {
                 target.restart();
-                serverSuffers = false;
+                sufferingServers.remove(target);
             });
         } else {
             target.freeze();
             counts.saw("server stop");
             after(100 + random.nextLong(ttl.toMillis() * 2), () -> {
                 target.thaw();
-                serverSuffers = false;
+                sufferingServers.remove(target);
             });
         }
     }
@@ -192,8 +201,7 @@ final class FaultDriver {
         }
         for (ClientSlot client : clients) {
             client.thaw();
-            TcpProxy proxy = client.proxy();
-            if (proxy != null) {
+            for (TcpProxy proxy : client.proxies()) {
                 proxy.heal();
                 countWhatHappened(proxy);
             }

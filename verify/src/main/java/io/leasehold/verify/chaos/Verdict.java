@@ -2,6 +2,7 @@ package io.leasehold.verify.chaos;
 
 import io.leasehold.testkit.history.History;
 import io.leasehold.testkit.history.LostUpdateChecker;
+import io.leasehold.testkit.history.MutexModel;
 import io.leasehold.testkit.history.OverlapChecker;
 import io.leasehold.testkit.history.TokenChecker;
 import io.leasehold.testkit.history.Violation;
@@ -14,37 +15,68 @@ import java.util.List;
  * @param line the figures
  * @param violations what must not have happened
  * @param exitCode see {@link ChaosCommand}
+ * @param figures for the ledger
  */
-record Verdict(String line, List<Violation> violations, int exitCode) {
+record Verdict(String line, List<Violation> violations, int exitCode, Figures figures) {
 
-    static Verdict of(ChaosPlan plan, String store, FaultCounts faults, History history) {
+    private static final String CHECKING = "checking/";
+    private static final String NAIVE = "naive/";
+
+    static Verdict of(ChaosPlan plan, String store, FaultCounts faults, History history, List<Violation> aftermath) {
         List<Violation> overlaps = OverlapChecker.check(history);
         List<Violation> regressions = TokenChecker.check(history);
         List<LostUpdateChecker.Result> updates = LostUpdateChecker.check(history);
         List<Violation> violations = new ArrayList<>(overlaps);
         violations.addAll(regressions);
+        violations.addAll(aftermath);
         for (LostUpdateChecker.Result result : updates) {
-            if (result.resource().startsWith("checking/") && result.lost() > 0) {
+            if (result.resource().startsWith(CHECKING) && result.lost() > 0) {
                 violations.add(new Violation(result.resource(), result.lost() + " acknowledged updates were lost"));
             }
         }
+        StringBuilder models = new StringBuilder();
+        for (MutexModel model : MutexModel.values()) {
+            List<Violation> broken = model.check(history);
+            models.append(models.isEmpty() ? "" : " ").append(model).append('=').append(broken.size());
+            broken.stream().filter(v -> !violations.contains(v)).forEach(violations::add);
+        }
         long acquisitions = history.acquisitions();
-        String line = "chaos " + store + (plan.control() ? " CONTROL (naive SET NX)" : "") + ": seed " + plan.seed()
+        Figures figures = new Figures(
+                plan.duration().toSeconds(),
+                acquisitions,
+                acknowledged(updates, CHECKING),
+                lost(updates, CHECKING),
+                acknowledged(updates, NAIVE),
+                lost(updates, NAIVE),
+                violations.size());
+        String line = "chaos " + store + (plan.control() == null ? "" : " CONTROL (" + plan.control() + ")") + ": seed "
+                + plan.seed()
                 + ", "
                 + plan.duration().toSeconds() + " s, " + plan.clients() + " clients, " + plan.locks() + " locks, ttl "
                 + plan.ttl().toMillis() + " ms; acquisitions " + acquisitions + "; faults seen: " + faults
-                + "; overlaps=" + overlaps.size() + ", token regressions=" + regressions.size()
-                + ", lost updates naive=" + lost(updates, "naive/") + " checking=" + lost(updates, "checking/") + " of "
-                + acknowledged(updates) + " acknowledged";
+                + "; overlaps=" + overlaps.size() + ", token regressions=" + regressions.size() + ", models " + models
+                + ", orphans and liveness=" + aftermath.size()
+                + ", lost updates naive=" + figures.naiveLost() + " of " + figures.naive() + ", checking="
+                + figures.checkingLost() + " of " + figures.checking() + " acknowledged";
         boolean nothing = acquisitions == 0 || faults.isEmpty();
         int exitCode;
-        if (plan.control()) {
-            exitCode = overlaps.isEmpty() ? 1 : 0;
+        if (plan.control() != null) {
+            exitCode = overlaps.isEmpty() && regressions.isEmpty() && aftermath.isEmpty() ? 1 : 0;
         } else {
             exitCode = !violations.isEmpty() ? 1 : nothing ? 2 : 0;
         }
-        return new Verdict(line, violations, exitCode);
+        return new Verdict(line, violations, exitCode, figures);
     }
+
+    /** What a run adds to the ledger. */
+    record Figures(
+            long seconds,
+            long acquisitions,
+            long checking,
+            long checkingLost,
+            long naive,
+            long naiveLost,
+            long violations) {}
 
     private static long lost(List<LostUpdateChecker.Result> updates, String prefix) {
         return updates.stream()
@@ -53,8 +85,9 @@ record Verdict(String line, List<Violation> violations, int exitCode) {
                 .sum();
     }
 
-    private static long acknowledged(List<LostUpdateChecker.Result> updates) {
+    private static long acknowledged(List<LostUpdateChecker.Result> updates, String prefix) {
         return updates.stream()
+                .filter(r -> r.resource().startsWith(prefix))
                 .mapToLong(LostUpdateChecker.Result::acknowledged)
                 .sum();
     }

@@ -25,22 +25,28 @@ public final class ClientMain {
     private static final Duration PATIENCE = Duration.ofSeconds(2);
     private static final int RARELY = 40;
 
+    /** The lock under test; every other kind is a {@link ControlKind}. */
+    public static final String LEASE = "lease";
+
     private final Contender contender;
     private final ResourceLink resource;
     private final SplittableRandom random;
     private final int locks;
     private final Duration ttl;
+    private final int updates;
     private final AtomicBoolean stopping = new AtomicBoolean();
 
-    private ClientMain(Contender contender, ResourceLink resource, SplittableRandom random, int locks, Duration ttl) {
+    private ClientMain(
+            Contender contender, ResourceLink resource, SplittableRandom random, int locks, Duration ttl, int updates) {
         this.contender = contender;
         this.resource = resource;
         this.random = random;
         this.locks = locks;
         this.ttl = ttl;
+        this.updates = updates;
     }
 
-    /** Arguments: name, seed, resource port, history file, number of locks, ttl in ms, {@code lease} or {@code naive}. */
+    /** Arguments: name, seed, resource port, history file, number of locks, ttl in ms, kind of lock, updates per hold. */
     public static void main(String[] args) throws IOException, InterruptedException {
         String name = args[0];
         String uri = System.getenv(URI_VARIABLE);
@@ -56,7 +62,12 @@ public final class ClientMain {
         try (Contender closing = contender;
                 ResourceLink resource = new ResourceLink(Integer.parseInt(args[2]))) {
             ClientMain client = new ClientMain(
-                    closing, resource, new SplittableRandom(Long.parseLong(args[1])), Integer.parseInt(args[4]), ttl);
+                    closing,
+                    resource,
+                    new SplittableRandom(Long.parseLong(args[1])),
+                    Integer.parseInt(args[4]),
+                    ttl,
+                    Integer.parseInt(args[7]));
             client.stopWithInput();
             System.out.println("READY");
             client.run();
@@ -69,9 +80,15 @@ public final class ClientMain {
     private static @org.jspecify.annotations.Nullable Contender connect(
             String kind, String uri, Duration ttl, String name, HistoryFile history) throws InterruptedException {
         try {
-            return kind.equals("naive")
-                    ? new NaiveContender(uri, ttl, name, history)
-                    : new LeaseContender(uri, ttl, name, history);
+            if (kind.equals(LEASE)) {
+                return new LeaseContender(uri, ttl, name, history);
+            }
+            ControlKind control = ControlKind.valueOf(kind);
+            return switch (control) {
+                case QUORUM_WITHOUT_BALLOT -> new UnballotedQuorum(uri, ttl, name, history);
+                case REDISSON -> new RedissonContender(uri, ttl, name, history);
+                default -> new NaiveContender(control, uri, ttl, name, history);
+            };
         } catch (RuntimeException e) {
             LOG.info("{} cannot connect yet: {}", name, e.toString());
             TimeUnit.MILLISECONDS.sleep(100);
@@ -123,17 +140,19 @@ public final class ClientMain {
      * check and the write is what only the token covers.
      */
     private void use(Contender.Held held, String lock) throws IOException, InterruptedException {
-        OptionalLong checking = resource.read("checking/" + lock, held.token());
-        OptionalLong naive = resource.read("naive/" + lock, held.token());
-        if (!held.stillHolds()) {
-            return;
-        }
-        think();
-        if (checking.isPresent()) {
+        for (int update = 0; update < updates && !stopping.get(); update++) {
+            OptionalLong checking = resource.read("checking/" + lock, held.token());
+            OptionalLong naive = resource.read("naive/" + lock, held.token());
+            if (checking.isEmpty() || (update % 16 == 0 && !held.stillHolds())) {
+                return;
+            }
+            if (update == 0) {
+                think();
+            }
             resource.write("checking/" + lock, held.token(), checking.getAsLong() + 1);
-        }
-        if (naive.isPresent()) {
-            resource.write("naive/" + lock, held.token(), naive.getAsLong() + 1);
+            if (naive.isPresent()) {
+                resource.write("naive/" + lock, held.token(), naive.getAsLong() + 1);
+            }
         }
         held.stillHolds();
     }

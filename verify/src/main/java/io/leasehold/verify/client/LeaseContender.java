@@ -5,9 +5,11 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
+import io.leasehold.ReentrantLockView;
 import io.leasehold.testkit.history.HistorySink;
 import io.leasehold.testkit.history.LeaseRecorder;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** The lock under test. */
@@ -15,8 +17,13 @@ final class LeaseContender implements Contender {
 
     private final LockClient client;
     private final LeaseRecorder recorder;
+    private final String process;
+    private final HistorySink sink;
+    private long attempts;
 
     LeaseContender(String uri, Duration ttl, String process, HistorySink sink) {
+        this.process = process;
+        this.sink = sink;
         LockOptions options = LockOptions.defaults()
                 .ttl(ttl)
                 .recheck(Duration.ofMillis(500))
@@ -27,6 +34,12 @@ final class LeaseContender implements Contender {
 
     @Override
     public @Nullable Held acquire(String lock, Duration patience) throws InterruptedException {
+        if (++attempts % 4 == 0) {
+            ReentrantLockView view = client.named(lock).asReentrantLock();
+            return view.tryLock(patience.toMillis(), TimeUnit.MILLISECONDS)
+                    ? ReentrantHeld.entered(view, lock, process, sink)
+                    : null;
+        }
         Lease lease = client.named(lock).tryAcquire(patience);
         if (lease == null) {
             return null;
@@ -46,7 +59,7 @@ final class LeaseContender implements Contender {
             @Override
             public void release() {
                 recorder.ended(lease, lease.isValid() ? "released" : "lost");
-                lease.close();
+                recorder.released(lease, lease.release());
             }
         };
     }

@@ -1,0 +1,70 @@
+package io.leasehold.checks.docs;
+
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import javax.tools.JavaCompiler;
+import javax.tools.ToolProvider;
+
+/** A code block as a scene that can be run. */
+final class Compiled {
+
+    private static final List<String> IMPORTS = List.of(
+            "io.leasehold.*",
+            "io.leasehold.fencing.*",
+            "io.leasehold.jdbc.*",
+            "io.leasehold.redis.*",
+            "java.nio.file.Path",
+            "java.time.Duration",
+            "java.util.*",
+            "java.util.concurrent.*",
+            "reactor.core.publisher.Mono");
+
+    private Compiled() {}
+
+    /** Compiles a block, with some of its texts replaced by what exists here. */
+    static Scene of(CodeBlock block, String text, Path directory) {
+        StringBuilder source = new StringBuilder("package io.leasehold.checks.docs;\n");
+        IMPORTS.forEach(name -> source.append("import ").append(name).append(";\n"));
+        source.append("public final class Block extends Scene {\n  public Block() throws Exception {}\n")
+                .append("  @Override public void run() throws Exception {\n")
+                .append(text)
+                .append("\n  }\n}\n");
+        try {
+            Path classes = Files.createTempDirectory(directory, "block");
+            Path file = Files.writeString(classes.resolve("Block.java"), source);
+            JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+            StringWriter messages = new StringWriter();
+            boolean done = compiler.getTask(
+                            messages,
+                            null,
+                            null,
+                            List.of(
+                                    "-proc:none",
+                                    "-classpath",
+                                    System.getProperty("java.class.path"),
+                                    "-d",
+                                    classes.toString()),
+                            null,
+                            compiler.getStandardFileManager(null, null, null).getJavaFileObjects(file))
+                    .call();
+            if (!done) {
+                throw new AssertionError(block.place() + " does not compile:\n" + messages);
+            }
+            URLClassLoader loader =
+                    new URLClassLoader(new URL[] {classes.toUri().toURL()}, Compiled.class.getClassLoader());
+            return (Scene) loader.loadClass("io.leasehold.checks.docs.Block")
+                    .getConstructor()
+                    .newInstance();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (ReflectiveOperationException e) {
+            throw new LinkageError(block.place() + " cannot be begun", e);
+        }
+    }
+}

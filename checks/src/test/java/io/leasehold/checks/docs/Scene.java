@@ -1,0 +1,95 @@
+package io.leasehold.checks.docs;
+
+import io.leasehold.DistributedLock;
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.jdbc.VersionCheck;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
+import javax.sql.DataSource;
+import org.h2.jdbcx.JdbcDataSource;
+import reactor.core.publisher.Mono;
+
+/** What the code blocks of the documents take for granted: a client, a lock, a table of orders, something to do. */
+public abstract class Scene implements AutoCloseable {
+
+    private static final String DATABASE = "jdbc:h2:mem:docs;DB_CLOSE_DELAY=-1";
+
+    public final LockClient locks = Leasehold.connect("memory:");
+    public final DistributedLock lock = locks.named("scene");
+    public final Lock oldLock = new ReentrantLock();
+    public final Orders orders = new Orders();
+    public final Order order = new Order();
+    public final VersionCheck versions = VersionCheck.of("orders", "id", "version");
+    public final DataSource dataSource = dataSource();
+    public final Connection connection;
+    public final Lease lease;
+    public final long id = 1001;
+    public final byte[] changed = "changed".getBytes(StandardCharsets.UTF_8);
+    public final CountDownLatch worked = new CountDownLatch(1);
+
+    public Scene() throws Exception {
+        connection = DriverManager.getConnection(DATABASE);
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("DROP TABLE IF EXISTS orders");
+            statement.execute("CREATE TABLE orders (id BIGINT PRIMARY KEY, state VARCHAR(10),"
+                    + " version BIGINT NOT NULL, fencing_token BIGINT)");
+            statement.execute("INSERT INTO orders VALUES (1001, 'NEW', 7, NULL)");
+        }
+        connection.setAutoCommit(false);
+        lease = locks.named("scene of its own").acquire();
+    }
+
+    private static DataSource dataSource() {
+        JdbcDataSource source = new JdbcDataSource();
+        source.setURL(DATABASE);
+        return source;
+    }
+
+    /** The block. */
+    public abstract void run() throws Exception;
+
+    public final void work(long fencingToken) {
+        if (fencingToken <= 0) {
+            throw new IllegalArgumentException("no token: " + fencingToken);
+        }
+        worked.countDown();
+    }
+
+    public final Mono<String> pay(long fencingToken) {
+        work(fencingToken);
+        return Mono.just("paid");
+    }
+
+    public final void stop() {}
+
+    /** Orders that keep what they are given. */
+    public static final class Orders {
+        public void write(Order changed, long fencingToken) {
+            if (fencingToken <= 0) {
+                throw new IllegalArgumentException("no token: " + fencingToken);
+            }
+        }
+    }
+
+    /** One order. */
+    public static final class Order {
+        public Order paid() {
+            return this;
+        }
+    }
+
+    @Override
+    public void close() throws SQLException {
+        connection.rollback();
+        connection.close();
+        locks.close();
+    }
+}

@@ -1,0 +1,120 @@
+package io.leasehold.jdbc.dialect;
+
+import java.lang.reflect.InvocationTargetException;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.sql.Wrapper;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What only PostgreSQL's own driver can do, by its public interfaces, found at run time: the driver is the caller's, and with
+ * another one waiters poll.
+ */
+final class PostgresDriver implements Dialect.Driver, Dialect.Tuning {
+
+    /**
+     * Keeps the driver from preparing statements at the server, its own COMMIT included: such a statement lives in a session,
+     * and behind a pooler the next transaction may have another one. A setting of the driver, not of the session.
+     */
+    @Override
+    public int begin(Connection connection) throws SQLException {
+        Class<?> type = type("org.postgresql.PGConnection", connection);
+        if (type == null || !connection.isWrapperFor(type)) {
+            return 0;
+        }
+        Object own = connection.unwrap(type);
+        Object before = call(type, "getPrepareThreshold", own);
+        call(type, "setPrepareThreshold", own, 0);
+        return before instanceof Integer threshold ? threshold : 0;
+    }
+
+    @Override
+    public void end(Connection connection, int before) throws SQLException {
+        Class<?> type = type("org.postgresql.PGConnection", connection);
+        if (before != 0 && type != null && connection.isWrapperFor(type)) {
+            call(type, "setPrepareThreshold", connection.unwrap(type), before);
+        }
+    }
+
+    @Override
+    public boolean canListen(Connection connection) throws SQLException {
+        Class<?> type = type("org.postgresql.PGConnection", connection);
+        return type != null && connection.isWrapperFor(type);
+    }
+
+    @Override
+    public void listen(Connection connection) throws SQLException {
+        run(connection, "LISTEN leasehold");
+    }
+
+    @Override
+    public List<String> next(Connection connection, int millis) throws SQLException {
+        Class<?> type = type("org.postgresql.PGConnection", connection);
+        if (type == null) {
+            throw new SQLException("this driver cannot listen: " + connection.getClass());
+        }
+        Object notifications = call(type, "getNotifications", connection.unwrap(type), millis);
+        List<String> payloads = new ArrayList<>();
+        if (notifications instanceof Object[] all) {
+            for (Object notification : all) {
+                Class<?> told = type("org.postgresql.PGNotification", connection);
+                Object payload = told == null ? null : call(told, "getParameter", notification);
+                if (payload != null) {
+                    payloads.add(payload.toString());
+                }
+            }
+        }
+        return payloads;
+    }
+
+    @Override
+    public void unlisten(Connection connection) throws SQLException {
+        run(connection, "UNLISTEN leasehold");
+    }
+
+    private static void run(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    /** The driver's interface, as this object's class loader or ours sees it; null if it is not PostgreSQL's. */
+    private static @Nullable Class<?> type(String name, Wrapper of) {
+        for (ClassLoader loader : new ClassLoader[] {
+            PostgresDriver.class.getClassLoader(), of.getClass().getClassLoader()
+        }) {
+            try {
+                return Class.forName(name, false, loader);
+            } catch (ClassNotFoundException e) {
+                // Elsewhere, or not at all.
+            }
+        }
+        return null;
+    }
+
+    private static @Nullable Object call(Class<?> type, String method, Object on, int argument) throws SQLException {
+        try {
+            return type.getMethod(method, int.class).invoke(on, argument);
+        } catch (ReflectiveOperationException e) {
+            throw failure(method, e);
+        }
+    }
+
+    private static @Nullable Object call(Class<?> type, String method, Object on) throws SQLException {
+        try {
+            return type.getMethod(method).invoke(on);
+        } catch (ReflectiveOperationException e) {
+            throw failure(method, e);
+        }
+    }
+
+    private static SQLException failure(String method, ReflectiveOperationException e) {
+        if (e instanceof InvocationTargetException && e.getCause() instanceof SQLException cause) {
+            return cause;
+        }
+        return new SQLException("PostgreSQL's driver has no " + method + " as this version of Leasehold knows it", e);
+    }
+}

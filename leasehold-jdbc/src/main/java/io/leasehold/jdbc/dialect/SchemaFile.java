@@ -1,0 +1,35 @@
+package io.leasehold.jdbc.dialect;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** The statements that make the tables, shipped as a file: a person may run it as it is. */
+public final class SchemaFile {
+
+    private SchemaFile() {}
+
+    /** The file for this dialect, as text. */
+    public static String text(String file) {
+        try (InputStream in = SchemaFile.class.getResourceAsStream(file)) {
+            if (in == null) {
+                throw new IllegalStateException("file " + file + " is missing from the artefact leasehold-jdbc");
+            }
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException("file " + file + " cannot be read", e);
+        }
+    }
+
+    static List<String> statements(String file) {
+        String code = text(file).lines().filter(line -> !line.startsWith("--")).collect(Collectors.joining("\n"));
+        return Arrays.stream(code.split(";"))
+                .map(String::strip)
+                .filter(statement -> !statement.isEmpty())
+                .toList();
+    }
+}

@@ -1,0 +1,182 @@
+package io.leasehold.jdbc.sqlite;
+
+import io.leasehold.jdbc.store.Lives;
+import io.leasehold.spi.LockRuntime;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Instant;
+import java.util.HexFormat;
+import java.util.Objects;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Proof of life: a file beside the database, one for each store that is open, which its process keeps locked. The kernel
+ * gives up the lock when the process ends, in whatever way; so a file that is there and not locked says that its process is
+ * dead, and its holds with it.
+ *
+ * <p>Everything else says nothing: a file that is missing (the store was closed, or somebody deleted it), one that may not be
+ * read, one that somebody else is looking at. Then holds end with their ttl.
+ *
+ * <p>POSIX locks are the process's, and closing <em>any</em> descriptor of a file gives up all its locks on that file. So a
+ * life of this very process is never looked at, whichever store or class loader it belongs to: lives begin with what tells
+ * one process from another.
+ */
+final class LifeFile implements Lives {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
+
+    /** Lives come from the database, and become a part of a path. */
+    private static final Pattern LIFE = Pattern.compile("[a-z0-9-]{1,120}");
+
+    private static final int MOST_TRIES = 5;
+
+    private final Path database;
+    private final String process;
+    private final String own;
+    private final Path file;
+    private final FileChannel channel;
+
+    private LifeFile(Path database, String process, String own, FileChannel channel) {
+        this.database = database;
+        this.process = process;
+        this.own = own;
+        this.file = file(database, own);
+        this.channel = channel;
+    }
+
+    /** Begins a life beside this database; without one, if that cannot be done. */
+    static Lives begin(Path database, LockRuntime runtime) {
+        try {
+            Path real = database.toRealPath();
+            String process = process();
+            for (int tries = 0; tries < MOST_TRIES; tries++) {
+                byte[] random = new byte[8];
+                runtime.randomBytes(random);
+                String own = process + HexFormat.of().formatHex(random);
+                FileChannel channel = lockNew(file(real, own), real);
+                if (channel != null) {
+                    return new LifeFile(real, process, own, channel);
+                }
+            }
+            LOG.info(
+                    "no proof of life beside {}: others sweep it away; what this process leaves ends with its ttl",
+                    real);
+        } catch (IOException e) {
+            LOG.info(
+                    "no proof of life beside {} ({}); what this process leaves ends with its ttl",
+                    database,
+                    e.toString());
+        }
+        return UNKNOWN;
+    }
+
+    /** Null if somebody who sweeps was faster. */
+    private static @Nullable FileChannel lockNew(Path file, Path database) throws IOException {
+        FileChannel channel = FileChannel.open(
+                file,
+                Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE),
+                LockFile.attributesLike(database));
+        try {
+            FileLock lock = channel.tryLock();
+            if (lock != null && fileKey(file) != null) {
+                return channel;
+            }
+        } catch (IOException e) {
+            channel.close();
+            throw e;
+        }
+        channel.close();
+        return null;
+    }
+
+    private static @Nullable Object fileKey(Path file) throws IOException {
+        try {
+            return Objects.requireNonNullElse(
+                    Files.readAttributes(file, BasicFileAttributes.class).fileKey(), "present");
+        } catch (NoSuchFileException e) {
+            return null;
+        }
+    }
+
+    private static Path file(Path database, String life) {
+        return database.resolveSibling(database.getFileName() + "-life-" + life);
+    }
+
+    /**
+     * What tells this process from every other on this machine: its pid, in which namespace, and its start, since pids are
+     * used again. The same for all who ask within the process.
+     */
+    private static String process() {
+        ProcessHandle self = ProcessHandle.current();
+        long start = self.info().startInstant().map(Instant::toEpochMilli).orElse(0L);
+        return self.pid() + "-" + pidNamespace() + "-" + Long.toHexString(start) + "-";
+    }
+
+    private static String pidNamespace() {
+        try {
+            String link = Files.readSymbolicLink(Path.of("/proc/self/ns/pid")).toString();
+            return link.replaceAll("[^0-9]", "");
+        } catch (IOException | UnsupportedOperationException e) {
+            return "0";
+        }
+    }
+
+    @Override
+    public String own() {
+        return own;
+    }
+
+    @Override
+    public boolean isOver(String life) {
+        if (life.startsWith(process) || !LIFE.matcher(life).matches()) {
+            return false;
+        }
+        try (FileChannel other = FileChannel.open(file(database, life), StandardOpenOption.READ)) {
+            // Shared, so that several may look at once.
+            FileLock lock = other.tryLock(0, Long.MAX_VALUE, true);
+            return lock != null;
+        } catch (OverlappingFileLockException | IOException e) {
+            return false;
+        }
+    }
+
+    @Override
+    public void sweep(Set<String> named) {
+        String prefix = database.getFileName() + "-life-";
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(
+                Objects.requireNonNull(database.getParent()),
+                path -> path.getFileName().toString().startsWith(prefix))) {
+            for (Path path : files) {
+                String life = path.getFileName().toString().substring(prefix.length());
+                if (!named.contains(life) && isOver(life)) {
+                    Files.deleteIfExists(path);
+                }
+            }
+        } catch (IOException | java.nio.file.DirectoryIteratorException e) {
+            LOG.debug("sweeping beside {} failed", database, e);
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            // First, for a file that is there and not locked would say that this process is dead.
+            Files.deleteIfExists(file);
+            channel.close();
+        } catch (IOException e) {
+            LOG.debug("ending the life {} failed", file, e);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+package io.leasehold.jdbc.store;
+
+import io.leasehold.jdbc.lease.LeaseRow;
+import io.leasehold.jdbc.lease.LeaseRules;
+import io.leasehold.jdbc.lease.StoreTime;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which holders are dead, where the operating system can tell: their locks are free at once. Used by the worker's thread
+ * alone, but for {@link #close}, which comes after it.
+ */
+public interface Lives extends AutoCloseable {
+
+    /** Nobody can tell: what a dead process holds ends with its ttl. */
+    Lives UNKNOWN = new Lives() {
+        @Override
+        public @Nullable String own() {
+            return null;
+        }
+
+        @Override
+        public boolean isOver(String life) {
+            return false;
+        }
+
+        @Override
+        public void sweep(Set<String> named) {}
+
+        @Override
+        public void close() {}
+    };
+
+    /** The life to which this store's holds are bound, or null if they are bound to none. */
+    @Nullable
+    String own();
+
+    /** Whether the process with this life is surely dead; false where that is not known. */
+    boolean isOver(String life);
+
+    /**
+     * Forgets the lives of dead processes that hold nothing any more.
+     *
+     * @param named the lives of all holders
+     */
+    void sweep(Set<String> named);
+
+    /** Ends the own life without telling others that it is over: holds stay until their ttl. */
+    @Override
+    void close();
+
+    /** The row without what time or death has ended. */
+    default LeaseRow asOf(LeaseRow stored, StoreTime now) {
+        LeaseRow row = LeaseRules.asOf(stored, now);
+        String life = row.held() == null ? null : row.held().life();
+        return life != null && isOver(life) ? row.freedAt(now.nanos()) : row;
+    }
+}

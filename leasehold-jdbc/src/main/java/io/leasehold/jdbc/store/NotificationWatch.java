@@ -1,0 +1,289 @@
+package io.leasehold.jdbc.store;
+
+import io.leasehold.LockName;
+import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.jdbc.lease.LeaseRow;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Wakes waiters by what the database tells: one connection and one thread listen, and only while somebody waits.
+ *
+ * <p>Nothing depends on it. It counts as ready only after a notification of its own, sent over another connection, has come
+ * back: behind a pooler that gives each transaction another session none ever does, and where no connection can be had there
+ * is nobody to hear it. Then waiters poll, and it is tried again later. A notification that is lost costs a recheck.
+ *
+ * <p>{@code lock} guards all fields; nobody is called while it is held.
+ */
+final class NotificationWatch implements Waking {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
+
+    /** Lock names have no control characters. */
+    private static final String ECHO = "\n";
+
+    private static final int LISTEN_MILLIS = 500;
+    private static final long ECHO_LIMIT_NANOS = 2_000_000_000L;
+
+    /** Nobody has waited for so long: the connection is given back. */
+    private static final long IDLE_LIMIT_NANOS = 30_000_000_000L;
+
+    /** After an error it is tried again, */
+    private static final long REST_NANOS = 5_000_000_000L;
+
+    /** and where notifications do not arrive, much later. */
+    private static final long LONG_REST_NANOS = 120_000_000_000L;
+
+    private final LockRuntime runtime;
+    private final Dialect.Driver driver;
+    private final LeaseTableStore.Spare source;
+    private final Consumer<String> submitEcho;
+    private final Consumer<LockName> wake;
+    private final String store;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Map<OwnerToken, List<LockName>> names = new HashMap<>();
+    private final Map<LockName, Integer> waiters = new HashMap<>();
+    private Stage stage = Stage.OFF;
+    private long restsUntilAtNanos;
+    private long lastAskedAtNanos;
+    private @Nullable Connection listening;
+
+    private enum Stage {
+        OFF,
+        STARTING,
+        LIVE,
+        RESTING,
+        CLOSED
+    }
+
+    /**
+     * A watch that does not listen yet.
+     *
+     * @param submitEcho lets the worker send a notification with this payload soon
+     * @param wake wakes whoever waits for a lock
+     */
+    NotificationWatch(
+            LockRuntime runtime,
+            Dialect.Driver driver,
+            LeaseTableStore.Spare source,
+            Consumer<String> submitEcho,
+            Consumer<LockName> wake,
+            String store) {
+        this.runtime = runtime;
+        this.driver = driver;
+        this.source = source;
+        this.submitEcho = submitEcho;
+        this.wake = wake;
+        this.store = store;
+    }
+
+    /** Asked when somebody wants to wait, so it begins to listen. */
+    @Override
+    public boolean isReady() {
+        boolean start;
+        lock.lock();
+        try {
+            lastAskedAtNanos = runtime.nanoTime();
+            boolean rested = stage == Stage.RESTING && lastAskedAtNanos - restsUntilAtNanos >= 0;
+            start = stage == Stage.OFF || rested;
+            if (!start) {
+                return stage == Stage.LIVE;
+            }
+            stage = Stage.STARTING;
+        } finally {
+            lock.unlock();
+        }
+        Thread thread = new Thread(this::listen, "leasehold-jdbc-listen");
+        thread.setDaemon(true);
+        thread.start();
+        return false;
+    }
+
+    @Override
+    public void add(OwnerToken owner, List<LockName> awaited, long forNanos, long lookInNanos) {
+        forget(owner);
+        lock.lock();
+        try {
+            names.put(owner, awaited);
+            awaited.forEach(name -> waiters.merge(name, 1, Integer::sum));
+        } finally {
+            lock.unlock();
+        }
+        if (lookInNanos < forNanos) {
+            runtime.schedule(lookInNanos, () -> awaited.forEach(this::wakeIfAwaited));
+        }
+    }
+
+    @Override
+    public void forget(OwnerToken owner) {
+        lock.lock();
+        try {
+            List<LockName> awaited = names.remove(owner);
+            if (awaited != null) {
+                awaited.forEach(name -> waiters.computeIfPresent(name, (n, count) -> count == 1 ? null : count - 1));
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Only a row with a waiter has somebody to be told, also if it is the waiter that leaves: others may be behind it. */
+    @Override
+    public void changed(LeaseRow before, LeaseTable table) throws SQLException {
+        if (before.waiter() != null) {
+            table.tell(before.name().text());
+        }
+    }
+
+    @Override
+    public void close() {
+        Connection open;
+        lock.lock();
+        try {
+            stage = Stage.CLOSED;
+            open = listening;
+        } finally {
+            lock.unlock();
+        }
+        if (open != null) {
+            try {
+                // Another thread is reading from it, which closing in the ordinary way would wait for.
+                open.abort(Runnable::run);
+            } catch (SQLException e) {
+                LOG.debug("closing the connection that listens failed", e);
+            }
+        }
+    }
+
+    private void listen() {
+        byte[] random = new byte[16];
+        runtime.randomBytes(random);
+        String echo = ECHO + HexFormat.of().formatHex(random);
+        long restNanos = REST_NANOS;
+        try (Connection connection = source.open()) {
+            if (!driver.canListen(connection)) {
+                restNanos = Long.MAX_VALUE / 2;
+            } else if (isUsed(connection)) {
+                connection.setAutoCommit(true);
+                driver.listen(connection);
+                submitEcho.accept(echo);
+                restNanos = hear(connection, echo);
+                if (!connection.isClosed()) {
+                    driver.unlisten(connection);
+                }
+            }
+        } catch (SQLException e) {
+            LOG.debug("listening at {} failed; waiters poll", store, e);
+        } catch (RuntimeException e) {
+            LOG.warn("listening at {} failed unexpectedly; waiters poll", store, e);
+        } finally {
+            end(restNanos);
+        }
+    }
+
+    /** Hears until nobody waits any more, or nothing can be heard; says for how long to rest then. */
+    private long hear(Connection connection, String echo) throws SQLException {
+        long sinceNanos = runtime.nanoTime();
+        while (true) {
+            for (String payload : driver.next(connection, LISTEN_MILLIS)) {
+                if (payload.equals(echo)) {
+                    begin();
+                } else if (!payload.startsWith(ECHO)) {
+                    wakeIfAwaited(payload);
+                }
+            }
+            Stage now = stageNow();
+            if (now == Stage.OFF || now == Stage.CLOSED) {
+                return 0;
+            } else if (now == Stage.STARTING && runtime.nanoTime() - sinceNanos > ECHO_LIMIT_NANOS) {
+                LOG.info(
+                        "{}: notifications do not arrive, as behind a pooler that shares sessions, or from a pool of"
+                                + " one connection; waiters poll",
+                        store);
+                return LONG_REST_NANOS;
+            }
+        }
+    }
+
+    private boolean isUsed(Connection connection) {
+        lock.lock();
+        try {
+            listening = connection;
+            return stage == Stage.STARTING;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void begin() {
+        lock.lock();
+        try {
+            stage = stage == Stage.STARTING ? Stage.LIVE : stage;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The stage, which ends to be live when nobody has waited for long. */
+    private Stage stageNow() {
+        lock.lock();
+        try {
+            boolean idle = names.isEmpty() && runtime.nanoTime() - lastAskedAtNanos > IDLE_LIMIT_NANOS;
+            stage = idle && stage == Stage.LIVE ? Stage.OFF : stage;
+            return stage;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whoever counted on being woken is woken, and asks again by itself from now on. */
+    private void end(long restNanos) {
+        List<LockName> left;
+        lock.lock();
+        try {
+            listening = null;
+            left = new ArrayList<>(waiters.keySet());
+            if (stage == Stage.STARTING || stage == Stage.LIVE) {
+                stage = Stage.RESTING;
+                restsUntilAtNanos = runtime.nanoTime() + restNanos;
+            }
+        } finally {
+            lock.unlock();
+        }
+        left.forEach(wake);
+    }
+
+    private void wakeIfAwaited(String payload) {
+        try {
+            wakeIfAwaited(LockName.exactly(payload));
+        } catch (IllegalArgumentException e) {
+            LOG.debug("a notification that is no lock name was not sent by this library", e);
+        }
+    }
+
+    private void wakeIfAwaited(LockName name) {
+        boolean awaited;
+        lock.lock();
+        try {
+            awaited = stage != Stage.CLOSED && waiters.containsKey(name);
+        } finally {
+            lock.unlock();
+        }
+        if (awaited) {
+            wake.accept(name);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+package io.leasehold.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** A real MariaDB server of this machine for the tests; where there is none they are skipped, and say so. */
+final class MariaDbServer implements AutoCloseable {
+
+    private static final String PACKAGE = "mariadb-server";
+
+    private final Path directory;
+    private final int port;
+    private ServerProcess process;
+
+    private MariaDbServer(Path directory, int port, ServerProcess process) {
+        this.directory = directory;
+        this.port = port;
+        this.process = process;
+    }
+
+    static MariaDbServer start(Path directory) throws IOException, InterruptedException {
+        Path server = ServerProcess.find("mariadbd", PACKAGE);
+        Path install = ServerProcess.find("mariadb-install-db", PACKAGE);
+        List<String> command = new ArrayList<>(List.of(
+                install.toString(),
+                "--no-defaults",
+                "--datadir=" + directory.resolve("data"),
+                "--auth-root-authentication-method=normal",
+                "--skip-test-db",
+                "--skip-name-resolve",
+                "--innodb-log-file-size=8M"));
+        command.addAll(user());
+        Path log = directory.resolve("install.log");
+        Process made = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(log.toFile())
+                .start();
+        assertThat(made.waitFor(3, TimeUnit.MINUTES) && made.exitValue() == 0)
+                .as("the data directory is made: %s", Files.readString(log))
+                .isTrue();
+        int port = ServerProcess.freePort();
+        MariaDbServer started = new MariaDbServer(directory, port, launch(server, directory, port));
+        try {
+            started.process.awaitConnection(() -> DriverManager.getConnection(started.url("mysql")));
+            try (Connection connection = DriverManager.getConnection(started.url("mysql"));
+                    var statement = connection.createStatement()) {
+                statement.execute("CREATE DATABASE IF NOT EXISTS app");
+            }
+        } catch (SQLException e) {
+            started.close();
+            throw new IOException(e);
+        }
+        return started;
+    }
+
+    private static List<String> user() {
+        return System.getProperty("user.name").equals("root") ? List.of("--user=root") : List.of();
+    }
+
+    private static ServerProcess launch(Path server, Path directory, int port) throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                server.toString(),
+                "--no-defaults",
+                "--datadir=" + directory.resolve("data"),
+                "--socket=" + directory.resolve("s"),
+                "--pid-file=" + directory.resolve("pid"),
+                "--bind-address=127.0.0.1",
+                "--port=" + port,
+                "--skip-name-resolve",
+                "--innodb-buffer-pool-size=16M",
+                "--innodb-log-file-size=8M"));
+        command.addAll(user());
+        return ServerProcess.start(directory.resolve("server.log"), command);
+    }
+
+    /** As its superuser, without a password. */
+    String url() {
+        return url("app");
+    }
+
+    private String url(String database) {
+        return "jdbc:mariadb://127.0.0.1:" + port + "/" + database + "?user=root";
+    }
+
+    Connection connect() throws SQLException {
+        return DriverManager.getConnection(url());
+    }
+
+    void restart() throws IOException {
+        process.stop();
+        process = launch(ServerProcess.find("mariadbd", PACKAGE), directory, port);
+        process.awaitConnection(this::connect);
+    }
+
+    @Override
+    public void close() {
+        process.close();
+    }
+}

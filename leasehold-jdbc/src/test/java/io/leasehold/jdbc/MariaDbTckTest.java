@@ -1,0 +1,71 @@
+package io.leasehold.jdbc;
+
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.tck.BackendTck;
+import io.leasehold.testkit.tck.StoreFixture;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The backend contract, and the protection of rows, over a real MariaDB server, which can be restarted. */
+class MariaDbTckTest implements BackendTck, RowProtectionTests {
+
+    @TempDir
+    private static Path directory;
+
+    private static @Nullable MariaDbServer server;
+
+    @BeforeAll
+    static void startServer() throws IOException, InterruptedException {
+        server = MariaDbServer.start(directory);
+    }
+
+    @AfterAll
+    static void stopServer() {
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    @Override
+    public Connection connect() throws SQLException {
+        return server.connect();
+    }
+
+    @Override
+    public StoreFixture fixture() {
+        return new StoreFixture() {
+            @Override
+            public String name() {
+                return "mariadb";
+            }
+
+            @Override
+            public LockStore open(LockRuntime runtime) {
+                return new JdbcStoreProvider().open(StoreUri.parse(server.url()), runtime);
+            }
+
+            @Override
+            public String uriForOtherProcesses() {
+                return server.url();
+            }
+
+            @Override
+            public boolean canRestart() {
+                return true;
+            }
+
+            @Override
+            public void restart() throws IOException {
+                server.restart();
+            }
+        };
+    }
+}

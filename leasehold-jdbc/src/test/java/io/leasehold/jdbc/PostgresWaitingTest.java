@@ -1,0 +1,271 @@
+package io.leasehold.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.jdbc.dialect.PostgresDialect;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.StoreSignals;
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Waiting at PostgreSQL: by notifications, which nothing depends on. */
+@Timeout(120)
+class PostgresWaitingTest {
+
+    private static final long RECHECK_NANOS = Duration.ofMinutes(5).toNanos();
+
+    @TempDir
+    private static Path directory;
+
+    private static @Nullable PostgresServer server;
+
+    @BeforeAll
+    static void startServer() throws IOException {
+        server = PostgresServer.start(directory);
+    }
+
+    @AfterAll
+    static void stopServer() throws IOException {
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    private static final class Ear implements StoreSignals {
+        private final BlockingQueue<LockName> woken = new LinkedBlockingQueue<>();
+
+        @Override
+        public void wake(LockName name) {
+            woken.add(name);
+        }
+
+        @Override
+        public void lost(OwnerToken owner, LossCause cause) {}
+
+        @Override
+        public void reconnected() {}
+
+        void awaitWake() throws InterruptedException {
+            assertThat(woken.poll(60, TimeUnit.SECONDS)).isNotNull();
+        }
+    }
+
+    /** Counts what is borrowed, and lends at most so many connections at once. */
+    private static final class Lending {
+        private final AtomicInteger borrowed = new AtomicInteger();
+        private final Semaphore connections;
+
+        Lending(int most) {
+            connections = new Semaphore(most);
+        }
+
+        DataSource dataSource() {
+            return (DataSource) Proxy.newProxyInstance(
+                    getClass().getClassLoader(), new Class<?>[] {DataSource.class}, (proxy, method, arguments) -> {
+                        assertThat(method.getName()).isEqualTo("getConnection");
+                        borrowed.incrementAndGet();
+                        if (!connections.tryAcquire(10, TimeUnit.SECONDS)) {
+                            throw new SQLException("the pool has no connection left", "08003");
+                        }
+                        return lent(DriverManager.getConnection(server.url()));
+                    });
+        }
+
+        private Connection lent(Connection real) {
+            return (Connection) Proxy.newProxyInstance(
+                    getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
+                        if ((method.getName().equals("close")
+                                        || method.getName().equals("abort"))
+                                && !real.isClosed()) {
+                            connections.release();
+                        }
+                        try {
+                            return method.invoke(real, arguments);
+                        } catch (InvocationTargetException e) {
+                            throw e.getTargetException();
+                        }
+                    });
+        }
+    }
+
+    private static LeaseClient open(Lending lending) {
+        return LeaseClient.open(runtime -> JdbcStores.over(lending.dataSource(), SqlDialect.POSTGRESQL, runtime));
+    }
+
+    private static Ear listen(LeaseClient client) {
+        Ear ear = new Ear();
+        client.store.listen(ear);
+        return ear;
+    }
+
+    private static AcquireRequest waiting(String name, OwnerToken owner) {
+        return LeaseClient.request(name, owner).waiting(RECHECK_NANOS);
+    }
+
+    /** Polls until it is promised to be woken. */
+    private static void queue(LeaseClient waiter, AcquireRequest request) throws InterruptedException {
+        long startAtNanos = System.nanoTime();
+        while (waiter.acquire(request) instanceof AcquireReply.Busy) {
+            assertThat(System.nanoTime() - startAtNanos)
+                    .isLessThan(Duration.ofSeconds(60).toNanos());
+            Thread.sleep(10);
+        }
+    }
+
+    @Test
+    void aReleaseElsewhereWakesTheWaiterWhichAskedNothingMeanwhile() throws InterruptedException {
+        Lending lending = new Lending(10);
+        try (LeaseClient holder = open(new Lending(10));
+                LeaseClient waiter = open(lending)) {
+            Ear ear = listen(waiter);
+            OwnerToken held = holder.owner();
+            holder.granted("quiet", held);
+            OwnerToken owner = waiter.owner();
+            queue(waiter, waiting("quiet", owner));
+            ear.woken.clear();
+            int before = lending.borrowed.get();
+            assertThat(ear.woken.poll(3, TimeUnit.SECONDS)).isNull();
+            assertThat(lending.borrowed.get())
+                    .as("connections used while waiting")
+                    .isEqualTo(before);
+            holder.release("quiet", held);
+            ear.awaitWake();
+            assertThat(waiter.acquire(waiting("quiet", owner))).isInstanceOf(AcquireReply.Granted.class);
+        }
+    }
+
+    /** The first waiter leaves without a word to the second, which was not noted: it is woken all the same. */
+    @Test
+    void whoIsBehindAWaiterThatLeftIsWoken() throws InterruptedException {
+        try (LeaseClient holder = open(new Lending(10));
+                LeaseClient first = open(new Lending(10));
+                LeaseClient second = open(new Lending(10))) {
+            Ear ear = listen(second);
+            OwnerToken held = holder.owner();
+            holder.granted("behind", held);
+            OwnerToken leaving = first.owner();
+            OwnerToken staying = second.owner();
+            queue(first, waiting("behind", leaving));
+            queue(second, waiting("behind", staying));
+            first.release("behind", leaving);
+            ear.awaitWake();
+            queue(second, waiting("behind", staying));
+            ear.woken.clear();
+            holder.release("behind", held);
+            ear.awaitWake();
+            assertThat(second.acquire(waiting("behind", staying))).isInstanceOf(AcquireReply.Granted.class);
+        }
+    }
+
+    @Test
+    void theEndOfALeaseWakesTheWaiter() throws InterruptedException {
+        try (LeaseClient holder = open(new Lending(10));
+                LeaseClient waiter = open(new Lending(10))) {
+            Ear ear = listen(waiter);
+            OwnerToken owner = waiter.owner();
+            holder.granted("ends", holder.owner());
+            queue(waiter, waiting("ends", owner));
+            shorten("ends");
+            // Whoever asks is told the new end, and woken at it.
+            AcquireReply reply = waiter.acquire(waiting("ends", owner));
+            while (!(reply instanceof AcquireReply.Granted)) {
+                ear.awaitWake();
+                reply = waiter.acquire(waiting("ends", owner));
+            }
+        }
+    }
+
+    private static void shorten(String name) {
+        execute("UPDATE leasehold_lock SET expires_at = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
+                + " * 1000 + 700000000 WHERE name = '" + name + "'");
+    }
+
+    private static void execute(String sql) {
+        try (Connection connection = DriverManager.getConnection(server.url());
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        } catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void nobodyIsToldWhereNobodyWaits() throws SQLException {
+        try (LeaseClient client = open(new Lending(10));
+                Connection listening = DriverManager.getConnection(server.url())) {
+            Dialect.Driver driver =
+                    ((Dialect.ByNotifications) PostgresDialect.dialect().waking()).driver();
+            driver.listen(listening);
+            for (int i = 0; i < 20; i++) {
+                OwnerToken owner = client.owner();
+                client.granted("alone", owner);
+                client.release("alone", owner);
+            }
+            assertThat(driver.next(listening, 500)).isEmpty();
+            execute("SELECT pg_notify('leasehold', 'to be heard')");
+            assertThat(driver.next(listening, 30_000)).containsExactly("to be heard");
+        }
+    }
+
+    /** The session that listens is ended; the waiter is woken to ask for itself, and gets the lock. */
+    @Test
+    void aListenerThatDiesWakesItsWaiters() throws InterruptedException {
+        try (LeaseClient holder = open(new Lending(10));
+                LeaseClient waiter = open(new Lending(10))) {
+            Ear ear = listen(waiter);
+            OwnerToken held = holder.owner();
+            holder.granted("deaf", held);
+            OwnerToken owner = waiter.owner();
+            queue(waiter, waiting("deaf", owner));
+            ear.woken.clear();
+            execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+                    + " AND pid <> pg_backend_pid()");
+            ear.awaitWake();
+            assertThat(waiter.acquire(waiting("deaf", owner))).isInstanceOf(AcquireReply.Busy.class);
+            holder.release("deaf", held);
+            assertThat(waiter.acquire(waiting("deaf", owner))).isInstanceOf(AcquireReply.Granted.class);
+        }
+    }
+
+    /** A pool of one: to listen would leave nothing to work with, so the connection is given back and waiters poll. */
+    @Test
+    void aPoolOfOneConnectionIsEnough() throws InterruptedException {
+        Lending lending = new Lending(1);
+        try (LeaseClient holder = open(new Lending(10));
+                LeaseClient waiter = open(lending)) {
+            OwnerToken held = holder.owner();
+            holder.granted("one", held);
+            OwnerToken owner = waiter.owner();
+            assertThat(waiter.acquire(waiting("one", owner))).isInstanceOf(AcquireReply.Busy.class);
+            CompletableFuture<Void> released = CompletableFuture.runAsync(() -> holder.release("one", held));
+            released.join();
+            AcquireReply reply = waiter.acquire(waiting("one", owner));
+            assertThat(reply).isInstanceOf(AcquireReply.Granted.class);
+        }
+    }
+}

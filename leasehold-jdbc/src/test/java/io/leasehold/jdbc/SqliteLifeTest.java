@@ -1,0 +1,227 @@
+package io.leasehold.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockOptions;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.testkit.process.ChildJvm;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Proof of life: what a dead process held is free at once, and what a living one holds is not. */
+@Timeout(180)
+class SqliteLifeTest {
+
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
+
+    /** No test waits for the end of such a lease. */
+    private static final Duration LONG_TTL = Duration.ofHours(1);
+
+    @TempDir
+    private Path directory;
+
+    /** Holds three locks by two stores, and does nothing more. */
+    static final class HolderProcess {
+        private HolderProcess() {}
+
+        public static void main(String[] args) throws Exception {
+            try (LeaseClient one = open(Path.of(args[0]));
+                    LeaseClient two = open(Path.of(args[0]))) {
+                hold(one, "a");
+                hold(two, "b");
+                if (args.length > 1) {
+                    // A store of the same process that ends must not take the life of another one with it.
+                    two.close();
+                }
+                System.out.println("holding");
+                System.in.read();
+            }
+        }
+    }
+
+    private static LeaseClient open(Path file) {
+        return LeaseClient.open(runtime -> SqliteStore.open(file, runtime));
+    }
+
+    private static OwnerToken hold(LeaseClient client, String name) {
+        OwnerToken owner = client.owner();
+        assertThat(client.acquire(request(name, owner))).isInstanceOf(AcquireReply.Granted.class);
+        return owner;
+    }
+
+    private static AcquireRequest request(String name, OwnerToken owner) {
+        return AcquireRequest.exclusive(
+                List.of(io.leasehold.LockName.exactly(name)),
+                owner,
+                "test",
+                LONG_TTL.toNanos(),
+                LeaseClient.LIMIT.toNanos());
+    }
+
+    private Path file() {
+        return directory.resolve("locks.db");
+    }
+
+    private List<Path> lives() throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.filter(path -> path.getFileName().toString().contains("-life-"))
+                    .toList();
+        }
+    }
+
+    private ChildJvm holder(String... more) throws InterruptedException {
+        ChildJvm child = ChildJvm.of(HolderProcess.class)
+                .arguments(Stream.concat(Stream.of(file().toString()), Stream.of(more))
+                        .toArray(String[]::new))
+                .start();
+        child.awaitLine("holding", PATIENCE);
+        return child;
+    }
+
+    @Test
+    void aKilledProcessIsTakenOverFromAtOnce() throws Exception {
+        try (LeaseClient client = open(file());
+                ChildJvm child = holder()) {
+            assertThat(client.acquire("a", client.owner())).isInstanceOf(AcquireReply.Busy.class);
+            assertThat(client.acquire("b", client.owner())).isInstanceOf(AcquireReply.Busy.class);
+            child.kill();
+            long token = client.granted("a", client.owner()).ballot();
+            assertThat(client.granted("b", client.owner()).ballot()).isPositive();
+            assertThat(token).isPositive();
+        }
+    }
+
+    @Test
+    void aWaiterIsWokenByTheDeathOfTheHolder() throws Exception {
+        try (LockClient client = Leasehold.builder()
+                        .store("sqlite:" + file())
+                        .defaults(LockOptions.defaults().recheck(Duration.ofMinutes(30)))
+                        .connect();
+                ChildJvm child = holder()) {
+            CompletableFuture<Lease> waiting = client.named("a").acquireAsync();
+            assertThat(client.named("b").tryAcquire(Duration.ofMillis(300))).isNull();
+            assertThat(waiting).isNotDone();
+            child.kill();
+            try (Lease lease = waiting.get(60, java.util.concurrent.TimeUnit.SECONDS)) {
+                assertThat(lease.isValid()).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void aStoppedProcessIsAlive() throws Exception {
+        try (LeaseClient client = open(file());
+                ChildJvm child = holder()) {
+            child.freeze();
+            long startAtNanos = System.nanoTime();
+            while (System.nanoTime() - startAtNanos < 500_000_000L) {
+                assertThat(client.acquire("a", client.owner())).isInstanceOf(AcquireReply.Busy.class);
+            }
+            child.thaw();
+        }
+    }
+
+    /** What closing a descriptor does to POSIX locks must not happen to a store whose neighbour is closed. */
+    @Test
+    void aStoreThatIsClosedLeavesTheOthersOfItsProcessAlive() throws Exception {
+        try (LeaseClient client = open(file());
+                ChildJvm child = holder("close one")) {
+            assertThat(client.acquire("a", client.owner())).isInstanceOf(AcquireReply.Busy.class);
+            // The store is closed and says nothing about death: what it left ends with its ttl.
+            assertThat(client.acquire("b", client.owner())).isInstanceOf(AcquireReply.Busy.class);
+            child.kill();
+            client.granted("a", client.owner());
+            assertThat(client.acquire("b", client.owner())).isInstanceOf(AcquireReply.Busy.class);
+        }
+    }
+
+    @Test
+    void storesOfOneProcessNeverTakeEachOtherForDead() throws Exception {
+        try (LeaseClient one = open(file());
+                LeaseClient two = open(file());
+                LeaseClient three = open(file())) {
+            hold(one, "x");
+            for (int i = 0; i < 50; i++) {
+                assertThat(two.acquire("x", two.owner())).isInstanceOf(AcquireReply.Busy.class);
+                open(file()).close();
+            }
+            try (ChildJvm other = holder()) {
+                // Another process looks, and sees that this one lives.
+                assertThat(other.isAlive()).isTrue();
+                assertThat(three.acquire("x", three.owner())).isInstanceOf(AcquireReply.Busy.class);
+            }
+        }
+    }
+
+    @Test
+    void aLifeThatWasDeletedSaysNothing() throws Exception {
+        try (LeaseClient client = open(file());
+                ChildJvm child = holder()) {
+            for (Path life : lives()) {
+                Files.delete(life);
+            }
+            child.kill();
+            assertThat(client.acquire("a", client.owner())).isInstanceOf(AcquireReply.Busy.class);
+        }
+    }
+
+    @Test
+    void livesAreSweptWhenNothingIsHeldByThem() throws Exception {
+        try (LeaseClient client = open(file())) {
+            assertThat(lives()).hasSize(1);
+            try (ChildJvm child = holder()) {
+                child.kill();
+            }
+            assertThat(lives()).hasSize(3);
+            open(file()).close();
+            OwnerToken a = hold(client, "a");
+            OwnerToken b = hold(client, "b");
+            client.release("a", a);
+            client.release("b", b);
+            try (LeaseClient sweeping = open(file())) {
+                sweeping.granted("c", sweeping.owner());
+                assertThat(lives()).as("the two that are open").hasSize(2);
+            }
+        }
+        assertThat(lives()).isEmpty();
+    }
+
+    /** A waiter that is noted and dead itself costs its claim once, and not again at each look. */
+    @Test
+    void aDeadHolderWithADeadWaiterIsTakenOverFrom() throws Exception {
+        try (LeaseClient client = open(file());
+                ChildJvm child = holder()) {
+            OwnerToken gone = client.owner();
+            client.acquire(request("a", gone).waiting(LONG_TTL.toNanos()));
+            child.kill();
+            OwnerToken owner = client.owner();
+            long startAtNanos = System.nanoTime();
+            while (!(client.acquire(request("a", owner)) instanceof AcquireReply.Granted)) {
+                assertThat(System.nanoTime() - startAtNanos).isLessThan(PATIENCE.toNanos());
+            }
+        }
+    }
+
+    @Test
+    void rightsAreThoseOfTheDatabase() throws Exception {
+        try (LeaseClient client = open(file())) {
+            client.granted("x", client.owner());
+            assertThat(Files.getPosixFilePermissions(lives().get(0))).isEqualTo(Files.getPosixFilePermissions(file()));
+            assertThat(lives().get(0).getFileName().toString())
+                    .contains("-life-" + ProcessHandle.current().pid() + "-");
+        }
+    }
+}

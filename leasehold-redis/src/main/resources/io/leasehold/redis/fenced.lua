@@ -1,0 +1,43 @@
+-- fenced.lua
+-- A value that refuses older holders: checks a fencing token, registers it, and reads or writes the value, in one step.
+--
+-- KEYS (both in one slot)
+--   1  value
+--   2  the largest fencing token seen, a decimal string; never expires here
+-- ARGV
+--   1  token, a decimal string below 2^53
+--   2  what is to be done: "admit" nothing more, "read", "write", or "delete"
+--   3  the new value, for "write"
+-- Replies
+--   {"admitted"}         and, for "read", the value if there is one
+--   {"rejected", token}  a newer holder has been here, with this token; nothing was changed
+-- Errors
+--   Redis' own, and ERR if the second key holds no token: then nobody is let in. Nothing was changed.
+
+local VALUE, FENCE = KEYS[1], KEYS[2]
+local token = tonumber(ARGV[1])
+local seen = redis.call('GET', FENCE)
+local newest = 0
+if seen then
+  newest = tonumber(seen)
+  if not newest then
+    return redis.error_reply('ERR ' .. FENCE .. ' holds no fencing token')
+  end
+end
+if token < newest then
+  return {'rejected', seen}
+end
+if token > newest then
+  redis.call('SET', FENCE, ARGV[1])
+end
+if ARGV[2] == 'read' then
+  local value = redis.call('GET', VALUE)
+  if value then
+    return {'admitted', value}
+  end
+elseif ARGV[2] == 'write' then
+  redis.call('SET', VALUE, ARGV[3])
+elseif ARGV[2] == 'delete' then
+  redis.call('DEL', VALUE)
+end
+return {'admitted'}

@@ -1,0 +1,136 @@
+package io.leasehold.testkit.simulation;
+
+import io.leasehold.Attempt;
+import io.leasehold.Lease;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.testkit.virtual.VirtualWorld;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * When all is calm: every future is completed, no lock is left without a holder, a free lock is granted, a released one goes
+ * to who waits for it without a recheck, and a closed client leaves no timer.
+ */
+@SuppressWarnings("FutureReturnValueIgnored")
+final class Aftermath {
+
+    /** Longer than the longest hold, patience, quarantine and undo. */
+    private static final Duration CALM = Duration.ofSeconds(14);
+
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final Duration AT_ONCE = Duration.ofMillis(800);
+
+    private Aftermath() {}
+
+    static void check(Simulation simulation) {
+        VirtualWorld world = simulation.world;
+        world.runFor(CALM);
+        for (SimulatedClient client : simulation.clients) {
+            if (client.pending() != 0) {
+                simulation.problem("liveness: " + client.process.name() + " has " + client.pending()
+                        + " futures that never completed");
+            }
+        }
+        for (SimulatedNode node : simulation.nodes) {
+            List<LockRecord> left = node.list("*", 10).join();
+            if (!left.isEmpty()) {
+                simulation.problem("orphan: left behind at " + node.description() + ": " + left);
+            }
+        }
+        if (settles(simulation)) {
+            passesOn(simulation);
+            givesBackWhatNobodyWants(simulation);
+        }
+        for (SimulatedClient client : simulation.clients) {
+            client.locks.close();
+        }
+        world.runFor(Duration.ofSeconds(5));
+        int left = world.pendingEvents();
+        if (left != 0) {
+            simulation.problem("orphan: " + left + " timers or messages are left when all clients are closed");
+        }
+    }
+
+    /** A caller that is gone when its grant comes costs nobody a ttl. */
+    private static void givesBackWhatNobodyWants(Simulation simulation) {
+        VirtualWorld world = simulation.world;
+        SimulatedClient first = simulation.clients.get(0);
+        CompletableFuture<Attempt<Lease>> unwanted =
+                first.locks.named(Simulation.lock(2)).attemptAsync(PATIENCE);
+        world.runFor(Duration.ofNanos(50_000));
+        if (!unwanted.cancel(false)) {
+            return;
+        }
+        world.runFor(Duration.ofMillis(50));
+        SimulatedClient second = simulation.clients.get(simulation.clients.size() - 1);
+        CompletableFuture<Attempt<Lease>> taken =
+                second.locks.named(Simulation.lock(2)).attemptAsync(PATIENCE);
+        if (!world.runUntil(taken::isDone, AT_ONCE)) {
+            simulation.problem("liveness: a grant that came too late for its caller was not given back");
+            world.runUntil(taken::isDone, PATIENCE);
+        }
+        Lease lease = leaseOf(taken);
+        if (lease != null) {
+            lease.releaseAsync();
+        }
+        world.runFor(Duration.ofMillis(200));
+    }
+
+    /** A free lock is granted. Members that have forgotten begin their quarantine only when they are asked: it is waited for. */
+    private static boolean settles(Simulation simulation) {
+        SimulatedClient first = simulation.clients.get(0);
+        Lease lease = take(simulation, first);
+        if (lease == null) {
+            simulation.problem("liveness: a free lock is not granted when all is calm");
+            return false;
+        }
+        lease.releaseAsync();
+        simulation.world.runFor(PATIENCE);
+        return true;
+    }
+
+    private static @Nullable Lease take(Simulation simulation, SimulatedClient client) {
+        CompletableFuture<Attempt<Lease>> taken =
+                client.locks.named(Simulation.lock(0)).attemptAsync(PATIENCE);
+        simulation.world.runUntil(taken::isDone, PATIENCE);
+        return leaseOf(taken);
+    }
+
+    /** A released lock goes to who waits for it, without a recheck. */
+    private static void passesOn(Simulation simulation) {
+        VirtualWorld world = simulation.world;
+        Lease lease = take(simulation, simulation.clients.get(0));
+        if (lease == null) {
+            simulation.problem("liveness: a free lock is not granted again when all is calm");
+            return;
+        }
+        SimulatedClient second = simulation.clients.get(simulation.clients.size() - 1);
+        CompletableFuture<Attempt<Lease>> waiting = second.locks
+                .named(Simulation.lock(0))
+                .with(options -> options.recheck(Duration.ofSeconds(3)))
+                .attemptAsync(PATIENCE);
+        world.runFor(Duration.ofMillis(200));
+        lease.releaseAsync();
+        if (!world.runUntil(waiting::isDone, AT_ONCE)) {
+            simulation.problem("liveness: a waiter was not woken by the release");
+            world.runUntil(waiting::isDone, PATIENCE);
+        } else {
+            simulation.counts.saw("passed on");
+        }
+        Lease passed = leaseOf(waiting);
+        if (passed == null) {
+            simulation.problem("liveness: a released lock is not granted to who waits for it: " + waiting);
+        } else {
+            passed.releaseAsync();
+        }
+        world.runFor(Duration.ofMillis(500));
+    }
+
+    private static @Nullable Lease leaseOf(CompletableFuture<Attempt<Lease>> attempt) {
+        return attempt.isDone() && !attempt.isCompletedExceptionally()
+                ? attempt.join().orElseNull()
+                : null;
+    }
+}

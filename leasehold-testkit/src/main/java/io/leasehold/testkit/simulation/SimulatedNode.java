@@ -1,0 +1,386 @@
+package io.leasehold.testkit.simulation;
+
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.Waiter;
+import io.leasehold.memory.InMemoryNode;
+import io.leasehold.memory.NodeImage;
+import io.leasehold.spi.Ballot;
+import io.leasehold.spi.Birth;
+import io.leasehold.spi.HandOver;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.Membership;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import io.leasehold.testkit.virtual.ClockShape;
+import io.leasehold.testkit.virtual.VirtualRuntime;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A server: a node that can crash, come back with all, nothing or most of what it knew, and be replaced by a replica that
+ * lags. It says when something is granted or handed to an owner token that it has already ended. For the thread of its world.
+ */
+public final class SimulatedNode implements LockNode {
+
+    private static final int MOST_LAG = 8;
+
+    private final VirtualRuntime host;
+    private final UnaryOperator<LockNode> variant;
+    private final Consumer<String> problems;
+    private final List<String> seen = new ArrayList<>(0);
+    /** What disks and replicas know: the oldest first; kept only where something may be lost. */
+    private final Deque<NodeImage> written = new ArrayDeque<>();
+
+    private final boolean keepsImages;
+    private final Map<StoreSignals, StoreSignals> ears = new LinkedHashMap<>();
+    private final Set<OwnerToken> ended = new HashSet<>();
+    private final Set<OwnerToken> waited = new HashSet<>();
+    /** Of those that are ended and have waited. */
+    private final Set<String> endedAttempts = new HashSet<>();
+
+    private final List<HandOver> pushes = new ArrayList<>(1);
+    private final ModelTrace trace;
+    private InMemoryNode memory;
+    private LockNode node;
+    private boolean down;
+    private Duration wrong = Duration.ZERO;
+
+    /** A fresh, empty node in a process of its own. */
+    public SimulatedNode(VirtualRuntime host) {
+        this(host, node -> node);
+    }
+
+    /**
+     * A fresh, empty node that is changed, to see what comes of it.
+     *
+     * @param variant puts something before each of its lives
+     */
+    public SimulatedNode(VirtualRuntime host, UnaryOperator<LockNode> variant) {
+        this(host, variant, true, problem -> {});
+    }
+
+    SimulatedNode(
+            VirtualRuntime host, UnaryOperator<LockNode> variant, boolean keepsImages, Consumer<String> problems) {
+        this.host = host;
+        this.variant = variant;
+        this.keepsImages = keepsImages;
+        this.problems = problem -> {
+            seen.add(problem);
+            problems.accept(problem);
+        };
+        this.trace = new ModelTrace(this.problems);
+        this.memory = new InMemoryNode(host);
+        this.node = variant.apply(memory);
+        remember();
+    }
+
+    /** The process that it runs in. */
+    public VirtualRuntime host() {
+        return host;
+    }
+
+    /** What it was asked to do, and did, against the rules: in words. */
+    public List<String> problems() {
+        return List.copyOf(seen);
+    }
+
+    private void remember() {
+        if (keepsImages) {
+            written.addLast(memory.image());
+            if (written.size() > MOST_LAG + 1) {
+                written.removeFirst();
+            }
+        }
+    }
+
+    /** Its clock is set. */
+    public void stepClock(Duration by) {
+        wrong = wrong.plus(by);
+        // By the one keys expire, by the other it tells the time after a restart.
+        host.monotonicClock(new ClockShape.Step(by));
+        host.wallClock(new ClockShape.Step(by));
+    }
+
+    /** Whoever set its clock notices. */
+    void correctClock() {
+        if (!wrong.isZero()) {
+            stepClock(wrong.negated());
+        }
+    }
+
+    /** It is gone for a while, and then as it was. */
+    public void crash(Duration away) {
+        NodeImage all = memory.image();
+        goDown(away, () -> startWith(all));
+    }
+
+    /** It is gone for a while, and then empty. */
+    public void crashAndLoseAll(Duration away) {
+        goDown(away, this::forget);
+    }
+
+    /** An empty restart behind a proxy: it forgets everything while its connections stay. */
+    public void forget() {
+        forgetEnded();
+        written.clear();
+        trace.forgets();
+        startWith(null);
+    }
+
+    /** It is gone for a while, and then as it was some writes before. */
+    public void crashAndLoseLast(int writes, Duration away) {
+        NodeImage older = older(writes);
+        goDown(away, () -> {
+            forgetEnded();
+            startWith(older);
+        });
+    }
+
+    /** Another one takes over that has not heard of the last writes. */
+    public void failOver(int writes) {
+        NodeImage older = older(writes);
+        forgetEnded();
+        startWith(older);
+    }
+
+    private void forgetEnded() {
+        ended.clear();
+        endedAttempts.clear();
+    }
+
+    /** TIME at the node. */
+    private long micros() {
+        return memory.probe(0).join() instanceof NodeReply.Answered answered ? answered.serverMicros() : 0;
+    }
+
+    /** Steps that were compared with the formal model. */
+    long modelSteps() {
+        return trace.steps();
+    }
+
+    private NodeImage older(int writes) {
+        trace.followsNoMore();
+        for (int i = 0; i < writes && written.size() > 1; i++) {
+            written.removeLast();
+        }
+        return written.isEmpty() ? memory.image() : written.getLast();
+    }
+
+    private void goDown(Duration away, Runnable start) {
+        if (down) {
+            return;
+        }
+        down = true;
+        host.world().after(away, () -> {
+            down = false;
+            start.run();
+        });
+    }
+
+    private void startWith(@Nullable NodeImage image) {
+        memory = image == null ? new InMemoryNode(host) : new InMemoryNode(host, image);
+        node = variant.apply(memory);
+        remember();
+        ears.values().forEach(node::listen);
+        ears.keySet().forEach(StoreSignals::reconnected);
+    }
+
+    @SuppressWarnings("NullAway") // null means: not there yet
+    private <R> CompletableFuture<R> write(Supplier<CompletableFuture<R>> request) {
+        if (down) {
+            return new CompletableFuture<>();
+        }
+        pushes.clear();
+        CompletableFuture<R> reply = request.get();
+        R answer = reply.getNow(null);
+        // What was refused has written nothing that would be missed.
+        if (!(answer instanceof NodeReply) || answer instanceof NodeReply.Yes || answer instanceof NodeReply.Unborn) {
+            remember();
+        }
+        return reply;
+    }
+
+    private CompletableFuture<NodeReply> granting(Ballot ballot, Supplier<CompletableFuture<NodeReply>> request) {
+        return write(() -> {
+            CompletableFuture<NodeReply> reply = request.get();
+            OwnerToken owner = ballot.request().owner();
+            if (ballot.claimNanos() > 0 && !ended.contains(owner)) {
+                waited.add(owner);
+            } else if (ballot.claimNanos() > 0) {
+                endedAttempts.add(owner.attemptId());
+            }
+            NodeReply told = reply.getNow(null);
+            if (told != null) {
+                trace.acquired(ballot, told, pushes, host.nanoTime(), micros());
+            }
+            if (told instanceof NodeReply.Yes && ended.contains(owner)) {
+                problems.accept("zombie: an ended owner token was granted "
+                        + ballot.request().names() + " by " + host.name() + " at "
+                        + host.world().elapsed());
+            }
+            return reply;
+        });
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> acquire(Ballot ballot) {
+        return granting(ballot, () -> node.acquire(ballot));
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
+        return granting(ballot, () -> node.acquire(ballot, membership));
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        return write(() -> {
+            ended.add(request.owner());
+            if (waited.remove(request.owner())) {
+                endedAttempts.add(request.owner().attemptId());
+            }
+            CompletableFuture<ReleaseReply> reply = node.release(request);
+            ReleaseReply told = reply.getNow(null);
+            if (told != null) {
+                trace.released(request, told, pushes, host.nanoTime(), micros());
+            }
+            return reply;
+        });
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> birth(Birth birth) {
+        return write(() -> node.birth(birth));
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        return write(() -> {
+            CompletableFuture<RenewReply> reply = node.renew(batch);
+            RenewReply told = reply.getNow(null);
+            if (told != null) {
+                trace.renewed(batch, told, host.nanoTime(), micros());
+            }
+            return reply;
+        });
+    }
+
+    @Override
+    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+        return down ? new CompletableFuture<>() : node.waiters(name, limit);
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        // An operator's decision against S1, and no step of the model.
+        trace.followsNoMore();
+        return write(() -> node.forceRelease(name, holderId));
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> probe(long timeoutNanos) {
+        return down ? new CompletableFuture<>() : node.probe(timeoutNanos);
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return down ? new CompletableFuture<>() : node.describe(name);
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return down ? new CompletableFuture<>() : node.list(glob, limit);
+    }
+
+    @Override
+    public boolean isAtomicOver(List<LockName> names) {
+        return node.isAtomicOver(names);
+    }
+
+    @Override
+    public String description() {
+        return host.name();
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return node.guarantees();
+    }
+
+    /** Also hears of every hand-over, so that none to an ended owner token goes unnoticed. */
+    private final class Ear implements StoreSignals {
+        private final StoreSignals signals;
+
+        Ear(StoreSignals signals) {
+            this.signals = signals;
+        }
+
+        @Override
+        public void wake(LockName name) {
+            signals.wake(name);
+        }
+
+        @Override
+        public void handedOver(HandOver handOver) {
+            if (ears.values().iterator().next() == this) {
+                pushes.add(handOver);
+                if (endedAttempts.contains(handOver.attemptId())) {
+                    problems.accept("zombie: an ended owner token was handed " + handOver.name() + " by " + host.name()
+                            + " at " + host.world().elapsed());
+                }
+            }
+            signals.handedOver(handOver);
+        }
+
+        @Override
+        public void lost(OwnerToken owner, LossCause cause) {
+            signals.lost(owner, cause);
+        }
+
+        @Override
+        public void reconnected() {
+            signals.reconnected();
+        }
+    }
+
+    @Override
+    public void listen(StoreSignals signals) {
+        Ear ear = new Ear(signals);
+        ears.put(signals, ear);
+        node.listen(ear);
+    }
+
+    @Override
+    public void unlisten(StoreSignals signals) {
+        StoreSignals ear = ears.remove(signals);
+        if (ear != null) {
+            node.unlisten(ear);
+        }
+    }
+
+    @Override
+    public void close() {
+        // Other clients go on.
+    }
+}

@@ -1,0 +1,267 @@
+package io.leasehold.testkit.simulation;
+
+import io.leasehold.LockName;
+import io.leasehold.ballot.SingleNodeStore;
+import io.leasehold.quorum.QuorumMember;
+import io.leasehold.quorum.QuorumSettings;
+import io.leasehold.quorum.QuorumStore;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.LockStore;
+import io.leasehold.testkit.history.History;
+import io.leasehold.testkit.history.HistoryEvent;
+import io.leasehold.testkit.virtual.ClockShape;
+import io.leasehold.testkit.virtual.FaultyNode;
+import io.leasehold.testkit.virtual.LinkFaults;
+import io.leasehold.testkit.virtual.PausePlan.YieldPoint;
+import io.leasehold.testkit.virtual.VirtualLink;
+import io.leasehold.testkit.virtual.VirtualRuntime;
+import io.leasehold.testkit.virtual.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/** One run of a plan: the world, who lives in it, and what is done to them. */
+final class Simulation {
+
+    private static final QuorumSettings SETTINGS =
+            QuorumSettings.standard().maxTtl(Duration.ofSeconds(3)).nodeTimeout(SimulatedClient.NODE_TIMEOUT);
+
+    private static final LinkFaults CALM = LinkFaults.none().delay(Duration.ofNanos(100_000), Duration.ofMillis(1));
+
+    final VirtualWorld world;
+    final Counts counts = new Counts();
+    final List<HistoryEvent> history = new ArrayList<>(512);
+    final List<String> problems = new ArrayList<>();
+    final List<SimulatedNode> nodes = new ArrayList<>();
+    final List<SimulatedClient> clients = new ArrayList<>();
+    final SimulatedResource resource;
+    private final SimulationPlan plan;
+    private final List<FaultyNode> everyLink = new ArrayList<>();
+    private boolean calm;
+    private int named;
+
+    Simulation(SimulationPlan plan, UnaryOperator<LockNode> variant, @Nullable Consumer<String> trace) {
+        this.plan = plan;
+        this.world = VirtualWorld.seeded(plan.seed());
+        if (trace != null) {
+            world.onTrace(trace);
+        }
+        this.resource = new SimulatedResource(world.process("resource"), history);
+        for (int i = 0; i < plan.nodes(); i++) {
+            VirtualRuntime host = world.process("node-" + i);
+            runWrong(host, Fault.NODE_CLOCK_LINEAR, Fault.NODE_CLOCK_PERIODIC);
+            nodes.add(new SimulatedNode(host, variant, plan.lags(i), this::problem));
+        }
+        if (plan.nodes() > 1) {
+            QuorumStore operator = new QuorumStore(members(nodes), SETTINGS, world.process("operator"));
+            operator.declareNew(Duration.ofSeconds(1).toNanos()).join();
+            operator.close();
+        }
+        for (int i = 0; i < plan.clients(); i++) {
+            begin();
+        }
+        for (Harm harm : plan.harms()) {
+            world.after(Duration.ofMillis(harm.atMillis()), () -> {
+                if (!calm) {
+                    inflict(harm);
+                }
+            });
+        }
+    }
+
+    static LockName lock(long number) {
+        return LockName.exactly("lock-" + number);
+    }
+
+    void problem(String what) {
+        problems.add(what);
+        world.note("PROBLEM " + what);
+    }
+
+    private void saw(Fault fault) {
+        counts.saw(fault);
+        world.note(fault.name());
+    }
+
+    private static List<QuorumMember> members(List<? extends LockNode> nodes) {
+        List<QuorumMember> members = new ArrayList<>();
+        for (LockNode node : nodes) {
+            members.add(QuorumMember.of(node, node.description()));
+        }
+        return members;
+    }
+
+    /** A rate, and for some of the error a wave round it. */
+    private void runWrong(VirtualRuntime process, Fault linear, Fault periodic) {
+        long most = plan.driftPartsPerMillion();
+        if (most == 0) {
+            return;
+        }
+        long wave = world.chance(0.5) ? most / 3 : 0;
+        process.monotonicClock(new ClockShape.Linear(
+                1.0 + (world.randomBelow(2 * (most - wave) + 1) - (most - wave)) / 1e6));
+        counts.saw(linear);
+        if (wave > 0) {
+            long periodNanos = 1_000_000_000L + world.randomBelow(9_000_000_000L);
+            process.monotonicClock(new ClockShape.Periodic(
+                    Duration.ofNanos((long) (periodNanos / 2.0 * wave / 1e6)), Duration.ofNanos(periodNanos)));
+            counts.saw(periodic);
+        }
+    }
+
+    private void begin() {
+        VirtualRuntime process = world.process("client-" + ++named);
+        runWrong(process, Fault.CLIENT_CLOCK_LINEAR, Fault.CLIENT_CLOCK_PERIODIC);
+        List<FaultyNode> links = new ArrayList<>();
+        for (SimulatedNode node : nodes) {
+            FaultyNode link = new FaultyNode(node, process, node.host());
+            link.faults(calm ? CALM : drawnFaults());
+            link.pauses(this::pauseNanos);
+            links.add(link);
+            everyLink.add(link);
+        }
+        LockStore store = links.size() == 1
+                ? new SingleNodeStore(new RisingBallots(links.get(0), this), process)
+                : new QuorumStore(members(links), SETTINGS, process);
+        SimulatedClient client = new SimulatedClient(this, process, links, store);
+        clients.add(client);
+        client.start(plan.tasks());
+    }
+
+    private LinkFaults drawnFaults() {
+        int bad = plan.network();
+        if (bad == 0) {
+            return CALM;
+        }
+        return LinkFaults.none()
+                .delay(Duration.ofNanos(20_000), Duration.ofNanos(50_000 + world.randomBelow(3_000_000L * bad)))
+                .loss(world.randomBelow(bad) / 100.0)
+                .duplication(world.randomBelow(bad) / 100.0)
+                .reordering(2 * world.randomBelow(bad) / 100.0)
+                .resetAfterSend(world.randomBelow(bad) / 200.0)
+                .lateReply(world.randomBelow(bad) / 200.0);
+    }
+
+    /** Draws a pause at a yield point: short ones often, some of them longer than a ttl. */
+    long pauseNanos(YieldPoint point) {
+        if (calm || plan.pauses() == 0 || world.randomBelow(10_000) >= plan.pauses()) {
+            return 0;
+        }
+        saw(
+                switch (point) {
+                    case BEFORE_SEND -> Fault.PAUSE_BEFORE_SEND;
+                    case AFTER_REPLY -> Fault.PAUSE_AFTER_REPLY;
+                    case BEFORE_USE -> Fault.PAUSE_BEFORE_USE;
+                    case IN_RENEWAL -> Fault.PAUSE_IN_RENEWAL;
+                });
+        return 1 + world.randomBelow(world.chance(0.5) ? 50_000_000L : 4_000_000_000L);
+    }
+
+    private void inflict(Harm harm) {
+        SimulatedNode node = nodes.get(harm.node());
+        SimulatedClient client = clients.get(harm.client() % clients.size());
+        FaultyNode link = client.links.get(harm.node());
+        Duration span = Duration.ofMillis(harm.millis());
+        saw(harm.fault());
+        switch (harm.fault()) {
+            case CUT_REQUESTS -> cut(link.requests(), span);
+            case CUT_REPLIES -> cut(link.replies(), span);
+            case STALL -> {
+                stall(link.requests(), span);
+                stall(link.replies(), span);
+            }
+            case REFUSE -> {
+                link.refuseConnections();
+                world.after(span, link::acceptConnections);
+            }
+            case PARTITION -> {
+                int away = 1 + harm.writes() % Math.max(1, nodes.size() - 1);
+                for (int i = 0; i < away; i++) {
+                    cut(client.links.get((harm.node() + i) % nodes.size()).requests(), span);
+                }
+            }
+            case CLIENT_FREEZE -> client.process.freeze(span);
+            case CLIENT_SUSPEND -> client.process.suspend(span);
+            case CLIENT_CRASH -> {
+                client.process.crash();
+                clients.remove(client);
+                begin();
+            }
+            case CLIENT_WALL_STEP ->
+                client.process.wallClock(
+                        new ClockShape.Step(span.minusSeconds(4).multipliedBy(900)));
+            case NODE_CLOCK_STEP -> node.stepClock(harm.writes() % 2 == 0 ? span : span.negated());
+            case NODE_FREEZE -> node.host().freeze(span.dividedBy(3));
+            case NODE_CRASH_KEEPS -> node.crash(span);
+            case NODE_CRASH_LOSES_ALL -> node.crashAndLoseAll(span);
+            case NODE_CRASH_LOSES_LAST -> node.crashAndLoseLast(harm.writes(), span);
+            case NODE_FAIL_OVER -> node.failOver(harm.writes());
+            case FORCED_RELEASE -> node.forceRelease(lock(harm.writes() % 2), null);
+            default -> throw new IllegalStateException(harm.fault() + " is no fault that comes at a time");
+        }
+    }
+
+    private void cut(VirtualLink link, Duration span) {
+        link.cut();
+        world.after(span, link::heal);
+    }
+
+    private void stall(VirtualLink link, Duration span) {
+        link.stall();
+        world.after(span, link::resume);
+    }
+
+    /** What went wrong, and what happened. */
+    SimulationResult run() {
+        world.runFor(Duration.ofMillis(plan.chaosMillis()));
+        heal();
+        Aftermath.check(this);
+        countPackets();
+        long modelSteps = nodes.stream().mapToLong(SimulatedNode::modelSteps).sum();
+        counts.saw("steps compared with the model", modelSteps);
+        counts.saw("traces compared with the model", modelSteps > 0 ? 1 : 0);
+        History all = History.of(history);
+        Judgement.of(plan, all, counts, problems);
+        return new SimulationResult(
+                plan,
+                problems,
+                counts.faults(),
+                counts.events(),
+                all,
+                world.elapsed(),
+                world.eventsRun(),
+                world.traceHash());
+    }
+
+    private void heal() {
+        calm = true;
+        nodes.forEach(SimulatedNode::correctClock);
+        for (SimulatedClient client : clients) {
+            for (FaultyNode link : client.links) {
+                link.requests().heal();
+                link.requests().resume();
+                link.replies().heal();
+                link.replies().resume();
+                link.acceptConnections();
+                link.faults(CALM);
+            }
+            client.stop();
+        }
+    }
+
+    private void countPackets() {
+        for (FaultyNode link : everyLink) {
+            for (VirtualLink way : List.of(link.requests(), link.replies())) {
+                counts.saw(Fault.DELAY, way.sent() - way.lost());
+                counts.saw(Fault.LOSS, way.lost());
+                counts.saw(Fault.DUPLICATION, way.duplicated());
+                counts.saw(Fault.REORDERING, way.reordered());
+            }
+            counts.saw(Fault.RESET_AFTER_SEND, link.reset());
+            counts.saw(Fault.LATE_REPLY, link.late());
+        }
+    }
+}

@@ -1,0 +1,49 @@
+package io.leasehold.testkit.virtual;
+
+import java.time.Duration;
+
+/** How a clock of the virtual world goes wrong, by its name. Shapes of one clock add up. */
+public sealed interface ClockShape {
+
+    /**
+     * It runs at another rate from now on.
+     *
+     * @param rate 1.0 is right, 1.05 is 5 % fast
+     */
+    record Linear(double rate) implements ClockShape {
+        /** Refuses rates at which a clock would stand or run back. */
+        public Linear {
+            if (!(rate > 0.0 && rate <= 1000.0)) {
+                throw new IllegalArgumentException("clock rate is " + rate + "; it must be above 0 and at most 1000");
+            }
+        }
+    }
+
+    /**
+     * It is set, once, now.
+     *
+     * @param by forwards if positive
+     */
+    record Step(Duration by) implements ClockShape {}
+
+    /**
+     * It gains for half a period what it loses in the other half, from now on.
+     *
+     * @param amplitude by how much it is ahead in the middle of a period
+     * @param period from one moment at which it is right to the next but one
+     */
+    record Periodic(Duration amplitude, Duration period) implements ClockShape {
+        /** Refuses a wave so steep that the clock would run back. */
+        public Periodic {
+            if (amplitude.isNegative() || amplitude.multipliedBy(4).compareTo(period) > 0) {
+                throw new IllegalArgumentException("a periodic drift of " + amplitude + " in a period of " + period
+                        + ": the amplitude must be between zero and a quarter of the period");
+            }
+        }
+
+        /** The largest deviation of its rate from 1. */
+        public double steepness() {
+            return 2.0 * amplitude.toNanos() / period.toNanos();
+        }
+    }
+}

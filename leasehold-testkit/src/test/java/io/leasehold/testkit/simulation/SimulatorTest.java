@@ -1,0 +1,150 @@
+package io.leasehold.testkit.simulation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.spi.Ballot;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.Membership;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.testkit.engine.PassingNode;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
+
+/** Plans of many seeds break no promise, every fault occurs in them, and what is broken is caught and made small. */
+final class SimulatorTest {
+
+    private static final int RUNS = Integer.getInteger("leasehold.simulation.runs", 250);
+    private static final long FIRST = Long.getLong("leasehold.simulation.seed", 1);
+
+    private static LockNode deletesWhateverItFinds(LockNode node) {
+        return new PassingNode(node) {
+            @Override
+            public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+                return node.release(request)
+                        .thenCombine(node.forceRelease(request.names().get(0), null), (reply, forced) -> reply);
+            }
+        };
+    }
+
+    @Test
+    void noPlanBreaksAPromiseAndEveryFaultOccurs() {
+        SimulationReport report = Simulator.standard().run(FIRST, RUNS);
+
+        assertThat(report.failed())
+                .as("each alone: verify/run simulate --runs 1 --seed S")
+                .allSatisfy(failed -> assertThat(failed.problems())
+                        .as("seed %d", failed.plan().seed())
+                        .isEmpty());
+        assertThat(report.simulated().toSeconds() / report.runs())
+                .as("simulated seconds of a run")
+                .isBetween(59L, 75L);
+        if (RUNS >= 250) {
+            assertThat(report.neverHappened()).isEmpty();
+            assertThat(report.events())
+                    .as("what has to happen at least sometimes")
+                    .containsKeys(
+                            "acquisitions",
+                            "another ballot",
+                            "attempt AMBIGUOUS",
+                            "attempt BUSY",
+                            "attempt ERROR",
+                            "attempt INTERRUPTED",
+                            "attempt TIMEOUT",
+                            "at risk",
+                            "lost EXPIRED",
+                            "lost FORCE_RELEASED",
+                            "lost MAX_HOLD",
+                            "lost NOT_OURS",
+                            "passed on",
+                            "refused checking",
+                            "release ALREADY_LOST",
+                            "release UNCONFIRMED",
+                            "renewal FAILED",
+                            "renewal NOT_OURS");
+        }
+    }
+
+    @Test
+    void theSameSeedGivesTheSameBytesOfHistory() {
+        for (long seed = 1; seed <= 12; seed++) {
+            SimulationPlan plan = SimulationPlan.ofSeed(seed);
+            SimulationResult once = Simulator.standard().run(plan);
+            SimulationResult again = Simulator.standard().run(SimulationPlan.ofSeed(seed));
+            assertThat(again.history().text())
+                    .as("seed %d", seed)
+                    .isEqualTo(once.history().text())
+                    .isNotEmpty();
+            assertThat(again.traceHash()).isEqualTo(once.traceHash());
+        }
+    }
+
+    @Test
+    void whatFailsIsMadeSmallAndToldByTime() {
+        Simulator simulator = Simulator.over(SimulatorTest::deletesWhateverItFinds);
+        SimulationResult failed = firstFailure(SimulatorTest::deletesWhateverItFinds);
+
+        SimulationPlan small = simulator.shrink(failed.plan());
+
+        SimulationResult again = simulator.run(small);
+        assertThat(again.kind()).isEqualTo(failed.kind());
+        assertThat(small.chaosMillis()).isLessThan(failed.plan().chaosMillis());
+        assertThat(small.harms()).hasSizeLessThanOrEqualTo(failed.plan().harms().size());
+        List<String> timeline = simulator.timeline(small);
+        assertThat(timeline).anyMatch(line -> line.contains("Acquired")).anyMatch(line -> line.contains("==>"));
+        assertThatThrownBy(() -> Simulator.standard().shrink(SimulationPlan.ofSeed(1)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("seed 1 does not fail");
+    }
+
+    @Test
+    void aRenewalThatRenewsNothingIsCaught() {
+        assertThat(firstFailure(node -> new PassingNode(node) {
+                            @Override
+                            public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+                                return CompletableFuture.completedFuture(new RenewReply(batch.items().stream()
+                                        .<RenewReply.Item>map(item -> new RenewReply.Renewed(0))
+                                        .toList()));
+                            }
+                        })
+                        .kind())
+                .isEqualTo("overlap");
+    }
+
+    @Test
+    void anUndoThatRaisesNoFenceIsCaught() {
+        assertThat(firstFailure(node -> new PassingNode(node) {
+                            @Override
+                            public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+                                return node.release(new ReleaseRequest(
+                                        request.names(), request.owner(), 0, request.kind(), request.timeoutNanos()));
+                            }
+                        })
+                        .kind())
+                .isEqualTo("zombie");
+    }
+
+    @Test
+    void nodesThatForgetWithoutAQuarantineAreCaught() {
+        assertThat(firstFailure(node -> new PassingNode(node) {
+                            @Override
+                            public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
+                                return node.acquire(ballot);
+                            }
+                        })
+                        .kind())
+                .isIn("overlap", "token");
+    }
+
+    private static SimulationResult firstFailure(UnaryOperator<LockNode> variant) {
+        SimulationReport report = Simulator.over(variant).run(1, 600);
+        assertThat(report.failed()).as("found in 600 runs").isNotEmpty();
+        return report.failed().get(0);
+    }
+}

@@ -1,0 +1,69 @@
+package io.leasehold.verify.chaos;
+
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockAdmin;
+import io.leasehold.LockClient;
+import io.leasehold.LockOptions;
+import io.leasehold.testkit.history.Violation;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * When every client has ended: within a ttl no lock is left (orphans), and each is granted to who asks (liveness).
+ */
+final class ChaosAftermath {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    private ChaosAftermath() {}
+
+    static List<Violation> check(ChaosPlan plan, String uri) throws InterruptedException {
+        if (plan.control() != null && (plan.control().needsQuorum() || !usesOurKeys(plan))) {
+            return List.of();
+        }
+        List<Violation> violations = new ArrayList<>();
+        LockOptions options = LockOptions.defaults().ttl(plan.ttl());
+        try (LockClient client = Leasehold.builder()
+                .store(uri)
+                .defaults(options)
+                .label("aftermath")
+                .connect()) {
+            List<LockAdmin.HeldLock> left = awaitNone(client, plan);
+            for (LockAdmin.HeldLock lock : left) {
+                violations.add(new Violation(
+                        lock.name().text(), "orphan: still held by " + lock.holder() + " when all clients had ended"));
+            }
+            for (int i = 0; i < plan.locks(); i++) {
+                String name = "lock-" + i;
+                Duration most = plan.control() == null ? PATIENCE : plan.ttl().plusSeconds(1);
+                try (Lease lease = client.named(name).tryAcquire(most)) {
+                    if (lease == null) {
+                        violations.add(new Violation(
+                                name, "liveness: not granted within " + most + " when all clients had ended"));
+                    }
+                }
+            }
+        }
+        return violations;
+    }
+
+    private static boolean usesOurKeys(ChaosPlan plan) {
+        return plan.control() != io.leasehold.verify.client.ControlKind.REDISSON;
+    }
+
+    /** Gives every lease the time to end: ttl, its drift and the time that a store takes to notice. */
+    private static List<LockAdmin.HeldLock> awaitNone(LockClient client, ChaosPlan plan) throws InterruptedException {
+        long start = System.nanoTime();
+        long mostNanos = plan.ttl().plusSeconds(plan.control() == null ? 15 : 2).toNanos();
+        while (true) {
+            List<LockAdmin.HeldLock> left = client.admin().list("lock-*", 100);
+            if (left.isEmpty() || System.nanoTime() - start > mostNanos) {
+                return left;
+            }
+            TimeUnit.MILLISECONDS.sleep(100);
+        }
+    }
+}

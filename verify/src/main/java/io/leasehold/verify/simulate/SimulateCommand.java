@@ -1,0 +1,110 @@
+package io.leasehold.verify.simulate;
+
+import io.leasehold.testkit.simulation.SimulationPlan;
+import io.leasehold.testkit.simulation.SimulationReport;
+import io.leasehold.testkit.simulation.SimulationResult;
+import io.leasehold.testkit.simulation.Simulator;
+import java.lang.management.ManagementFactory;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code simulate}: the real engine and quorum in a virtual world, seed after seed. */
+@Command(
+        name = "simulate",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Runs the real engine and the real quorum in a virtual world, one plan of faults for each seed. A seed that",
+            "fails is made smaller and printed with its timeline. Exit code: 0 no promise was broken, 1 one was, 2 some",
+            "kind of fault never happened in 500 runs or more."
+        },
+        exitCodeOnInvalidInput = 64,
+        exitCodeOnExecutionException = 70)
+public final class SimulateCommand implements Callable<Integer> {
+
+    private static final int ENOUGH_FOR_EVERY_FAULT = 500;
+
+    /** For picocli. */
+    public SimulateCommand() {}
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
+    @Option(names = "--runs", paramLabel = "N", description = "How many. Default: 1000")
+    private int runs = 1_000;
+
+    @Option(names = "--seed", paramLabel = "S", description = "The first seed. Default: the clock")
+    private long seed = System.currentTimeMillis();
+
+    @Option(names = "--history", description = "With --runs 1: prints the history of the run instead.")
+    private boolean history;
+
+    @Override
+    public Integer call() {
+        if ((runs < 1 || (history && runs != 1)) && spec != null) {
+            throw new ParameterException(
+                    spec.commandLine(), "--runs is " + runs + "; it must be at least 1, and 1 with --history");
+        }
+        Simulator simulator = Simulator.standard();
+        if (history) {
+            System.out.print(
+                    simulator.run(SimulationPlan.ofSeed(seed)).history().text());
+            return 0;
+        }
+        long cpuBefore = cpuNanos();
+        SimulationReport report = simulator.run(seed, runs);
+        double seconds = (cpuNanos() - cpuBefore) / 1e9;
+        System.err.println("faults: " + new TreeMap<>(report.faults()));
+        System.err.println("events: " + new TreeMap<>(report.events()));
+        report.failed().stream().limit(1).forEach(failed -> explain(simulator, failed));
+        System.out.println(line(report, seconds));
+        if (!report.failed().isEmpty()) {
+            return 1;
+        }
+        return runs >= ENOUGH_FOR_EVERY_FAULT && !report.neverHappened().isEmpty() ? 2 : 0;
+    }
+
+    private static long cpuNanos() {
+        return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+    }
+
+    private static void explain(Simulator simulator, SimulationResult failed) {
+        System.err.println("seed " + failed.plan().seed() + " fails: " + failed.problems());
+        SimulationPlan small = simulator.shrink(failed.plan());
+        System.err.println("made smaller:\n" + small);
+        simulator.timeline(small).forEach(System.err::println);
+        System.err.println(
+                "again: verify/run simulate --runs 1 --seed " + failed.plan().seed());
+    }
+
+    private String line(SimulationReport report, double seconds) {
+        Map<String, Long> events = report.events();
+        return String.format(
+                Locale.ROOT,
+                "simulate: %d runs from seed %d, %.1f simulated hours, %d steps, %d acquisitions, faults of %d kinds %d"
+                        + " times%s, violations=%d; lost updates: checking=%d of %d, naive=%d of %d; %.1f s of one"
+                        + " core, %.0f runs an hour",
+                report.runs(),
+                seed,
+                report.simulated().toMillis() / 3_600_000.0,
+                report.eventsRun(),
+                events.getOrDefault("acquisitions", 0L),
+                report.faults().size(),
+                report.faults().values().stream().mapToLong(Long::longValue).sum(),
+                report.neverHappened().isEmpty() ? "" : " (never: " + report.neverHappened() + ")",
+                report.failed().size(),
+                events.getOrDefault("lost updates checking", 0L),
+                events.getOrDefault("updates checking", 0L),
+                events.getOrDefault("lost updates naive", 0L),
+                events.getOrDefault("updates naive", 0L),
+                seconds,
+                report.runs() / seconds * 3_600);
+    }
+}

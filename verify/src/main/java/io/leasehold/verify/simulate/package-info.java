@@ -1,0 +1,5 @@
+/** Runs the simulator of the testkit over many seeds. */
+@NullMarked
+package io.leasehold.verify.simulate;
+
+import org.jspecify.annotations.NullMarked;

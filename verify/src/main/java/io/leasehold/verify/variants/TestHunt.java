@@ -1,0 +1,64 @@
+package io.leasehold.verify.variants;
+
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+
+import java.util.List;
+import java.util.function.Supplier;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.launcher.Launcher;
+import org.junit.platform.launcher.LauncherDiscoveryRequest;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
+
+/** Runs the tests of core that exhaust or direct single rules; made in the class loader of a variant. */
+public final class TestHunt implements Supplier<String> {
+
+    private static final List<String> TESTS = List.of(
+            "io.leasehold.quorum.QuorumRoundExhaustiveTest",
+            "io.leasehold.quorum.QuorumRenewalTest",
+            "io.leasehold.memory.InMemoryNodeTest",
+            "io.leasehold.engine.AcquireMachineExhaustiveTest",
+            "io.leasehold.engine.LeaseMachineExhaustiveTest");
+
+    /** By reflection. */
+    public TestHunt() {}
+
+    /** Which test failed first, or an empty text. */
+    @Override
+    public String get() {
+        Thread thread = Thread.currentThread();
+        ClassLoader before = thread.getContextClassLoader();
+        thread.setContextClassLoader(TestHunt.class.getClassLoader());
+        try {
+            First first = new First();
+            for (String test : TESTS) {
+                Launcher launcher = LauncherFactory.create();
+                LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
+                        .selectors(selectClass(Class.forName(test, true, TestHunt.class.getClassLoader())))
+                        .build();
+                launcher.execute(request, first);
+                if (!first.failure.isEmpty()) {
+                    return "test " + test.substring(test.lastIndexOf('.') + 1) + "." + first.failure;
+                }
+            }
+            return "";
+        } catch (ClassNotFoundException e) {
+            throw new IllegalStateException("the tests of core are not on the class path: build them", e);
+        } finally {
+            thread.setContextClassLoader(before);
+        }
+    }
+
+    private static final class First implements TestExecutionListener {
+        private String failure = "";
+
+        @Override
+        public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+            if (failure.isEmpty() && result.getStatus() == TestExecutionResult.Status.FAILED) {
+                failure = test.getDisplayName();
+            }
+        }
+    }
+}

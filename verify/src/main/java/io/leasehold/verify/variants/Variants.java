@@ -1,0 +1,172 @@
+package io.leasehold.verify.variants;
+
+import java.util.List;
+
+/** All of them. */
+final class Variants {
+
+    private static final String NODE = "memory/InMemoryNode.java";
+    private static final String LEASE = "engine/LeaseMachine.java";
+    private static final String ATTEMPT = "engine/AcquireMachine.java";
+    private static final String ROUND = "quorum/QuorumRound.java";
+
+    private Variants() {}
+
+    static List<Variant> all() {
+        return List.of(
+                new Variant(
+                        "validity-from-the-reply",
+                        "validity counts from the reply, not from the sending",
+                        LEASE,
+                        "this.validUntilAtNanos = sentAtNanos + timings.validityNanos();",
+                        "this.validUntilAtNanos = nowNanos + timings.validityNanos();"),
+                new Variant(
+                        "renewal-from-the-reply",
+                        "a renewal counts from its reply",
+                        LEASE,
+                        "long untilAtNanos = sentAtNanos + timings.validityNanos();",
+                        "long untilAtNanos = nowNanos + timings.validityNanos();"),
+                new Variant(
+                        "no-drift",
+                        "nothing is taken off the ttl for clocks of another rate",
+                        "engine/Timings.java",
+                        "options.validity().toNanos(),",
+                        "ttlNanos,"),
+                new Variant(
+                        "sleep-unnoticed",
+                        "a lease that a machine slept through is believed",
+                        LEASE,
+                        "            unconfirmed = true;\n",
+                        ""),
+                new Variant(
+                        "renewal-after-release",
+                        "a renewal may be sent after the release",
+                        LEASE,
+                        "sending = state == State.HELD;",
+                        "sending = true;"),
+                new Variant(
+                        "no-undo", "a grant that comes when its caller is gone is not given back", ATTEMPT, """
+                        private List<Action> granted(Grant grant, long random, long nowNanos) {
+                                if (told) {
+                                    phase = Phase.DONE;
+                                    return List.of(new Undo(highestBallot));""", """
+                        private List<Action> granted(Grant grant, long random, long nowNanos) {
+                                if (told) {
+                                    phase = Phase.DONE;
+                                    return List.of();"""),
+                new Variant(
+                        "undo-without-ballot",
+                        "an undo does not name the highest ballot of its owner token",
+                        ATTEMPT,
+                        "return remembered ? List.of(new Undo(highestBallot), finish) : List.of(finish);",
+                        "return remembered ? List.of(new Undo(0), finish) : List.of(finish);"),
+                new Variant(
+                        "ballots-do-not-rise",
+                        "a request of an attempt may propose what an earlier one did",
+                        "ballot/SingleNodeStore.java",
+                        "Math.max(seen, request.ballotSoFar()) + 1);",
+                        "seen + 1) - 400_000;"),
+                new Variant(
+                        "no-own-token-check",
+                        "a release deletes whatever it finds",
+                        NODE,
+                        "if (held != null && held.owner().equals(request.owner())) {",
+                        "if (held != null) {"),
+                new Variant(
+                        "renew-without-owner-check",
+                        "a renewal extends whatever it finds",
+                        NODE,
+                        "held == null || !held.owner().equals(item.owner())",
+                        "held == null"),
+                new Variant(
+                        "no-fence-check",
+                        "a ballot is granted whatever the floor",
+                        NODE,
+                        "if (ballot.candidate() <= floor) {",
+                        "if (ballot.candidate() < 0) {"),
+                new Variant(
+                        "release-does-not-raise",
+                        "release and undo leave the fence as it is",
+                        NODE,
+                        "entry.fence = Math.max(entry.fence, Math.min(request.ballot(), most));",
+                        "entry.fence = Math.max(entry.fence, Math.min(0, most));"),
+                new Variant(
+                        "range-not-reserved",
+                        "a grant stores its first token only",
+                        NODE,
+                        "entry.fence = ballot.tokens().last();",
+                        "entry.fence = ballot.candidate();"),
+                new Variant(
+                        "claim-not-renewed",
+                        "who finds its own lock after a hand-over keeps the end of its claim",
+                        NODE,
+                        "if (own != null && own.endsAtNanos() - endsAtNanos > 0) {",
+                        "if (own != null) {"),
+                new Variant(
+                        "hand-over-lost",
+                        "who is handed the lock is not told",
+                        NODE,
+                        "signals.add(listener -> listener.handedOver(handOver));",
+                        "java.util.Objects.requireNonNull(handOver);"),
+                new Variant(
+                        "hand-over-of-a-held-lock",
+                        "a release hands over though it does not own the lock",
+                        NODE,
+                        "if (entry.held == null) {\n                    serveFirst(name, entry, nowNanos, signals);",
+                        "if (entry != null) {\n                    serveFirst(name, entry, nowNanos, signals);"),
+                new Variant(
+                        "dead-waiters-stay",
+                        "who waits and is not heard of keeps its place",
+                        NODE,
+                        "nowNanos - place.forgottenAtNanos() >= 0);",
+                        "nowNanos - place.forgottenAtNanos() >= Long.MAX_VALUE);"),
+                new Variant(
+                        "quarantine-off",
+                        "a node that may have forgotten grants at once",
+                        "memory/MemberMarker.java",
+                        "if (leftMicros > 0) {",
+                        "if (leftMicros > Long.MAX_VALUE / 2) {"),
+                new Variant(
+                        "another-life-unnoticed",
+                        "a node that comes back from older data is taken for the one it was",
+                        "memory/MemberMarker.java",
+                        "if (!born || anotherLife) {",
+                        "if (!born) {"),
+                new Variant(
+                        "minority-wins",
+                        "one vote less than a quorum is enough",
+                        ROUND,
+                        "this.quorum = nodes.size() / 2 + 1;",
+                        "this.quorum = nodes.size() / 2;"),
+                new Variant(
+                        "undo-of-a-late-yes",
+                        "a late vote for an attempt that has been won is undone",
+                        ROUND,
+                        "} else if (!held && (isYes || unknown[node])) {",
+                        "} else if (isYes || unknown[node]) {"),
+                new Variant(
+                        "votes-of-any-ballot",
+                        "a vote counts for another ballot than the one it answers",
+                        ROUND,
+                        "if (event.candidate() == candidate && votes[node] == null) {",
+                        "if (votes[node] == null) {"),
+                new Variant(
+                        "quorum-ballot-without-floor",
+                        "a stale ballot is repeated without regard to the floor it was told",
+                        ROUND,
+                        "propose(Math.max(highest, Math.max(tally.floor, estimateMicros)) + lead, actions);",
+                        "propose(highest + 1, actions);"),
+                new Variant(
+                        "validity-from-the-latest-node",
+                        "a quorum keeps a lock from the latest confirmation, not from the quorum-th latest",
+                        "quorum/QuorumRenewal.java",
+                        "return Moments.latestReachedBy(quorum, moments);",
+                        "return Moments.latestReachedBy(1, moments);"),
+                new Variant(
+                        "undo-once",
+                        "an undo at a node that does not answer is not repeated",
+                        "quorum/Ending.java",
+                        "if (open && leftNanos > 0 && !closed) {",
+                        "if (open && leftNanos > Long.MAX_VALUE / 2 && !closed) {"));
+    }
+}

@@ -1,0 +1,89 @@
+package io.leasehold.verify.variants;
+
+import java.io.IOException;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.function.IntFunction;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code variants}: each rule left out of the production classes in turn. */
+@Command(
+        name = "variants",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Compiles one production class after another without one of its rules, and runs the simulator over it until",
+            "something is found, then the tests that exhaust single rules. Prints where each was caught. Exit code: 0 all",
+            "were, 1 one was not."
+        },
+        exitCodeOnInvalidInput = 64,
+        exitCodeOnExecutionException = 70)
+public final class VariantsCommand implements Callable<Integer> {
+
+    /** For picocli. */
+    public VariantsCommand() {}
+
+    @Option(names = "--runs", paramLabel = "N", description = "Seeds for each variant, at most. Default: 3000")
+    private int runs = 3_000;
+
+    @Option(names = "--only", paramLabel = "NAME", description = "This variant alone.")
+    private @Nullable String only;
+
+    @Option(names = "--sources", hidden = true, description = "The sources of core.")
+    private Path sources = Path.of("leasehold-core/src/main/java/io/leasehold");
+
+    @Override
+    public Integer call() throws Exception {
+        Path target = Files.createTempDirectory("leasehold-variants-");
+        int caught = 0;
+        int tried = 0;
+        try {
+            for (Variant variant : Variants.all()) {
+                if (only == null || only.equals(variant.name())) {
+                    tried++;
+                    String where = hunt(variant, target.resolve(variant.name()));
+                    caught += where.isEmpty() ? 0 : 1;
+                    System.out.printf(
+                            Locale.ROOT,
+                            "  %-30s %s (%s)%n",
+                            variant.name(),
+                            where.isEmpty() ? "NOT CAUGHT in " + runs + " runs and the tests" : where,
+                            variant.broken());
+                }
+            }
+        } finally {
+            delete(target);
+        }
+        System.out.println("variants: " + caught + " of " + tried + " caught");
+        return caught == tried && tried > 0 ? 0 : 1;
+    }
+
+    private String hunt(Variant variant, Path target) throws Exception {
+        try (URLClassLoader loader = Overlay.of(variant, sources, target)) {
+            @SuppressWarnings("unchecked")
+            IntFunction<String> hunt = (IntFunction<String>)
+                    loader.loadClass(Hunt.class.getName()).getConstructor().newInstance();
+            String where = hunt.apply(runs);
+            if (!where.isEmpty()) {
+                return where;
+            }
+            @SuppressWarnings("unchecked")
+            Supplier<String> tests = (Supplier<String>)
+                    loader.loadClass(TestHunt.class.getName()).getConstructor().newInstance();
+            return tests.get();
+        }
+    }
+
+    private static void delete(Path directory) throws IOException {
+        try (var files = Files.walk(directory)) {
+            for (Path file : files.sorted(java.util.Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
+    }
+}

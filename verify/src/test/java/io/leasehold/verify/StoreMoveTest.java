@@ -1,0 +1,222 @@
+package io.leasehold.verify;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockBridge;
+import io.leasehold.LockClient;
+import io.leasehold.LockOptions;
+import io.leasehold.LockStoreException;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.fencing.Admission;
+import io.leasehold.fencing.StaleTokenException;
+import io.leasehold.jdbc.SqlFencingGuard;
+import io.leasehold.servers.RedisServer;
+import io.leasehold.servers.ServerUnavailableException;
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A lock moves from one kind of store to another; the resource, a row with its fence, stays where it is. */
+@Timeout(180)
+final class StoreMoveTest {
+
+    @TempDir
+    private static Path directory;
+
+    private static @Nullable RedisServer redis;
+    private static @Nullable EmbeddedPostgres postgres;
+
+    private final SqlFencingGuard guard = SqlFencingGuard.of("account", "id", "fencing_token");
+
+    @BeforeAll
+    static void startServers() throws IOException {
+        assumeTrue(
+                (System.getProperty("os.name") + " " + System.getProperty("os.arch")).equals("Linux amd64"),
+                "no PostgreSQL server here: the archive is for Linux on x86-64");
+        try {
+            redis = RedisServer.start();
+        } catch (ServerUnavailableException e) {
+            Assumptions.abort("no Redis server on this machine: " + e.getMessage());
+        }
+        postgres = EmbeddedPostgres.builder()
+                .setDataDirectory(directory.resolve("data"))
+                .setOverrideWorkingDirectory(directory.resolve("binaries").toFile())
+                .setLocaleConfig("locale", "C")
+                .setPGStartupWait(Duration.ofMinutes(2))
+                .start();
+    }
+
+    @AfterAll
+    static void stopServers() throws IOException {
+        if (postgres != null) {
+            postgres.close();
+        }
+        if (redis != null) {
+            redis.close();
+        }
+    }
+
+    @BeforeEach
+    void makeAccount() throws SQLException {
+        try (Connection connection = DriverManager.getConnection(postgresUri());
+                Statement statement = connection.createStatement()) {
+            statement.execute("DROP TABLE IF EXISTS account");
+            statement.execute(
+                    "CREATE TABLE account (id BIGINT PRIMARY KEY, amount BIGINT NOT NULL, fencing_token BIGINT)");
+            statement.execute("INSERT INTO account VALUES (1, 0, NULL)");
+        }
+    }
+
+    private static String postgresUri() {
+        return postgres.getJdbcUrl("postgres", "postgres");
+    }
+
+    private static String redisUri() {
+        return redis.uri().toString();
+    }
+
+    private static String sqliteUri() {
+        return "sqlite:" + directory.resolve("locks.db");
+    }
+
+    /** Reads and writes under the token, as two transactions of one holder. */
+    private void increment(long token) throws SQLException {
+        try (Connection connection = DriverManager.getConnection(postgresUri())) {
+            connection.setAutoCommit(false);
+            guard.admit(connection, 1L, token).orElseThrow();
+            long amount = amount(connection);
+            connection.commit();
+            guard.admit(connection, 1L, token).orElseThrow();
+            try (Statement statement = connection.createStatement()) {
+                statement.executeUpdate("UPDATE account SET amount = " + (amount + 1) + " WHERE id = 1");
+            }
+            connection.commit();
+        }
+    }
+
+    private static long amount(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT amount FROM account WHERE id = 1")) {
+            row.next();
+            return row.getLong(1);
+        }
+    }
+
+    @Test
+    void tokensGoOnIncreasingOverEveryMove() throws Exception {
+        long last = 0;
+        long acknowledged = 0;
+        for (String uri :
+                List.of(redisUri(), postgresUri(), sqliteUri(), postgresUri(), redisUri(), sqliteUri(), redisUri())) {
+            try (LockClient client = Leasehold.connect(uri)) {
+                for (int i = 0; i < 5; i++) {
+                    try (Lease lease = client.named("account:1").acquire()) {
+                        assertThat(lease.fencingToken())
+                                .as("at %s", client.storeDescription())
+                                .isGreaterThan(last);
+                        increment(lease.fencingToken());
+                        acknowledged++;
+                        long stale = last;
+                        if (stale > 0) {
+                            assertThatThrownBy(() -> increment(stale)).isInstanceOf(StaleTokenException.class);
+                        }
+                        last = lease.fencingToken();
+                    }
+                }
+            }
+        }
+        try (Connection connection = DriverManager.getConnection(postgresUri())) {
+            assertThat(amount(connection)).isEqualTo(acknowledged);
+        }
+    }
+
+    /** A holder at the old store that was stopped before the move is refused after it. */
+    @Test
+    void aHolderThatWasStoppedBeforeTheMoveIsRejected() throws Exception {
+        try (LockClient old = Leasehold.connect(redisUri());
+                LockClient next = Leasehold.connect(postgresUri())) {
+            Lease stopped = old.named("account:1").acquire();
+            increment(stopped.fencingToken());
+            try (Lease lease = next.named("account:1").acquire()) {
+                increment(lease.fencingToken());
+            }
+            try (Connection connection = DriverManager.getConnection(postgresUri())) {
+                connection.setAutoCommit(false);
+                assertThat(guard.admit(connection, 1L, stopped.fencingToken())).isInstanceOf(Admission.Rejected.class);
+                connection.rollback();
+                assertThat(amount(connection)).isEqualTo(2);
+            }
+            stopped.release();
+        }
+    }
+
+    /** Who crosses the bridge excludes those who still take only the old lock, and those who already take only the new one. */
+    @Test
+    void theBridgeExcludesBothSides() throws Exception {
+        try (LockClient old = Leasehold.connect(redisUri());
+                LockClient oldOnly = Leasehold.connect(redisUri());
+                LockClient next = Leasehold.connect(postgresUri());
+                LockClient nextOnly = Leasehold.connect(postgresUri())) {
+            LockBridge bridge = LockBridge.of(old.named("b"), next.named("b"));
+            try (LockBridge.Both both = bridge.acquire()) {
+                assertThat(both.isValid()).isTrue();
+                both.ensureValidFor(Duration.ofSeconds(1));
+                assertThat(oldOnly.named("b").tryAcquire(Duration.ZERO)).isNull();
+                assertThat(nextOnly.named("b").tryAcquire(Duration.ZERO)).isNull();
+                assertThat(bridge.tryAcquire(Duration.ZERO)).isNull();
+                assertThat(both.release()).isEqualTo(ReleaseOutcome.RELEASED);
+            }
+            try (Lease busy = nextOnly.named("b").acquire()) {
+                assertThat(bridge.tryAcquire(Duration.ZERO)).isNull();
+                assertThat(busy.isValid()).isTrue();
+                // The first was given back when the second could not be had.
+                try (Lease free = oldOnly.named("b").tryAcquire(Duration.ofSeconds(10))) {
+                    assertThat(free).isNotNull();
+                }
+            }
+        }
+    }
+
+    @Test
+    void theBridgeHoldsNothingIfTheSecondStoreCannotServe() throws Exception {
+        try (LockClient old = Leasehold.connect(redisUri());
+                LockClient oldOnly = Leasehold.connect(redisUri());
+                LockClient next = Leasehold.builder()
+                        .store("jdbc:postgresql://127.0.0.1:" + postgres.getPort() + "/postgres?user=postgres")
+                        .defaults(LockOptions.defaults().ttl(Duration.ofSeconds(3)))
+                        .connect()) {
+            LockBridge bridge = LockBridge.of(old.named("c"), next.named("c"));
+            try (Connection connection = DriverManager.getConnection(postgresUri());
+                    Statement statement = connection.createStatement()) {
+                statement.execute("ALTER TABLE leasehold_lock RENAME TO leasehold_lock_away");
+                assertThatThrownBy(bridge::acquire).isInstanceOf(LockStoreException.class);
+                try (Lease free = oldOnly.named("c").tryAcquire(Duration.ofSeconds(10))) {
+                    assertThat(free).as("the first was given back").isNotNull();
+                }
+                statement.execute("ALTER TABLE leasehold_lock_away RENAME TO leasehold_lock");
+            }
+            try (LockBridge.Both both = bridge.acquire()) {
+                assertThat(both.newer().fencingToken()).isPositive();
+            }
+        }
+    }
+}
