@@ -53,7 +53,10 @@ final class TlsCheck {
                 } else {
                     refusal = e;
                 }
-            } catch (ConnectException | SocketTimeoutException | NoRouteToHostException | UnknownHostException unreachable) {
+            } catch (ConnectException
+                    | SocketTimeoutException
+                    | NoRouteToHostException
+                    | UnknownHostException unreachable) {
                 // Another member may be up.
             } catch (IOException e) {
                 cut = e;
