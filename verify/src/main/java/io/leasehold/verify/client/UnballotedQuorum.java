@@ -72,7 +72,6 @@ final class UnballotedQuorum implements Contender {
                     }
                 } catch (RedisException e) {
                     // A node that does not answer has no vote.
-                    continue;
                 }
             }
             long left = ttl.toNanos() - ttl.toNanos() / 100 - 2_000_000 - (System.nanoTime() - sentAtNanos);
@@ -91,7 +90,6 @@ final class UnballotedQuorum implements Contender {
                 node(i).sync().eval(DELETE_OWN, ScriptOutputType.INTEGER, new String[] {key}, owner);
             } catch (RedisException e) {
                 // Its ttl ends it.
-                continue;
             }
         }
     }
