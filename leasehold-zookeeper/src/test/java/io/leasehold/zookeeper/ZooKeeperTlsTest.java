@@ -2,7 +2,9 @@ package io.leasehold.zookeeper;
 
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Lease;
 import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.servers.ServerCertificate;
