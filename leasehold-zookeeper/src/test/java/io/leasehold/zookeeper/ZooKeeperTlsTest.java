@@ -1,5 +1,6 @@
 package io.leasehold.zookeeper;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Lease;
