@@ -140,7 +140,7 @@ class ConsensusStoresTest {
                 "zk://h?bogus=1 | unknown option",
                 "zk://h?tokenBase=x | whole number",
                 "zk://h,,i | is no host",
-                "zk://user@h | a user, a colon and a password",
+                "zk://ann@h | a user, a colon and a password",
                 "etcd://h?bogus=1 | unknown option",
                 "etcd://h?electionTimeout=2 | is no duration",
                 "etcd://h:99999 | from 1 to 65535",
