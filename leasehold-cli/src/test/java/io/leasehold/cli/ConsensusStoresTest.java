@@ -18,6 +18,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.apache.curator.test.InstanceSpec;
 import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -53,9 +54,15 @@ class ConsensusStoresTest {
         }
     }
 
+    /** With the limits of a member as it comes (a tick of 2 s, sessions of up to 40 s): the default ttl fits. */
+    private static TestingServer zooKeeper() throws Exception {
+        return new TestingServer(
+                new InstanceSpec(null, -1, -1, -1, true, -1, 2_000, -1, Map.of("maxSessionTimeout", "40000")), true);
+    }
+
     @Test
     void allVerbsWorkOverZooKeeper() throws Exception {
-        try (TestingServer server = new TestingServer()) {
+        try (TestingServer server = zooKeeper()) {
             // Nobody is at port 1: the other host serves.
             allVerbsWork(
                     "zk://127.0.0.1:1," + server.getConnectString() + "/cli",
@@ -133,7 +140,7 @@ class ConsensusStoresTest {
                 "zk://h?bogus=1 | unknown option",
                 "zk://h?tokenBase=x | whole number",
                 "zk://h,,i | is no host",
-                "zk://user@h | user:password@",
+                "zk://ann@h | a user, a colon and a password",
                 "etcd://h?bogus=1 | unknown option",
                 "etcd://h?electionTimeout=2 | is no duration",
                 "etcd://h:99999 | from 1 to 65535",
@@ -156,7 +163,7 @@ class ConsensusStoresTest {
 
     @Test
     void aLockThatMovesFromRedisToZooKeeperGoesOnAboveItsTokens() throws Exception {
-        try (TestingServer server = new TestingServer()) {
+        try (TestingServer server = zooKeeper()) {
             String address = "zk://" + server.getConnectString();
             movesFromRedis(address + "/moved?tokenBase=" + TOKEN_BASE, address + "/careless");
         }

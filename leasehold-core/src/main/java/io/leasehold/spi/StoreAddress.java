@@ -84,7 +84,7 @@ public final class StoreAddress {
         int slash = main.indexOf('/', at + 1);
         int colon = main.indexOf(':');
         if (at >= 0 && (colon <= 0 || colon >= at - 1)) {
-            throw refused(uri, "what stands before @ must be user:password@");
+            throw refused(uri, "what stands before the host must be a user, a colon and a password");
         }
         String hosts = slash < 0 ? main.substring(at + 1) : main.substring(at + 1, slash);
         String path = slash < 0 ? "" : main.substring(slash + 1);

@@ -34,7 +34,7 @@ class EtcdOptionsTest {
                 "etcd://h:0 | from 1 to 65535",
                 "etcd://h,,i | is no host",
                 "etcd://h/a//b | is no prefix",
-                "etcd://user@h | user:password@",
+                "etcd://user@h | a user, a colon and a password",
                 "etcd://h?bogus=1 | unknown option \"bogus\"",
                 "etcd://h?tls=yes | must be true or false",
                 "etcd://h?ca=/x | is for TLS",

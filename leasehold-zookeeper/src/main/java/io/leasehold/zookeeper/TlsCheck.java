@@ -1,9 +1,16 @@
 package io.leasehold.zookeeper;
 
 import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
+import java.io.EOFException;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
+import java.net.NoRouteToHostException;
 import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
 import java.time.Duration;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
@@ -30,18 +37,29 @@ final class TlsCheck {
      * Returns if a member accepts TLS and is accepted, or if none can be reached: that is for the driver to find out.
      *
      * @throws StoreAccessException if the files cannot be used, or TLS fails with every member that was reached
+     * @throws StoreUnavailableException if every member that was reached ended the handshake without saying why
      */
     static void require(ZooKeeperUri uri, ZKClientConfig config) {
         SSLContext context = context(uri, config);
         SSLException refusal = null;
+        IOException cut = null;
         for (String server : uri.servers()) {
-            try {
-                shakeHands(context.getSocketFactory(), server);
+            try (Socket plain = connect(server)) {
+                shakeHands(context.getSocketFactory(), plain, server);
                 return;
             } catch (SSLException e) {
-                refusal = e;
-            } catch (IOException unreachable) {
+                if (e.getCause() instanceof EOFException || e.getCause() instanceof SocketException) {
+                    cut = e;
+                } else {
+                    refusal = e;
+                }
+            } catch (ConnectException
+                    | SocketTimeoutException
+                    | NoRouteToHostException
+                    | UnknownHostException unreachable) {
                 // Another member may be up.
+            } catch (IOException e) {
+                cut = e;
             }
         }
         if (refusal != null) {
@@ -50,6 +68,13 @@ final class TlsCheck {
                             + "; give the authority of its certificate with ca=FILE,"
                             + " and name the members as their certificates do",
                     refusal);
+        }
+        if (cut != null) {
+            throw new StoreUnavailableException(
+                    "TLS with " + uri + " failed: the member ended the handshake (" + reason(cut)
+                            + "); name its secureClientPort, and see in its log whether it could read its"
+                            + " ssl.keyStore and ssl.trustStore",
+                    cut);
         }
     }
 
@@ -64,20 +89,33 @@ final class TlsCheck {
         }
     }
 
-    private static void shakeHands(SSLSocketFactory sockets, String server) throws IOException {
-        int colon = server.lastIndexOf(':');
-        String host = server.substring(0, colon).replaceAll("^\\[|]$", "");
-        int port = Integer.parseInt(server.substring(colon + 1));
-        try (Socket plain = new Socket()) {
-            plain.connect(new InetSocketAddress(host, port), PATIENCE_MILLIS);
+    private static Socket connect(String server) throws IOException {
+        Socket plain = new Socket();
+        try {
+            plain.connect(new InetSocketAddress(host(server), port(server)), PATIENCE_MILLIS);
             plain.setSoTimeout(PATIENCE_MILLIS);
-            try (SSLSocket socket = (SSLSocket) sockets.createSocket(plain, host, port, true)) {
-                SSLParameters parameters = socket.getSSLParameters();
-                parameters.setEndpointIdentificationAlgorithm("HTTPS");
-                socket.setSSLParameters(parameters);
-                socket.startHandshake();
-            }
+            return plain;
+        } catch (IOException e) {
+            plain.close();
+            throw e;
         }
+    }
+
+    private static void shakeHands(SSLSocketFactory sockets, Socket plain, String server) throws IOException {
+        try (SSLSocket socket = (SSLSocket) sockets.createSocket(plain, host(server), port(server), true)) {
+            SSLParameters parameters = socket.getSSLParameters();
+            parameters.setEndpointIdentificationAlgorithm("HTTPS");
+            socket.setSSLParameters(parameters);
+            socket.startHandshake();
+        }
+    }
+
+    private static String host(String server) {
+        return server.substring(0, server.lastIndexOf(':')).replaceAll("^\\[|]$", "");
+    }
+
+    private static int port(String server) {
+        return Integer.parseInt(server.substring(server.lastIndexOf(':') + 1));
     }
 
     /** The innermost message: what was really wrong. */

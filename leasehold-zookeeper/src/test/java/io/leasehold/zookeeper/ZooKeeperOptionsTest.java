@@ -57,7 +57,7 @@ class ZooKeeperOptionsTest {
                 "zk://h/a//b | is no chroot",
                 "zk://h/.. | is no chroot",
                 "zk://h/zookeeper | belongs to ZooKeeper",
-                "zk://user@h | user:password@",
+                "zk://user@h | a user, a colon and a password",
                 "zk://h?bogus=1 | unknown option \"bogus\"",
                 "zk://h?tls=yes | must be true or false",
                 "zk://h?ca=/x | is for TLS",

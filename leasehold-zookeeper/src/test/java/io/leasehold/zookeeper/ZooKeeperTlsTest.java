@@ -1,9 +1,13 @@
 package io.leasehold.zookeeper;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Lease;
 import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
 import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.servers.ServerCertificate;
 import io.leasehold.testkit.process.ChildJvm;
 import java.io.IOException;
@@ -18,7 +22,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Files for TLS that cannot be used are one clear error, before the driver tries them for ever. */
+/** A server that takes TLS only: who trusts it and names it well gets in, and everybody else is told why not. */
 class ZooKeeperTlsTest {
 
     @TempDir
@@ -38,8 +42,9 @@ class ZooKeeperTlsTest {
                         + "\nsecureClientPortAddress=127.0.0.1\ntickTime=" + Ensemble.TICK_MILLIS
                         + "\nmaxSessionTimeout=3600000\nssl.clientAuth=none\nssl.keyStore.location="
                         + certificate.store()
-                        + "\nssl.keyStore.password=" + ServerCertificate.PASSWORD + "\nssl.trustStore.location="
-                        + certificate.store() + "\nssl.trustStore.password=" + ServerCertificate.PASSWORD + "\n");
+                        + "\nssl.keyStore.password=" + ServerCertificate.PASSWORD
+                        // A store that holds a key but no trusted certificate would end every handshake at the server.
+                        + "\nssl.trustStore.location=" + certificate.certificate() + "\n");
         server = ChildJvm.of(ZooKeeperServerMain.class)
                 .jvmArgument("-Xmx128m")
                 .property("zookeeper.admin.enableServer", "false")
@@ -69,11 +74,45 @@ class ZooKeeperTlsTest {
     }
 
     @Test
+    void locksOverTls() throws Exception {
+        try (LockClient client = Leasehold.connect(uri("localhost", "&tls=true&ca=" + certificate.certificate()));
+                Lease lease = client.named("a").acquire()) {
+            lease.renew();
+            assertThat(lease.isValid()).isTrue();
+        }
+    }
+
+    @Test
+    void anUntrustedCertificateIsRefused() {
+        assertThatThrownBy(() -> Leasehold.connect(uri("localhost", "&tls=true")))
+                .isInstanceOf(StoreAccessException.class)
+                .hasMessageContaining("zk://localhost:" + port + "/tls")
+                .hasMessageContaining("ca=FILE");
+    }
+
+    @Test
+    void anotherHostNameThanThatOfTheCertificateIsRefused() {
+        assertThatThrownBy(() -> Leasehold.connect(uri("127.0.0.1", "&tls=true&ca=" + certificate.certificate())))
+                .isInstanceOf(StoreAccessException.class)
+                .hasMessageContaining("name the members as their certificates do");
+    }
+
+    @Test
     void aFileThatNoPasswordOpensIsRefused() {
         assertThatThrownBy(() -> Leasehold.connect(
                         uri("localhost", "&tls=true&ca=" + certificate.store() + "&caPassword=falsch")))
                 .isInstanceOf(StoreAccessException.class)
                 .hasMessageContaining("check ca, caPassword")
                 .hasMessageNotContaining("falsch");
+    }
+
+    @Test
+    void aPortThatDoesNotSpeakTlsIsToldAtOnce(@TempDir Path data) {
+        try (Member plain = new Member(data)) {
+            assertThatThrownBy(() -> Leasehold.connect(plain.uri("&tls=true&ca=" + certificate.certificate())))
+                    .isInstanceOf(StoreUnavailableException.class)
+                    .hasMessageContaining("ended the handshake")
+                    .hasMessageContaining("secureClientPort");
+        }
     }
 }

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.apache.zookeeper.server.ZooKeeperServerMain;
@@ -200,14 +201,22 @@ interface ServerUnderTest extends AutoCloseable {
             return ChildJvm.of(ZooKeeperServerMain.class)
                     .jvmArgument("-Xmx128m")
                     .property("zookeeper.admin.enableServer", "false")
-                    .property("zookeeper.clientPortAddress", "127.0.0.1")
                     .property("org.slf4j.simpleLogger.log.org.apache.zookeeper", "info")
                     .property("org.slf4j.simpleLogger.logFile", "System.out")
-                    .arguments(
-                            Integer.toString(port),
-                            directory.resolve("zookeeper").toString(),
-                            "" + TICK_MILLIS)
+                    .arguments(configuration(directory, port).toString())
                     .start();
+        }
+
+        /** A file, since what ZooKeeper takes as arguments cannot say that it listens on this machine only. */
+        private static Path configuration(Path directory, int port) {
+            try {
+                return Files.writeString(
+                        directory.resolve("zoo.cfg"),
+                        "dataDir=" + directory.resolve("zookeeper") + "\nclientPort=" + port
+                                + "\nclientPortAddress=127.0.0.1\ntickTime=" + TICK_MILLIS + "\n");
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
         }
 
         private static void awaitReady(ChildJvm child) throws InterruptedException {
