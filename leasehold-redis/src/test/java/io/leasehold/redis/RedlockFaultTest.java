@@ -391,7 +391,8 @@ final class RedlockFaultTest {
         whole.onLost(wholeLost::complete);
         assertThat(wholeLost.get(60, TimeUnit.SECONDS)).isEqualTo(LossCause.MAX_HOLD);
         assertThat(wholeAtRisk).isCompleted();
-        Lease capped = locks.named("capped").acquire();
+        Lease capped =
+                locks.named("capped").with(o -> o.maxHold(Duration.ofHours(1))).acquire();
         CompletableFuture<Duration> atRisk = new CompletableFuture<>();
         CompletableFuture<LossCause> lost = new CompletableFuture<>();
         capped.onAtRisk(atRisk::complete);

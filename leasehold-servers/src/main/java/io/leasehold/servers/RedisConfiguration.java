@@ -16,7 +16,6 @@ import org.jspecify.annotations.Nullable;
 final class RedisConfiguration {
     private static final Set<String> OWN = Set.of(
             "port",
-            "tls-port",
             "unixsocket",
             "bind",
             "dir",

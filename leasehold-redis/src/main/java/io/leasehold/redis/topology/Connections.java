@@ -27,6 +27,8 @@ final class Connections implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(Connections.class);
 
+    private static final int FIRST_TRIES = 20;
+    private static final long FIRST_PAUSE_NANOS = 5_000_000L;
     private static final long ANSWER_NANOS = 3_000_000_000L;
 
     private final Driver driver;
@@ -158,10 +160,7 @@ final class Connections implements AutoCloseable {
                     }
                     // Who accepts a connection and then says nothing is tried again.
                     LockRuntime.Timer patience = runtime.schedule(ANSWER_NANOS, () -> driver.end(connection));
-                    return connection
-                            .async()
-                            .info()
-                            .toCompletableFuture()
+                    return info(connection, FIRST_TRIES)
                             .handle((info, refusal) -> {
                                 patience.cancel();
                                 if (refusal != null) {
@@ -174,6 +173,28 @@ final class Connections implements AutoCloseable {
                             .thenCompose(f -> f);
                 })
                 .thenCompose(f -> f);
+    }
+
+    /**
+     * The first command of a connection. Where the handshake has a password it may end on a thread of its own, and the driver
+     * then tells of the connection a moment before it takes commands.
+     */
+    private CompletableFuture<String> info(StatefulRedisConnection<String, String> connection, int tries) {
+        return connection
+                .async()
+                .info()
+                .toCompletableFuture()
+                .handle((info, refusal) -> {
+                    if (refusal == null || tries <= 1 || !RedisErrors.isNotConnected(refusal)) {
+                        return refusal == null
+                                ? CompletableFuture.completedFuture(info)
+                                : CompletableFuture.<String>failedFuture(refusal);
+                    }
+                    CompletableFuture<Void> moment = new CompletableFuture<>();
+                    runtime.schedule(FIRST_PAUSE_NANOS, () -> moment.complete(null));
+                    return moment.thenCompose(done -> info(connection, tries - 1));
+                })
+                .thenCompose(next -> next);
     }
 
     /** Where replicas are waited for, a second connection belongs to the link. */

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Which right a server says is missing, and the ACL rule that grants it.
  *
- * <p>Redis 7 names the command; Redis 6.2, when a script runs it, only the line of the script.
+ * <p>Servers name the command; when a script runs it, some versions name only the script and its line.
  *
  * @param what what may not be done, for people
  * @param rule what {@code ACL SETUSER} takes
@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 record MissingRight(String what, String rule) {
 
     private static final Pattern COMMAND = Pattern.compile("'([A-Za-z|_-]+)' command");
-    private static final Pattern LINE = Pattern.compile("@user_script: ?(\\d+):");
-    private static final Pattern DIGEST = Pattern.compile("\\bf_([0-9a-f]{40})\\b");
+    private static final Pattern LINE = Pattern.compile("@user_script: ?(\\d+)[:.]");
+    private static final Pattern DIGEST = Pattern.compile("\\b(?:f_)?([0-9a-f]{40})\\b");
     private static final Pattern CALL = Pattern.compile("redis\\.p?call\\('([A-Z]+)'");
 
     /** Reads a refusal; null if it does not say what is missing. */

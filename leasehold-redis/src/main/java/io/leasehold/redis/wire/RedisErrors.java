@@ -103,6 +103,11 @@ public final class RedisErrors {
                 unavailable("did not answer the request to " + what + ": " + text + "; its outcome is unknown", cause));
     }
 
+    /** Whether the driver has sent nothing, since it takes no commands at this moment. */
+    public static boolean isNotConnected(Throwable thrown) {
+        return String.valueOf(unwrapped(thrown).getMessage()).startsWith("Currently not connected");
+    }
+
     /** The node's own error, as a script passes it on. */
     Failure answered(String text, String what) {
         return answered(text, what, null);
