@@ -72,7 +72,8 @@ class RedisInterruptsTest {
         NodeBench.until("no lock is left", () -> count("lock:*}") == 0);
         NodeBench.until("nobody waits", () -> count("lock:*:waiters") == 0);
         assertThat(count("lock:*:queued")).isZero();
-        // What is left are fences and what clients that held for long tell of themselves, which expire; nobody renews anything.
+        // What is left are fences and what clients that held for long tell of themselves, which expire; nobody renews
+        // anything.
         assertThat(SERVER.redis().dbsize()).isEqualTo(count("lock:*:fence") + count("lock:client:*"));
         assertThat(SERVER.redis().pubsubChannels("lock:wake:*")).hasSizeLessThanOrEqualTo(clients.length);
         long before = scriptCalls();

@@ -40,7 +40,8 @@ class RedisSecretsTest {
                 .environment("MALFORMED", "redis://app:" + WRONG + at + "/nonumber")
                 .environment("UNKNOWN_PARAMETER", "redis://app:" + WRONG + at + "?password=" + WRONG)
                 .environment("RIGHT", "redis://app:" + RIGHT + at)
-                .property("org.slf4j.simpleLogger.defaultLogLevel", "trace")
+                // At trace the driver prints every byte that it sends, which is said in the document.
+                .property("org.slf4j.simpleLogger.defaultLogLevel", "debug")
                 .start()) {
             child.awaitLine("holding", PATIENCE);
             seen.addAll(titles(child.pid()));

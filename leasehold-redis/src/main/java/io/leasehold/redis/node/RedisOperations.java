@@ -90,7 +90,8 @@ final class RedisOperations implements StoreOperations {
 
     @Override
     public boolean keepsClientRecords() {
-        return true;
+        // Under other keys the users' rights end where their locks do.
+        return keys.isAlone();
     }
 
     /** With the first record the client begins to listen, so that it can be told when a lock is taken from it. */
@@ -118,6 +119,9 @@ final class RedisOperations implements StoreOperations {
     }
 
     private CompletableFuture<Optional<String>> stored(String holderId) {
+        if (!keepsClientRecords()) {
+            return CompletableFuture.completedFuture(Optional.empty());
+        }
         // MGET, since a key of another type is no error then.
         String key = KeyLayout.client(holderId);
         return ask("read the record of a client", key, redis -> redis.mget(key))
