@@ -3,6 +3,7 @@ package io.leasehold.jdbc.sqlite;
 import io.leasehold.jdbc.store.Lives;
 import io.leasehold.spi.LockRuntime;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
@@ -42,13 +43,21 @@ final class LifeFile implements Lives {
 
     private static final int MOST_TRIES = 5;
 
+    /**
+     * What a process started may live a moment longer than it does, until the kernel's message of its death has been acted on.
+     * So whoever finds it dead first writes that down, and its holds are over when that is so long ago.
+     */
+    private static final long MOURNING_MILLIS = 500;
+
     private final Path database;
     private final String process;
     private final String own;
     private final Path file;
     private final FileChannel channel;
+    private final LockRuntime runtime;
 
-    private LifeFile(Path database, String process, String own, FileChannel channel) {
+    private LifeFile(Path database, String process, String own, FileChannel channel, LockRuntime runtime) {
+        this.runtime = runtime;
         this.database = database;
         this.process = process;
         this.own = own;
@@ -67,7 +76,7 @@ final class LifeFile implements Lives {
                 String own = process + HexFormat.of().formatHex(random);
                 FileChannel channel = lockNew(file(real, own), real);
                 if (channel != null) {
-                    return new LifeFile(real, process, own, channel);
+                    return new LifeFile(real, process, own, channel, runtime);
                 }
             }
             LOG.info(
@@ -143,10 +152,19 @@ final class LifeFile implements Lives {
         if (life.startsWith(process) || !LIFE.matcher(life).matches()) {
             return false;
         }
-        try (FileChannel other = FileChannel.open(file(database, life), StandardOpenOption.READ)) {
+        Path of = file(database, life);
+        try (FileChannel other = FileChannel.open(of, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             // Shared, so that several may look at once.
             FileLock lock = other.tryLock(0, Long.MAX_VALUE, true);
-            return lock != null;
+            if (lock == null) {
+                return false;
+            }
+            if (other.size() == 0) {
+                other.write(ByteBuffer.wrap(new byte[] {'d'}));
+                return false;
+            }
+            long foundMillis = Files.getLastModifiedTime(of).toMillis();
+            return Math.abs(runtime.wallMillis() - foundMillis) >= MOURNING_MILLIS;
         } catch (OverlappingFileLockException | IOException e) {
             return false;
         }
