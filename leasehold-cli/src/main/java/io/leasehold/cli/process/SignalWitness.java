@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class SignalWitness implements AutoCloseable {
 
-    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
-    private static final long MEMORY_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long MEMORY_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     private final Process process;
     private final Map<ForwardedSignal, Deque<Long>> seenAtNanos = new EnumMap<>(ForwardedSignal.class);
