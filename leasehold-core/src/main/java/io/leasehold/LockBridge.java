@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * excludes those who still take only the old lock, and those who already take only the new one.
  *
  * <pre>{@code
- * LockBridge bridge = LockBridge.of(redis.named("order:1001"), postgres.named("order:1001"));
- * try (LockBridge.Both both = bridge.acquire()) { … }
+ * LockBridge bridge = LockBridge.of(oldLocks.named("order:1001"), newLocks.named("order:1001"));
+ * try (LockBridge.Both both = bridge.acquire()) { work(); }
  * }</pre>
  *
  * <p><b>Guarantee.</b> Held is both or nothing: if the second cannot be had, for whatever reason, the first is given back

@@ -43,7 +43,10 @@ class JavadocExamplesTest {
             import io.leasehold.testkit.process.*;
             import io.leasehold.testkit.proxy.*;
             import io.leasehold.testkit.tck.*;
+            import io.leasehold.testkit.simulation.*;
             import io.leasehold.testkit.virtual.*;
+            import io.lettuce.core.*;
+            import io.lettuce.core.api.sync.*;
             import java.nio.file.*;
             import java.sql.Connection;
             import java.time.Duration;
@@ -66,6 +69,12 @@ class JavadocExamplesTest {
                 VersionCheck versions;
                 abstract CompletionStage<String> pay(long token);
                 static StoreFixture redisFixture() { return null; }
+                LockClient oldLocks;
+                LockClient newLocks;
+                RedisClient client;
+                RedisCommands<String, String> redis;
+                String changed;
+                abstract void work();
 
                 %s
             }

@@ -18,12 +18,13 @@ import io.etcd.jetcd.options.PutOption;
 import io.etcd.jetcd.options.WatchOption;
 import io.etcd.jetcd.watch.WatchEvent;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.TimeLimit;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
 
 /**
@@ -35,7 +36,7 @@ final class Etcd implements AutoCloseable {
 
     private static final Duration KEEP_ALIVE = Duration.ofSeconds(10);
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(3);
-    private static final long ANSWER_SECONDS = 3;
+    private static final long ANSWER_NANOS = 3_000_000_000L;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
 
     /**
@@ -95,17 +96,20 @@ final class Etcd implements AutoCloseable {
     }
 
     /** How many of them do not answer at the addresses they tell. */
-    CompletableFuture<Integer> silentMembers() {
+    CompletableFuture<Integer> silentMembers(LockRuntime runtime) {
         return client.getClusterClient().listMember().thenCompose(list -> {
             List<CompletableFuture<Integer>> asked = list.getMembers().stream()
                     .map(member -> member.getClientURIs().stream().findFirst())
                     .map(address -> address.isEmpty()
                             ? CompletableFuture.completedFuture(1)
-                            : client.getMaintenanceClient()
-                                    .statusMember(address.get().toString())
-                                    .thenApply(status -> 0)
-                                    .completeOnTimeout(1, ANSWER_SECONDS, TimeUnit.SECONDS)
-                                    .exceptionally(error -> 1))
+                            : TimeLimit.<Integer>within(
+                                    runtime,
+                                    ANSWER_NANOS,
+                                    () -> client.getMaintenanceClient()
+                                            .statusMember(address.get().toString())
+                                            .thenApply(status -> 0),
+                                    error -> 1,
+                                    () -> 1))
                     .toList();
             return CompletableFuture.allOf(asked.toArray(CompletableFuture<?>[]::new))
                     .thenApply(done ->

@@ -1,6 +1,7 @@
 package io.leasehold.etcd;
 
 import io.leasehold.Finding;
+import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreOperations;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,8 +12,10 @@ final class EtcdOperations implements StoreOperations {
 
     private final EtcdUri uri;
     private final Etcd etcd;
+    private final LockRuntime runtime;
 
-    EtcdOperations(EtcdUri uri, Etcd etcd) {
+    EtcdOperations(EtcdUri uri, Etcd etcd, LockRuntime runtime) {
+        this.runtime = runtime;
         this.uri = uri;
         this.etcd = etcd;
     }
@@ -20,7 +23,7 @@ final class EtcdOperations implements StoreOperations {
     @Override
     public CompletableFuture<List<Finding>> diagnose() {
         return etcd.members()
-                .thenCombine(etcd.silentMembers(), (members, silent) -> quorum(uri.toString(), members, silent))
+                .thenCombine(etcd.silentMembers(runtime), (members, silent) -> quorum(uri.toString(), members, silent))
                 .exceptionally(refused ->
                         Finding.unknown("quorum", uri + " does not tell its members: " + refused.getMessage(), null))
                 .thenCombine(

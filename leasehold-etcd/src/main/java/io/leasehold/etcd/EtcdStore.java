@@ -207,7 +207,7 @@ final class EtcdStore implements LockStore {
 
     @Override
     public StoreOperations operations() {
-        return new EtcdOperations(uri, etcd);
+        return new EtcdOperations(uri, etcd, runtime);
     }
 
     @Override

@@ -15,7 +15,7 @@ import java.util.Objects;
  * try (EfficiencyLocks locks = EfficiencyLocks.connect("redis://localhost:6379");
  *         Hold hold = locks.named("report:daily").tryAcquire(Duration.ZERO)) {
  *     if (hold != null) {
- *         sendReport();
+ *         work();
  *     }
  * }
  * }</pre>

@@ -5,6 +5,13 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.jdbc.VersionCheck;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -15,6 +22,7 @@ import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 import javax.sql.DataSource;
 import org.h2.jdbcx.JdbcDataSource;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /** What the code blocks of the documents take for granted: a client, a lock, a table of orders, something to do. */
@@ -33,6 +41,14 @@ public abstract class Scene implements AutoCloseable {
     public final Lease lease;
     public final long id = 1001;
     public final byte[] changed = "changed".getBytes(StandardCharsets.UTF_8);
+    public final LockClient oldLocks = Leasehold.connect("memory:");
+    public final LockClient newLocks = Leasehold.connect("memory:");
+    public final MeterRegistry registry = new SimpleMeterRegistry();
+    public final @Nullable RedisClient client = null;
+    public final @Nullable RedisCommands<String, String> redis = null;
+    public final @Nullable StatefulRedisConnection<String, String> theirs = null;
+    public final @Nullable StatefulRedisPubSubConnection<String, String> theirPushes = null;
+    public final RedisURI uri = RedisURI.create("redis://localhost:6379");
     public final CountDownLatch worked = new CountDownLatch(1);
 
     public Scene() throws Exception {
@@ -63,6 +79,24 @@ public abstract class Scene implements AutoCloseable {
         worked.countDown();
     }
 
+    public final void work() {
+        worked.countDown();
+    }
+
+    public final String status(Connection in, long order) {
+        return order == id && in == connection ? "NEW" : "PAID";
+    }
+
+    public final void pay(Connection in, long order) {
+        status(in, order);
+    }
+
+    public final void record(Connection in, long order, String event) {
+        if (event.isEmpty()) {
+            throw new IllegalArgumentException("no event of " + status(in, order));
+        }
+    }
+
     public final Mono<String> pay(long fencingToken) {
         work(fencingToken);
         return Mono.just("paid");
@@ -91,5 +125,7 @@ public abstract class Scene implements AutoCloseable {
         connection.rollback();
         connection.close();
         locks.close();
+        oldLocks.close();
+        newLocks.close();
     }
 }

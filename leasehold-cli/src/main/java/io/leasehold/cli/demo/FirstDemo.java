@@ -1,5 +1,6 @@
 package io.leasehold.cli.demo;
 
+import io.leasehold.cli.demo.history.Histories;
 import io.leasehold.cli.demo.history.HistoryEvent;
 import io.leasehold.cli.demo.history.HistoryVerdict;
 import io.leasehold.cli.output.Terminal;
@@ -169,7 +170,7 @@ public final class FirstDemo {
     }
 
     private boolean judge(Stage stage) throws IOException {
-        HistoryVerdict verdict = HistoryVerdict.read(stage.directory(), names);
+        HistoryVerdict verdict = Histories.judge(stage.directory(), names);
         new VerdictView(timeline).show(verdict, HistoryVerdict.ALL, "", names.size());
         boolean held = verdict.held(HistoryVerdict.ALL);
         if (held) {

@@ -3,6 +3,7 @@ package io.leasehold.cli.demo;
 import io.leasehold.cli.demo.actor.Act;
 import io.leasehold.cli.demo.actor.Scheme;
 import io.leasehold.cli.demo.actor.Words;
+import io.leasehold.cli.demo.history.Histories;
 import io.leasehold.cli.demo.history.HistoryVerdict;
 import io.leasehold.cli.demo.history.HistoryVerdict.Promise;
 import java.io.IOException;
@@ -294,7 +295,7 @@ final class Play {
         if (directory == null) {
             throw new IllegalStateException("no act has begun");
         }
-        return HistoryVerdict.read(directory, List.of(names));
+        return Histories.judge(directory, List.of(names));
     }
 
     /** Judges the files of this act and shows the verdict; whether these promises were kept. */

@@ -3,9 +3,9 @@
  * seed.
  *
  * <pre>{@code
- * SimulationReport report = Simulator.run(1, 1_000);        // seeds 1 to 1,000
- * SimulationResult one = Simulator.run(SimulationPlan.ofSeed(42));
- * SimulationPlan small = Simulator.shrink(one.plan());      // as little of it as still fails
+ * SimulationReport report = Simulator.standard().run(1, 1_000);   // seeds 1 to 1,000
+ * SimulationResult one = Simulator.standard().run(SimulationPlan.ofSeed(42));
+ * SimulationPlan small = Simulator.standard().shrink(one.plan()); // as little of it as still fails
  * }</pre>
  *
  * <p>It takes no decision of the protocol: nodes are {@link io.leasehold.memory.InMemoryNode}, clients are those of

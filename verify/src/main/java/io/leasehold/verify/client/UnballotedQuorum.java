@@ -7,9 +7,14 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.StatefulRedisConnection;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
@@ -19,8 +24,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class UnballotedQuorum implements Contender {
 
-    private static final String DELETE_OWN =
-            "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end";
+    private static final String DELETE_OWN = script("delete_own.lua");
     private static final Duration NODE_TIMEOUT = Duration.ofMillis(50);
 
     private final List<RedisClient> clients = new ArrayList<>();
@@ -82,6 +86,14 @@ final class UnballotedQuorum implements Contender {
             Thread.sleep(10 + random.nextLong(40));
         }
         return null;
+    }
+
+    private static String script(String name) {
+        try (InputStream in = Objects.requireNonNull(UnballotedQuorum.class.getResourceAsStream(name), name)) {
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private void release(String key, String owner) {

@@ -90,7 +90,7 @@ final class Overlay {
         }
 
         @Override
-        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+        public Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
             if (!name.startsWith("io.leasehold.")) {
                 return super.loadClass(name, resolve);
             }

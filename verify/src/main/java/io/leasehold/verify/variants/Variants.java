@@ -13,6 +13,7 @@ final class Variants {
     private Variants() {}
 
     static List<Variant> all() {
+        // Long because it is a table.
         return List.of(
                 new Variant(
                         "validity-from-the-reply",

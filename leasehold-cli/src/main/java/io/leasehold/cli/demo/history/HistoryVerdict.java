@@ -1,7 +1,5 @@
 package io.leasehold.cli.demo.history;
 
-import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -70,17 +68,8 @@ public record HistoryVerdict(
         }
     }
 
-    /** Judges what is in the files of these workers, and the counter, and nothing else. */
-    public static HistoryVerdict read(Path directory, List<String> workers) throws IOException {
-        List<HistoryEvent> events = new ArrayList<>();
-        for (String worker : workers) {
-            events.addAll(new HistoryFile(directory, worker).readNew());
-        }
-        return of(events, new CounterFile(directory).read());
-    }
-
     /** Judges these events, in any order between workers and in its own order for each. */
-    static HistoryVerdict of(List<HistoryEvent> events, long counter) {
+    public static HistoryVerdict of(List<HistoryEvent> events, long counter) {
         Map<String, List<HistoryEvent>> byWorker = new HashMap<>();
         for (HistoryEvent event : events) {
             byWorker.computeIfAbsent(event.worker(), worker -> new ArrayList<>())
