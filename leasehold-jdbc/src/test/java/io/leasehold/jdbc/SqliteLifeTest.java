@@ -154,7 +154,7 @@ class SqliteLifeTest {
             // The store is closed and says nothing about death: what it left ends with its ttl.
             assertThat(client.acquire("b", client.owner())).isInstanceOf(AcquireReply.Busy.class);
             child.kill();
-            client.granted("a", client.owner());
+            soon(client, "a");
             assertThat(client.acquire("b", client.owner())).isInstanceOf(AcquireReply.Busy.class);
         }
     }
@@ -198,10 +198,8 @@ class SqliteLifeTest {
             }
             assertThat(lives()).hasSize(3);
             open(file()).close();
-            OwnerToken a = hold(client, "a");
-            OwnerToken b = hold(client, "b");
-            client.release("a", a);
-            client.release("b", b);
+            client.release("a", soon(client, "a").grant().owner());
+            client.release("b", soon(client, "b").grant().owner());
             try (LeaseClient sweeping = open(file())) {
                 sweeping.granted("c", sweeping.owner());
                 assertThat(lives()).as("the two that are open").hasSize(2);
