@@ -1,6 +1,7 @@
 package io.leasehold.redis;
 
 import static io.leasehold.redis.TopologyBench.heldOrReported;
+import static io.leasehold.redis.TopologyBench.nothingIsHeld;
 import static io.leasehold.redis.TopologyBench.obtainsSoon;
 import static io.leasehold.redis.TopologyBench.until;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -59,6 +60,10 @@ final class ClusterFaultTest {
     @AfterEach
     void close() {
         bench.close();
+    }
+
+    private static List<RedisServer> masters() {
+        return cluster.nodes().subList(0, 3);
     }
 
     private static String lockKey(String name) {
@@ -138,6 +143,7 @@ final class ClusterFaultTest {
         bench.obtainsSoon(cluster.uri(), client, name);
         move.undo();
         obtainsSoon(client, name);
+        nothingIsHeld(masters());
     }
 
     @Test
@@ -170,6 +176,7 @@ final class ClusterFaultTest {
         }
         bench.obtainsSoon(cluster.uri(), client, name);
         move.undo();
+        nothingIsHeld(masters());
     }
 
     @Test
@@ -194,6 +201,7 @@ final class ClusterFaultTest {
         held.close();
         waiting.orTimeout(60, TimeUnit.SECONDS).join().close();
         move.undo();
+        nothingIsHeld(masters());
     }
 
     @Test
@@ -227,6 +235,7 @@ final class ClusterFaultTest {
         for (CompletableFuture<Lease> one : waiting) {
             one.orTimeout(60, TimeUnit.SECONDS).join().close();
         }
+        nothingIsHeld(masters());
     }
 
     @Test
@@ -281,8 +290,10 @@ final class ClusterFaultTest {
         heldOrReported(held, bench.client(cluster.uri()), name);
         held.close();
         obtainsSoon(client, name);
-        until(
-                "nothing is held by nobody",
-                () -> replica.call("EXISTS", lockKey(name)).equals("0"));
+        nothingIsHeld(List.of(
+                replica,
+                cluster.nodes().get(0),
+                cluster.nodes().get(1),
+                cluster.nodes().get(2)));
     }
 }

@@ -1,6 +1,7 @@
 package io.leasehold.redis;
 
 import static io.leasehold.redis.TopologyBench.heldOrReported;
+import static io.leasehold.redis.TopologyBench.nothingIsHeld;
 import static io.leasehold.redis.TopologyBench.until;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -13,6 +14,7 @@ import io.leasehold.servers.RedisServer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,7 +50,7 @@ final class RedisServerFaultTest {
             bench.obtainsSoon(server.uri(), client, "free");
             heldOrReported(held, bench.client(server.uri()), "held");
             held.close();
-            until("it was released", () -> server.call("EXISTS", KEY).equals("0"));
+            nothingIsHeld(List.of(server));
         }
     }
 
@@ -64,6 +66,7 @@ final class RedisServerFaultTest {
             bench.obtainsSoon(server.uri(), client, "free");
             until("its holder knows", () -> !held.isValid());
             bench.obtainsSoon(server.uri(), client, "held");
+            nothingIsHeld(List.of(server));
         }
     }
 
@@ -82,9 +85,7 @@ final class RedisServerFaultTest {
             bench.obtainsSoon(server.uri(), client, "free", "other");
             heldOrReported(held, client, "held");
             held.close();
-            until(
-                    "nothing is held by nobody",
-                    () -> server.call("EXISTS", "lock:{free}").equals("0"));
+            nothingIsHeld(List.of(server));
         }
     }
 
@@ -113,6 +114,7 @@ final class RedisServerFaultTest {
             bench.obtainsSoon(server.uri(), client, "free");
             heldOrReported(held, client, "held");
             held.close();
+            nothingIsHeld(List.of(server));
         }
     }
 
@@ -133,6 +135,7 @@ final class RedisServerFaultTest {
             bench.obtainsSoon(server.uri(), client, "free");
             heldOrReported(held, client, "held");
             held.close();
+            nothingIsHeld(List.of(server));
         }
     }
 
@@ -172,9 +175,7 @@ final class RedisServerFaultTest {
             bench.obtainsSoon(server.uri(), client, "free");
             heldOrReported(held, client, "held");
             held.close();
-            until(
-                    "nothing is held by nobody",
-                    () -> server.call("EXISTS", "lock:{free}").equals("0"));
+            nothingIsHeld(List.of(server));
         }
     }
 
@@ -192,7 +193,7 @@ final class RedisServerFaultTest {
             held.renew();
             server.call("SCRIPT", "FLUSH");
             held.close();
-            until("it was released", () -> server.call("EXISTS", KEY).equals("0"));
+            nothingIsHeld(List.of(server));
         }
     }
 }

@@ -1,6 +1,7 @@
 package io.leasehold.redis;
 
 import static io.leasehold.redis.TopologyBench.heldOrReported;
+import static io.leasehold.redis.TopologyBench.nothingIsHeld;
 import static io.leasehold.redis.TopologyBench.obtainsSoon;
 import static io.leasehold.redis.TopologyBench.until;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -13,7 +14,11 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.servers.RedisSentinelGroup;
 import io.leasehold.servers.RedisServer;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -66,9 +71,7 @@ final class SentinelFaultTest {
                 .isEqualTo("1");
         held.close();
         waiting.orTimeout(60, TimeUnit.SECONDS).join().close();
-        until(
-                "nothing is held by nobody",
-                () -> present.call("EXISTS", "lock:{held}").equals("0"));
+        nothingIsHeld(List.of(present));
 
         former.restart();
         until("the former master follows", () -> former.call("ROLE").startsWith("slave"));
@@ -88,6 +91,7 @@ final class SentinelFaultTest {
             bench.obtainsSoon(group.uri(), client, "free");
 
             assertThat(present.call("EXISTS", "lock:{free}:fence")).isEqualTo("1");
+            nothingIsHeld(List.of(present));
         } finally {
             former.thaw();
         }
@@ -115,6 +119,7 @@ final class SentinelFaultTest {
         bench.obtainsSoon(group.uri(), client, "free");
 
         assertThat(group.servers().get(1).call("EXISTS", "lock:{free}:fence")).isEqualTo("1");
+        nothingIsHeld(List.of(group.servers().get(1)));
     }
 
     @Test
@@ -124,12 +129,48 @@ final class SentinelFaultTest {
         RedisServer former = group.primary();
 
         group.sentinels().get(0).call("SENTINEL", "FAILOVER", RedisSentinelGroup.MASTER_NAME);
-        group.awaitPrimaryOtherThan(former);
+        RedisServer present = group.awaitPrimaryOtherThan(former);
         until("it takes no writes", () -> former.call("ROLE").startsWith("slave"));
 
         bench.obtainsSoon(group.uri(), client, "free");
         heldOrReported(held, bench.client(group.uri()), "held");
         held.close();
+        nothingIsHeld(List.of(present));
+    }
+
+    /** All connections end, and the master accepts new ones without a word: who tries one hears of the switch all the same. */
+    @Test
+    void aSwitchIsFollowedAlsoWhileTheFormerMasterIsBeingConnectedTo() throws Exception {
+        LockClient client = bench.client(group.uri());
+        LockClient other = bench.client(group.uri());
+        Lease held = client.named("held").acquire();
+        CompletableFuture<Lease> waiting = other.named("held").acquireAsync();
+        RedisServer former = group.primary();
+        until(
+                "the replica has it",
+                () -> group.servers().get(1).call("EXISTS", "lock:{held}").equals("1"));
+        until(
+                "somebody listens",
+                () -> !former.call("PUBSUB", "CHANNELS", "lock:wake:*").isEmpty());
+        try (Socket operator = new Socket(InetAddress.getLoopbackAddress(), former.port())) {
+            operator.getOutputStream()
+                    .write(("MULTI\r\nCLIENT KILL TYPE normal SKIPME yes\r\nCLIENT KILL TYPE pubsub\r\n"
+                                    + "DEBUG SLEEP 600\r\nEXEC\r\n")
+                            .getBytes(StandardCharsets.US_ASCII));
+            RedisServer present = group.awaitPrimaryOtherThan(former);
+
+            bench.obtainsSoon(group.uri(), client, "free", "else");
+            obtainsSoon(other, "free");
+            heldOrReported(held, bench.client(group.uri()), "held");
+            until(
+                    "its waiter listens there, or is served",
+                    () -> waiting.isDone()
+                            || !present.call("PUBSUB", "CHANNELS", "lock:wake:*")
+                                    .isEmpty());
+            held.close();
+            waiting.orTimeout(60, TimeUnit.SECONDS).join().close();
+            nothingIsHeld(List.of(present));
+        }
     }
 
     @Test

@@ -31,6 +31,12 @@ final class Connections implements AutoCloseable {
     private static final long FIRST_PAUSE_NANOS = 5_000_000L;
     private static final long ANSWER_NANOS = 3_000_000_000L;
 
+    /**
+     * What a server gets to answer when it is tried again. With the longest pause before the next try it is less than 2 s:
+     * so soon after the server answers again there is a link.
+     */
+    static final long ANSWER_AGAIN_NANOS = 1_000_000_000L;
+
     private final Driver driver;
     private final Locator locator;
     private final Expectation expectation;
@@ -43,6 +49,10 @@ final class Connections implements AutoCloseable {
     private volatile Runnable onLost = () -> {};
     private CompletableFuture<Link> next = new CompletableFuture<>();
     private int failures;
+    /** Numbers the tries to connect again: what comes of one that was given up is dropped. */
+    private int tries;
+
+    private @Nullable RedisUri trying;
     private boolean closed;
 
     /**
@@ -149,17 +159,17 @@ final class Connections implements AutoCloseable {
     }
 
     private CompletableFuture<Link> connect() {
-        return locator.locate().thenCompose(this::connect);
+        return locator.locate().thenCompose(server -> connect(server, ANSWER_NANOS));
     }
 
-    private CompletableFuture<Link> connect(RedisUri server) {
+    private CompletableFuture<Link> connect(RedisUri server, long answerNanos) {
         return driver.connect(server)
                 .handle((connection, error) -> {
                     if (error != null) {
                         return CompletableFuture.<Link>failedFuture(explained(error));
                     }
                     // Who accepts a connection and then says nothing is tried again.
-                    LockRuntime.Timer patience = runtime.schedule(ANSWER_NANOS, () -> driver.end(connection));
+                    LockRuntime.Timer patience = runtime.schedule(answerNanos, () -> driver.end(connection));
                     return info(connection, FIRST_TRIES)
                             .handle((info, refusal) -> {
                                 patience.cancel();
@@ -332,22 +342,65 @@ final class Connections implements AutoCloseable {
     }
 
     private void reconnect() {
-        if (isClosed()) {
-            return;
-        }
-        connect().whenComplete((link, error) -> {
-            if (error != null) {
-                LockStoreException reason = failedTo(RedisErrors.unwrapped(error));
-                LOG.debug("still not connected: {}", reason.getMessage());
-                reconnectLater();
+        int number;
+        synchronized (this) {
+            if (closed) {
                 return;
             }
-            adopt(link);
-            if (!isClosed()) {
-                LOG.info("connected to {} again", name);
-                onReconnected.run();
+            number = ++tries;
+            trying = null;
+        }
+        locator.locate()
+                .thenCompose(server -> {
+                    synchronized (this) {
+                        trying = number == tries ? server : trying;
+                    }
+                    return connect(server, ANSWER_AGAIN_NANOS);
+                })
+                .whenComplete((link, error) -> reconnected(number, link, error));
+    }
+
+    private void reconnected(int number, @Nullable Link link, @Nullable Throwable error) {
+        synchronized (this) {
+            if (number == tries) {
+                trying = null;
+            } else {
+                if (link != null) {
+                    link.close();
+                }
+                return;
             }
-        });
+        }
+        if (link == null) {
+            LockStoreException reason =
+                    failedTo(error == null ? new IllegalStateException("no link") : RedisErrors.unwrapped(error));
+            LOG.debug("still not connected: {}", reason.getMessage());
+            reconnectLater();
+            return;
+        }
+        adopt(link);
+        if (!isClosed()) {
+            LOG.info("connected to {} again", name);
+            onReconnected.run();
+        }
+    }
+
+    /** The server is here now: a link to another place is ended, and a try to make one is given up for a new one. */
+    void leaveUnlessAt(RedisUri server) {
+        Link link = current();
+        if (link != null) {
+            if (!link.address().address().equals(server.address())) {
+                link.close();
+            }
+            return;
+        }
+        boolean astray;
+        synchronized (this) {
+            astray = trying != null && !trying.address().equals(server.address());
+        }
+        if (astray) {
+            reconnect();
+        }
     }
 
     private synchronized boolean isClosed() {

@@ -150,9 +150,8 @@ final class MasterTopology implements Topology {
             return;
         }
         sentinels.locate().whenComplete((master, error) -> {
-            Link link = connections.current();
-            if (master != null && link != null && !link.address().address().equals(master.address())) {
-                link.close();
+            if (master != null) {
+                connections.leaveUnlessAt(master);
             }
         });
     }

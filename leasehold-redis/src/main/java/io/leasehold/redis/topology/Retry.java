@@ -2,11 +2,11 @@ package io.leasehold.redis.topology;
 
 import io.leasehold.spi.LockRuntime;
 
-/** Delays between attempts to connect: from 10 ms, doubling to 1 s, the upper half of each at random. */
+/** Delays between attempts to connect: from 10 ms, doubling to 0.64 s, the upper half of each at random. */
 final class Retry {
 
     private static final long FIRST_NANOS = 10_000_000L;
-    private static final int MOST_DOUBLINGS = 7;
+    private static final int MOST_DOUBLINGS = 6;
 
     private Retry() {}
 

@@ -129,7 +129,10 @@ final class Subscriptions implements WakeUps {
                 onMessage.accept(message);
             }
         });
+        // Who accepts a connection and then says nothing is tried again.
+        LockRuntime.Timer patience = runtime.schedule(Connections.ANSWER_AGAIN_NANOS, () -> driver.end(connection));
         connection.async().subscribe(channel).whenComplete((done, refusal) -> {
+            patience.cancel();
             if (refusal != null) {
                 driver.end(connection);
                 failed(refusal);

@@ -1,0 +1,75 @@
+package io.leasehold.redis;
+
+import io.leasehold.spi.LockRuntime;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.LongPredicate;
+
+/**
+ * Real time, of which it is known what was put off for how long, and in which what is put off for too long never happens: so
+ * a machine of any speed shows what a recovery waits for.
+ */
+public final class WatchedRuntime implements LockRuntime {
+
+    private final LockRuntime real;
+    private final LongPredicate happens;
+    private final Queue<Long> delays = new ConcurrentLinkedQueue<>();
+
+    /**
+     * Over the real one, which is closed with it.
+     *
+     * @param happens takes a delay in nanoseconds
+     */
+    public WatchedRuntime(LockRuntime real, LongPredicate happens) {
+        this.real = real;
+        this.happens = happens;
+    }
+
+    /** For how long what was scheduled was put off, in nanoseconds. */
+    public List<Long> delays() {
+        return List.copyOf(delays);
+    }
+
+    @Override
+    public Timer schedule(long delayNanos, Runnable task) {
+        delays.add(delayNanos);
+        return happens.test(delayNanos) ? real.schedule(delayNanos, task) : () -> {};
+    }
+
+    @Override
+    public long nanoTime() {
+        return real.nanoTime();
+    }
+
+    @Override
+    public long wallMillis() {
+        return real.wallMillis();
+    }
+
+    @Override
+    public void execute(Runnable task) {
+        real.execute(task);
+    }
+
+    @Override
+    public void randomBytes(byte[] bytes) {
+        real.randomBytes(bytes);
+    }
+
+    @Override
+    public long randomBelow(long bound) {
+        return real.randomBelow(bound);
+    }
+
+    @Override
+    public void await(CompletableFuture<?> future) throws InterruptedException {
+        real.await(future);
+    }
+
+    @Override
+    public void close() {
+        real.close();
+    }
+}
