@@ -36,23 +36,29 @@ public final class BundledBinaries {
      * the package redis-tools brings under another name.
      */
     public static RedisBinary serverWithTls() {
+        return withTls("redis-server-tls");
+    }
+
+    /** The same, called by the name that makes it a Sentinel. */
+    public static RedisBinary sentinelWithTls() {
+        return withTls("redis-sentinel-tls");
+    }
+
+    private static RedisBinary withTls(String name) {
         String configured = System.getenv("LEASEHOLD_TLS_REDIS_SERVER");
         Path debian = Path.of("/usr/bin/redis-check-rdb");
-        if (configured != null && !configured.isBlank()) {
-            return RedisBinary.at(Path.of(configured));
-        } else if (!Files.isExecutable(debian)) {
+        Path program = configured != null && !configured.isBlank() ? Path.of(configured) : debian;
+        if (!Files.isExecutable(program)) {
             return abort(
                     "no Redis server with TLS here: install redis-tools (Debian), or set LEASEHOLD_TLS_REDIS_SERVER");
         }
         try {
-            Path server = Files.createDirectories(DIRECTORY)
-                    .resolve("redis-server-tls")
-                    .toAbsolutePath();
-            if (!Files.exists(server)) {
+            Path link = Files.createDirectories(DIRECTORY).resolve(name).toAbsolutePath();
+            if (!Files.exists(link)) {
                 // The program looks at the name by which it is called.
-                Files.createSymbolicLink(server, debian.toRealPath());
+                Files.createSymbolicLink(link, program.toRealPath());
             }
-            return RedisBinary.at(server);
+            return RedisBinary.at(link);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -9,9 +9,6 @@ import io.leasehold.LockClient;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.servers.RedisBinary;
 import io.leasehold.servers.RedisServer;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -24,25 +21,14 @@ class RedisOwnTlsTest {
     @TempDir
     private Path directory;
 
-    private static int freePort() throws IOException {
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return free.getLocalPort();
-        }
-    }
-
     private static RedisServer start(RedisBinary binary, int tlsPort, TestCertificate certificate) {
-        return RedisUnderTest.start(b -> b.binary(binary)
-                .config("tls-port " + tlsPort)
-                .config("tls-cert-file " + certificate.certificate())
-                .config("tls-key-file " + certificate.key())
-                .config("tls-ca-cert-file " + certificate.certificate())
-                .config("tls-auth-clients no"));
+        return RedisUnderTest.start(b -> certificate.served(b.binary(binary), tlsPort));
     }
 
     @Test
     void locksAreHeldAndHandedOver() throws Exception {
         RedisBinary binary = BundledBinaries.serverWithTls();
-        int port = freePort();
+        int port = TestCertificate.freePort();
         TestCertificate certificate = new TestCertificate(directory, "127.0.0.1");
         String uri = "rediss://127.0.0.1:" + port + "?ca=" + certificate.certificate();
         try (RedisServer server = start(binary, port, certificate);
@@ -60,7 +46,7 @@ class RedisOwnTlsTest {
     @Test
     void aCertificateForAnotherHostIsRefused() throws Exception {
         RedisBinary binary = BundledBinaries.serverWithTls();
-        int port = freePort();
+        int port = TestCertificate.freePort();
         TestCertificate certificate = new TestCertificate(directory, "elsewhere.example");
         try (RedisServer server = start(binary, port, certificate)) {
             assertThatThrownBy(

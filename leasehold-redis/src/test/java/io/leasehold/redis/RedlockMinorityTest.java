@@ -9,6 +9,8 @@ import io.leasehold.LockOptions;
 import io.leasehold.ReleaseOutcome;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -45,11 +47,11 @@ final class RedlockMinorityTest {
     @ParameterizedTest
     @EnumSource
     void oneAndThenTwo(Sickness sickness) throws Exception {
-        try (RedlockServers servers = RedlockServers.start(5, "60s", "20s")) {
+        try (RedlockServers servers = RedlockServers.start(5, "100s", "20s")) {
             servers.declareNew();
             try (LockClient locks = Leasehold.builder()
                     .store(servers.uriOverProxies())
-                    .defaults(LockOptions.defaults().ttl(Duration.ofSeconds(60)))
+                    .defaults(LockOptions.defaults().ttl(Duration.ofSeconds(100)))
                     .connect()) {
                 Lease before = locks.named("before").acquire();
                 long last = before.fencingToken();
@@ -66,6 +68,36 @@ final class RedlockMinorityTest {
                 assertThat(before.release()).isEqualTo(ReleaseOutcome.RELEASED);
             }
         }
+    }
+
+    /** What no quorum has heard of may still be held; it is told again to those who come back, long before its ttl ends. */
+    @Test
+    void aReleaseWithoutAQuorumIsUnconfirmedAndRepeated() throws Exception {
+        try (RedlockServers servers = RedlockServers.start(5, "10m", "500ms")) {
+            servers.declareNew();
+            try (LockClient locks = Leasehold.builder()
+                    .store(servers.uriOverProxies())
+                    .defaults(LockOptions.defaults().ttl(Duration.ofMinutes(10)))
+                    .connect()) {
+                Lease lease = locks.named("unheard").acquire();
+                NodeBench.until("all nodes have it", () -> keys(servers) == 5);
+                for (int node = 0; node < 3; node++) {
+                    servers.proxy(node).drop();
+                }
+                assertThat(lease.release()).isEqualTo(ReleaseOutcome.UNCONFIRMED);
+                NodeBench.until("the others have deleted it", () -> keys(servers) == 3);
+                for (int node = 0; node < 3; node++) {
+                    servers.proxy(node).heal();
+                }
+                NodeBench.until("the release is repeated everywhere", () -> keys(servers) == 0);
+            }
+        }
+    }
+
+    private static long keys(RedlockServers servers) {
+        return IntStream.range(0, servers.size())
+                .filter(node -> !servers.server(node).call("KEYS", "lock:{*}").isBlank())
+                .count();
     }
 
     private static long turn(LockClient locks, long last) throws InterruptedException {

@@ -153,10 +153,15 @@ final class SentinelFaultTest {
                 "somebody listens",
                 () -> !former.call("PUBSUB", "CHANNELS", "lock:wake:*").isEmpty());
         try (Socket operator = new Socket(InetAddress.getLoopbackAddress(), former.port())) {
-            operator.getOutputStream()
-                    .write(("MULTI\r\nCLIENT KILL TYPE normal SKIPME yes\r\nCLIENT KILL TYPE pubsub\r\n"
-                                    + "DEBUG SLEEP 600\r\nEXEC\r\n")
-                            .getBytes(StandardCharsets.US_ASCII));
+            String all = String.join(
+                    "\r\n",
+                    "MULTI",
+                    "CLIENT KILL TYPE normal SKIPME yes",
+                    "CLIENT KILL TYPE pubsub",
+                    "DEBUG SLEEP 600",
+                    "EXEC",
+                    "");
+            operator.getOutputStream().write(all.getBytes(StandardCharsets.US_ASCII));
             RedisServer present = group.awaitPrimaryOtherThan(former);
 
             bench.obtainsSoon(group.uri(), client, "free", "else");

@@ -19,6 +19,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.Protocol;
 
 /**
  * A split: the master and one client on one side, the Sentinels, the replica and the other client on the other. The master does
@@ -35,7 +36,8 @@ final class SentinelSplitTest {
         List<TcpProxy> ways = new ArrayList<>();
         try (RedisSentinelGroup group = Groups.sentinel(
                         1,
-                        member -> member.user("admin", "on >secret ~* &* +@all")
+                        member -> member.user("default", "off")
+                                .user("admin", "on >secret ~* &* +@all")
                                 .user("app", "on >secret resetchannels " + RedisErrors.RIGHTS));
                 TopologyBench bench = new TopologyBench()) {
             List<String> addresses = new ArrayList<>();
@@ -55,7 +57,7 @@ final class SentinelSplitTest {
                 admin.auth("admin", "secret");
                 ways.forEach(TcpProxy::drop);
                 admin.aclSetUser(MEMBERS, "off");
-                admin.sendCommand(redis.clients.jedis.Protocol.Command.CLIENT, "KILL", "USER", MEMBERS);
+                admin.sendCommand(Protocol.Command.CLIENT, "KILL", "USER", MEMBERS);
                 RedisServer present = group.awaitPrimaryOtherThan(former);
 
                 Lease lost = cutOff.named("split").acquire();
@@ -71,6 +73,8 @@ final class SentinelSplitTest {
                 assertThat(cutOff.guarantees().exclusion()).isEqualTo(Guarantee.Exclusion.BEST_EFFORT);
 
                 admin.aclSetUser(MEMBERS, "on");
+                // Those that came meanwhile were not let in, and would stay so for a while.
+                admin.sendCommand(Protocol.Command.CLIENT, "KILL", "USER", "default");
                 ways.forEach(TcpProxy::heal);
                 HoldEnd end = lost.whenEnded().toCompletableFuture().get(60, TimeUnit.SECONDS);
                 assertThat(end).isInstanceOf(HoldEnd.Lost.class);

@@ -16,7 +16,7 @@ class RetryTest {
     void delaysDoubleUpToABoundAndAreSpread() {
         try (Closing world = new Closing(new SystemLockRuntime())) {
             for (int failures = 0; failures < 40; failures++) {
-                long full = TimeUnit.MILLISECONDS.toNanos(10) << Math.min(failures, 7);
+                long full = TimeUnit.MILLISECONDS.toNanos(10) << Math.min(failures, 6);
                 Set<Long> seen = new HashSet<>();
                 for (int i = 0; i < 100; i++) {
                     long delay = Retry.delayNanos(failures, world.runtime());
@@ -24,7 +24,7 @@ class RetryTest {
                     seen.add(delay);
                 }
                 assertThat(seen).hasSizeGreaterThan(90);
-                assertThat(full).isLessThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(1_280));
+                assertThat(full).isLessThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(640));
             }
         }
     }

@@ -11,6 +11,7 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.testkit.simulation.SimulatedNode;
+import io.leasehold.testkit.virtual.ClockShape;
 import io.leasehold.testkit.virtual.FaultyNode;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -245,5 +246,30 @@ final class QuorumSequencesTest {
         assertThat(reply.votes().toString()).contains("its clock jumped");
         lab.run(4_000);
         client.release(client.granted());
+    }
+
+    /** A client's wall clock is off by an hour, and is set while it holds: nothing that others see depends on it. */
+    @Test
+    void theWallClockOfAClientHasNoInfluence() {
+        lab.servers(3);
+        QuorumLab.Client ahead = lab.client("ahead");
+        QuorumLab.Client behind = lab.client("behind");
+        ahead.process.wallClock(new ClockShape.Step(Duration.ofHours(1)));
+        behind.process.wallClock(new ClockShape.Step(Duration.ofHours(-1)));
+        long last = 0;
+        for (QuorumLab.Client client : List.of(ahead, behind, ahead)) {
+            Grant grant = client.granted();
+            long nodes = lab.servers.get(0).host().wallMillis() * 1_000;
+            assertThat(grant.tokens().first())
+                    .as("a token near the nodes' clocks, and above the one before")
+                    .isBetween(Math.max(last + 1, nodes - 1_000_000), nodes + 1_000_000);
+            last = grant.tokens().last();
+            client.process.wallClock(new ClockShape.Step(Duration.ofHours(3)));
+            lab.run(1_500);
+            assertThat(client.renew(grant)).isInstanceOf(RenewReply.Renewed.class);
+            lab.run(2_000);
+            assertThat(lab.client("third").acquire()).as("held on").isInstanceOf(AcquireReply.Busy.class);
+            assertThat(client.release(grant)).isInstanceOf(ReleaseReply.Released.class);
+        }
     }
 }
