@@ -27,11 +27,21 @@ final class RedlockMinorityTest {
             void strike(RedlockServers servers, int node) {
                 servers.server(node).freeze();
             }
+
+            @Override
+            void heal(RedlockServers servers, int node) {
+                servers.server(node).thaw();
+            }
         },
         KILLED {
             @Override
             void strike(RedlockServers servers, int node) {
                 servers.server(node).kill();
+            }
+
+            @Override
+            void heal(RedlockServers servers, int node) {
+                servers.server(node).restart();
             }
         },
         BLACK_HOLED {
@@ -39,9 +49,16 @@ final class RedlockMinorityTest {
             void strike(RedlockServers servers, int node) {
                 servers.proxy(node).drop();
             }
+
+            @Override
+            void heal(RedlockServers servers, int node) {
+                servers.proxy(node).heal();
+            }
         };
 
         abstract void strike(RedlockServers servers, int node);
+
+        abstract void heal(RedlockServers servers, int node);
     }
 
     @ParameterizedTest
@@ -66,6 +83,9 @@ final class RedlockMinorityTest {
                     assertThat(before.isValid()).isTrue();
                 }
                 assertThat(before.release()).isEqualTo(ReleaseOutcome.RELEASED);
+                // A client that closes tells the sick ones for two time limits.
+                sickness.heal(servers, 1);
+                sickness.heal(servers, 3);
             }
         }
     }

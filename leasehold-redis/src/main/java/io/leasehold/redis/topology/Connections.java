@@ -32,10 +32,11 @@ final class Connections implements AutoCloseable {
     private static final long ANSWER_NANOS = 3_000_000_000L;
 
     /**
-     * What a server gets to answer when it is tried again. With the longest pause before the next try it is less than 2 s:
-     * so soon after the server answers again there is a link.
+     * A try to connect again that takes longer gets company, and whichever succeeds first counts: a connection may be slow, or
+     * have been begun a moment too early. With the longest pause between tries it is less than 2 s, so that soon after the
+     * server answers again one is under way that succeeds.
      */
-    static final long ANSWER_AGAIN_NANOS = 1_000_000_000L;
+    static final long PATIENCE_NANOS = 1_000_000_000L;
 
     private final Driver driver;
     private final Locator locator;
@@ -49,10 +50,13 @@ final class Connections implements AutoCloseable {
     private volatile Runnable onLost = () -> {};
     private CompletableFuture<Link> next = new CompletableFuture<>();
     private int failures;
-    /** Numbers the tries to connect again: what comes of one that was given up is dropped. */
-    private int tries;
+    /** Numbers the links that are tried for: what else comes of tries for one that was made or given up is dropped. */
+    private int wanted;
 
+    private int tries;
+    /** Where the latest of them leads. */
     private @Nullable RedisUri trying;
+
     private boolean closed;
 
     /**
@@ -159,17 +163,22 @@ final class Connections implements AutoCloseable {
     }
 
     private CompletableFuture<Link> connect() {
-        return locator.locate().thenCompose(server -> connect(server, ANSWER_NANOS));
+        return locator.locate().thenCompose(server -> {
+            synchronized (this) {
+                trying = server;
+            }
+            return connect(server);
+        });
     }
 
-    private CompletableFuture<Link> connect(RedisUri server, long answerNanos) {
+    private CompletableFuture<Link> connect(RedisUri server) {
         return driver.connect(server)
                 .handle((connection, error) -> {
                     if (error != null) {
                         return CompletableFuture.<Link>failedFuture(explained(error));
                     }
                     // Who accepts a connection and then says nothing is tried again.
-                    LockRuntime.Timer patience = runtime.schedule(answerNanos, () -> driver.end(connection));
+                    LockRuntime.Timer patience = runtime.schedule(ANSWER_NANOS, () -> driver.end(connection));
                     return info(connection, FIRST_TRIES)
                             .handle((info, refusal) -> {
                                 patience.cancel();
@@ -347,35 +356,46 @@ final class Connections implements AutoCloseable {
             if (closed) {
                 return;
             }
-            number = ++tries;
-            trying = null;
+            number = wanted;
+            tries++;
         }
-        locator.locate()
-                .thenCompose(server -> {
-                    synchronized (this) {
-                        trying = number == tries ? server : trying;
-                    }
-                    return connect(server, ANSWER_AGAIN_NANOS);
-                })
-                .whenComplete((link, error) -> reconnected(number, link, error));
+        LockRuntime.Timer company = runtime.schedule(PATIENCE_NANOS, () -> {
+            if (isWanted(number) && !driver.isBorrowed()) {
+                reconnect();
+            }
+        });
+        connect().whenComplete((link, error) -> {
+            company.cancel();
+            reconnected(number, link, error);
+        });
+    }
+
+    private synchronized boolean isWanted(int number) {
+        return number == wanted;
     }
 
     private void reconnected(int number, @Nullable Link link, @Nullable Throwable error) {
+        boolean last;
         synchronized (this) {
-            if (number == tries) {
-                trying = null;
-            } else {
+            if (number != wanted) {
                 if (link != null) {
                     link.close();
                 }
                 return;
+            }
+            tries--;
+            last = tries == 0;
+            if (link != null) {
+                giveUpTries();
             }
         }
         if (link == null) {
             LockStoreException reason =
                     failedTo(error == null ? new IllegalStateException("no link") : RedisErrors.unwrapped(error));
             LOG.debug("still not connected: {}", reason.getMessage());
-            reconnectLater();
+            if (last) {
+                reconnectLater();
+            }
             return;
         }
         adopt(link);
@@ -383,6 +403,12 @@ final class Connections implements AutoCloseable {
             LOG.info("connected to {} again", name);
             onReconnected.run();
         }
+    }
+
+    /** Called by whoever holds {@code this}. */
+    private void giveUpTries() {
+        wanted++;
+        tries = 0;
     }
 
     /** The server is here now: a link to another place is ended, and a try to make one is given up for a new one. */
@@ -394,13 +420,14 @@ final class Connections implements AutoCloseable {
             }
             return;
         }
-        boolean astray;
         synchronized (this) {
-            astray = trying != null && !trying.address().equals(server.address());
+            RedisUri elsewhere = trying;
+            if (tries == 0 || elsewhere == null || elsewhere.address().equals(server.address())) {
+                return;
+            }
+            giveUpTries();
         }
-        if (astray) {
-            reconnect();
-        }
+        reconnect();
     }
 
     private synchronized boolean isClosed() {

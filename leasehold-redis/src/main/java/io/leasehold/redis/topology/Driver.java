@@ -125,6 +125,11 @@ public final class Driver implements AutoCloseable {
         return options.build();
     }
 
+    /** Whether all that can be had is one connection of somebody else's: lent again, it is taken from whom it was lent to. */
+    boolean isBorrowed() {
+        return commands != null;
+    }
+
     /** Makes a connection for commands. */
     CompletableFuture<StatefulRedisConnection<String, String>> connect(RedisUri server) {
         if (commands != null) {

@@ -130,7 +130,7 @@ final class Subscriptions implements WakeUps {
             }
         });
         // Who accepts a connection and then says nothing is tried again.
-        LockRuntime.Timer patience = runtime.schedule(Connections.ANSWER_AGAIN_NANOS, () -> driver.end(connection));
+        LockRuntime.Timer patience = runtime.schedule(Connections.PATIENCE_NANOS, () -> driver.end(connection));
         connection.async().subscribe(channel).whenComplete((done, refusal) -> {
             patience.cancel();
             if (refusal != null) {
