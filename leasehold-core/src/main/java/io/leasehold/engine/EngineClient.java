@@ -25,6 +25,8 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 
 /** A client: wires the parts together, and ends them in order. */
 public final class EngineClient implements LockClient {
@@ -38,6 +40,8 @@ public final class EngineClient implements LockClient {
     private final ReentrantHolds reentrantHolds = new ReentrantHolds();
     /** Attempts on several locks that are not over. */
     private final Set<MultiWaiter> several = ConcurrentHashMap.newKeySet();
+    /** Calls that have looked whether the client is closed, and whose attempt may not be at a desk yet. */
+    private final AtomicInteger entering = new AtomicInteger();
 
     private final CompletableFuture<Void> quiet = new CompletableFuture<>();
     private volatile boolean closing;
@@ -124,37 +128,42 @@ public final class EngineClient implements LockClient {
 
     Waiter enter(LockName name, WaitSettings settings, long maxWaitNanos) {
         accepted(settings.options(), wiring.store());
-        refuseIfClosed();
-        Waiter waiter = new Waiter(name, settings, maxWaitNanos, wiring, desks);
-        desks.enter(waiter);
-        if (closing) {
-            // close() may have looked before this waiter came, or before its lease did.
-            waiter.clientClosing();
-            endStragglers();
-        }
-        return waiter;
-    }
-
-    /** What close() has not seen; what it has seen is not among the holds any more. */
-    private void endStragglers() {
-        wiring.holds().all().forEach(grant -> {
-            grant.clientClosing();
-            grant.endAtClose();
+        return entering(() -> {
+            Waiter waiter = new Waiter(name, settings, maxWaitNanos, wiring, desks);
+            desks.enter(waiter);
+            if (closing) {
+                // close() may have looked before this waiter came.
+                waiter.clientClosing();
+            }
+            return waiter;
         });
     }
 
     Pending<MultiLease> enterAll(List<LockName> names, WaitSettings settings, long maxWaitNanos) {
         accepted(settings.options(), wiring.store());
-        refuseIfClosed();
-        MultiWaiter waiter = new MultiWaiter(names, settings, maxWaitNanos, this, wiring);
-        several.add(waiter);
-        waiter.start();
-        settled(waiter);
-        if (closing) {
-            waiter.clientClosing();
-            endStragglers();
+        return entering(() -> {
+            MultiWaiter waiter = new MultiWaiter(names, settings, maxWaitNanos, this, wiring);
+            several.add(waiter);
+            waiter.start();
+            settled(waiter);
+            if (closing) {
+                waiter.clientClosing();
+            }
+            return waiter;
+        });
+    }
+
+    /** Begins an attempt, unless the client is closed; close() waits until it can see it. */
+    private <T> T entering(Supplier<T> begin) {
+        entering.incrementAndGet();
+        try {
+            if (closing) {
+                throw new IllegalStateException("lock client for " + storeDescription() + " is closed");
+            }
+            return begin.get();
+        } finally {
+            entering.decrementAndGet();
         }
-        return waiter;
     }
 
     /** Something of this attempt has ended, perhaps the last of it. */
@@ -168,11 +177,7 @@ public final class EngineClient implements LockClient {
     Lease keep(LockName name, Grant grant, WaitSettings settings, long mark) {
         GrantKeeper keeper = new GrantKeeper(name, grant, grant.tokens().last(), settings, wiring, desks);
         desks.granted(name, keeper, grant.tokens().last());
-        Lease lease = keeper.begin(mark);
-        if (closing) {
-            endStragglers();
-        }
-        return lease;
+        return keeper.begin(mark);
     }
 
     /**
@@ -185,12 +190,6 @@ public final class EngineClient implements LockClient {
             throw new IllegalStateException("thread \"" + Thread.currentThread().getName() + "\" opened a lease on \""
                     + name + "\" and waits for it without limit: it would wait for itself. Release the lease first, use"
                     + " asReentrantLock(), or, if another thread is going to release it, wait with attempt(maxWait)");
-        }
-    }
-
-    private void refuseIfClosed() {
-        if (closing) {
-            throw new IllegalStateException("lock client for " + storeDescription() + " is closed");
         }
     }
 
@@ -290,10 +289,28 @@ public final class EngineClient implements LockClient {
 
     /** Completes {@link #quiet} once every reply that something could follow from has come. */
     private void checkQuiet() {
-        if (desks.isEmpty() && several.isEmpty() && wiring.undoer().isIdle()) {
+        if (isQuiet()) {
             quiet.complete(null);
         } else if (!quiet.isDone()) {
             wiring.runtime().schedule(QUIET_CHECK_NANOS, this::checkQuiet);
         }
+    }
+
+    /**
+     * Whether nothing is under way. It is looked for in the order in which it moves: who enters is at a desk before it has
+     * entered, a grant is among the holds before its attempt is over, and with the undoer before it leaves the holds.
+     */
+    private boolean isQuiet() {
+        boolean nobodyAsks = entering.get() == 0 && desks.isEmpty() && several.isEmpty();
+        endStragglers();
+        return nobodyAsks && wiring.undoer().isIdle();
+    }
+
+    /** Grants that came after close() had told the holders; those it told are not among the holds any more. */
+    private void endStragglers() {
+        wiring.holds().all().forEach(grant -> {
+            grant.clientClosing();
+            grant.endAtClose();
+        });
     }
 }

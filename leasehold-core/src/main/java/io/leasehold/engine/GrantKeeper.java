@@ -18,7 +18,6 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -54,7 +53,7 @@ final class GrantKeeper {
     /** The lease whose holder asked for its release last; until it is passed on, that release waits for an outcome. */
     private @Nullable LeaseState givenBack;
 
-    private List<CompletableFuture<Void>> renewalsByHand = List.of();
+    private final RenewalsByHand renewalsByHand = new RenewalsByHand();
     /** What the nodes said to the last renewal, if it did not succeed. */
     private List<NodeVote> votes = List.of();
 
@@ -193,11 +192,7 @@ final class GrantKeeper {
 
     /** Asks for a renewal now; the future completes with its answer. */
     CompletableFuture<Void> renewByHand() {
-        CompletableFuture<Void> future = new CompletableFuture<>();
-        synchronized (this) {
-            renewalsByHand = new ArrayList<>(renewalsByHand);
-            renewalsByHand.add(future);
-        }
+        CompletableFuture<Void> future = renewalsByHand.add();
         on(new LeaseMachine.RenewDue(true));
         synchronized (this) {
             if (machine.isHeld()) {
@@ -300,29 +295,23 @@ final class GrantKeeper {
         return new IllegalStateException("lease on \"" + name + "\" was released during its renewal");
     }
 
+    /** @param error why they failed, if the lease is not lost; null for success */
     private void finishRenewalsByHand(@Nullable Supplier<RuntimeException> error) {
-        List<CompletableFuture<Void>> waiting;
         List<NodeVote> said;
         LossCause lost;
         synchronized (this) {
             said = votes;
-            waiting = renewalsByHand;
-            renewalsByHand = List.of();
             lost = machine.cause();
         }
+        if (lost == null) {
+            renewalsByHand.finish(error);
+            return;
+        }
         LeaseState lease = currentLease();
-        if (lost != null && lease != null && !waiting.isEmpty()) {
+        if (lease != null && !renewalsByHand.isEmpty()) {
             lease.heardOfLoss();
         }
-        for (CompletableFuture<Void> future : waiting) {
-            if (lost != null) {
-                future.completeExceptionally(LeaseState.lostException(name, lost, said, wiring));
-            } else if (error != null) {
-                future.completeExceptionally(error.get());
-            } else {
-                future.complete(null);
-            }
-        }
+        renewalsByHand.finish(() -> LeaseState.lostException(name, lost, said, wiring));
     }
 
     // ---- loss
@@ -442,20 +431,23 @@ final class GrantKeeper {
         return possible ? grantedAtNanos + Timings.HAND_OVER_NANOS - nowNanos : 0;
     }
 
+    /** The undoer has it before the holds forget it: a client that closes waits for what it finds with either. */
     private void sendRelease(@Nullable LossCause lost) {
         disarm();
-        wiring.holds().remove(grant.owner(), this);
         finishRenewalsByHand(this::releasedMeanwhile);
         if (lost != null) {
             if (lost != LossCause.NOT_OURS) {
                 // Also after an expiry: the holder is done, so nothing is lost by freeing what may be left.
                 end(ReleaseRequest.Kind.UNDO);
             }
+            wiring.holds().remove(grant.owner(), this);
             finish(ReleaseOutcome.ALREADY_LOST, List.of());
             return;
         }
         long validUntilAtNanos = machine.validUntilAtNanos();
-        end(ReleaseRequest.Kind.RELEASE).thenAccept(reply -> finish(outcome(reply, validUntilAtNanos), reply.votes()));
+        CompletableFuture<ReleaseReply> ended = end(ReleaseRequest.Kind.RELEASE);
+        wiring.holds().remove(grant.owner(), this);
+        ended.thenAccept(reply -> finish(outcome(reply, validUntilAtNanos), reply.votes()));
         desks.ended(name, this);
     }
 

@@ -41,8 +41,8 @@ final class MultiWaiter implements Pending<MultiLease> {
     private final List<Lease> acquired = new ArrayList<>();
     private @Nullable Waiter current;
     private boolean givenUp;
-    /** The atomic request is in flight. */
-    private boolean asking;
+    /** Atomic requests that are in flight, or whose reply is being dealt with. */
+    private int asking;
 
     MultiWaiter(List<LockName> names, WaitSettings settings, long maxWaitNanos, EngineClient client, Wiring wiring) {
         this.names = names;
@@ -61,7 +61,7 @@ final class MultiWaiter implements Pending<MultiLease> {
 
     /** Whether it has its result, and nothing of its own is in flight; its {@link Waiter}s are the desks' to watch. */
     synchronized boolean isOver() {
-        return result.isDone() && !asking;
+        return result.isDone() && asking == 0;
     }
 
     void start() {
@@ -84,17 +84,15 @@ final class MultiWaiter implements Pending<MultiLease> {
             if (givenUp) {
                 return;
             }
-            asking = true;
+            asking++;
         }
         Edge.ask(() -> wiring.store().acquire(request)).whenComplete((reply, error) -> {
-            boolean gone;
-            synchronized (this) {
-                asking = false;
-                gone = givenUp;
-            }
             try {
-                answeredAtOnce(owner, mark, reply, gone);
+                answeredAtOnce(owner, mark, reply, isGivenUp());
             } finally {
+                synchronized (this) {
+                    asking--;
+                }
                 client.settled(this);
             }
         });
@@ -266,6 +264,10 @@ final class MultiWaiter implements Pending<MultiLease> {
     }
 
     // ---- giving up
+
+    private synchronized boolean isGivenUp() {
+        return givenUp;
+    }
 
     @Override
     public void giveUp() {
