@@ -21,6 +21,7 @@ import java.util.concurrent.locks.LockSupport;
 final class LivenessRun {
 
     private static final int ROUNDS_MEASURED = 300;
+    private static final Duration WARM_UP = Duration.ofSeconds(5);
     private static final String LOCK = "turn";
 
     private LivenessRun() {}
@@ -45,24 +46,32 @@ final class LivenessRun {
             for (LockClient store : stores) {
                 medianRound(store);
             }
-            long round = medianRound(stores.get(0));
-            TurnCounts counts = new TurnCounts(clients, (int) time.toSeconds(), hold.toNanos(), round);
-            List<Future<?>> turns = new ArrayList<>();
-            long start = System.nanoTime();
-            for (int i = 0; i < clients; i++) {
-                int client = i;
-                turns.add(threads.submit(() -> {
-                    takeTurns(stores.get(client), client, counts, start, time.toNanos(), hold.toNanos());
-                    return null;
-                }));
-            }
-            for (Future<?> one : turns) {
-                one.get();
-            }
+            // So are the first turns.
+            contend(threads, stores, new TurnCounts(clients, (int) WARM_UP.toSeconds(), 0, 0), WARM_UP, hold);
+            TurnCounts counts =
+                    new TurnCounts(clients, (int) time.toSeconds(), hold.toNanos(), medianRound(stores.get(0)));
+            contend(threads, stores, counts, time, hold);
             return counts;
         } finally {
             threads.shutdownNow();
             closeAll(opened);
+        }
+    }
+
+    private static void contend(
+            ExecutorService threads, List<LockClient> stores, TurnCounts counts, Duration time, Duration hold)
+            throws InterruptedException, ExecutionException {
+        List<Future<?>> turns = new ArrayList<>();
+        long start = System.nanoTime();
+        for (int i = 0; i < stores.size(); i++) {
+            int client = i;
+            turns.add(threads.submit(() -> {
+                takeTurns(stores.get(client), client, counts, start, time.toNanos(), hold.toNanos());
+                return null;
+            }));
+        }
+        for (Future<?> one : turns) {
+            one.get();
         }
     }
 
