@@ -7,13 +7,11 @@ import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.WatchedRuntime;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.StoreUri;
-import io.leasehold.testkit.proxy.TcpProxy;
 import io.lettuce.core.KillArgs;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -168,12 +166,10 @@ class ReconnectTest {
 
     @Test
     void aSubscriptionThatIsNotAnsweredIsMadeAnew() throws Exception {
-        try (TcpProxy way = TcpProxy.to(SERVER.server().port())) {
-            way.silenceFromNextReplyTo(
-                    request -> request.toUpperCase(Locale.ROOT).contains("SUBSCRIBE"));
+        try (ForgetfulServer server = new ForgetfulServer("somewhere")) {
             Subscriptions subscriptions = new Subscriptions(
                     driver,
-                    Connections.Locator.fixed(RedisUri.parse(StoreUri.parse("redis://127.0.0.1:" + way.port()))),
+                    Connections.Locator.fixed(RedisUri.parse(StoreUri.parse("redis://127.0.0.1:" + server.port()))),
                     "somewhere",
                     "wake-ups",
                     new RedisErrors("node"),
