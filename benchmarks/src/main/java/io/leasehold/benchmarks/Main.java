@@ -67,7 +67,7 @@ public final class Main implements Callable<Integer> {
     @Option(names = "--rounds", description = "Windows of each peer (5; quick: 3), after up to three that warm up.")
     int rounds;
 
-    @Option(names = "--window-ms", description = "Length of a window in milliseconds (3000; quick: 1500).")
+    @Option(names = "--window-ms", description = "Length of a window in milliseconds (3000; quick: 1000).")
     int windowMillis;
 
     @Option(names = "--json", paramLabel = "FILE", description = "Also write every window to this file.")
@@ -104,14 +104,16 @@ public final class Main implements Callable<Integer> {
     public Integer call() throws IOException, InterruptedException {
         if (list) {
             workloads.forEach(workload -> System.out.println(workload.id() + "\t" + workload.title()));
-            System.out.println("f\tRedlock over five nodes: not measured yet, there is no quorum in this version");
             for (PeerKind peer : PeerKind.values()) {
                 System.out.println("--peers " + peer.name().toLowerCase(Locale.ROOT) + "\t" + peer.label());
             }
             return 0;
         }
         RunRecord run = from == null ? measure() : json.readValue(from.toFile(), RunRecord.class);
-        Report report = new Report(run, workloads.stream().collect(Collectors.toMap(Workload::id, Workload::title)));
+        Report report = new Report(
+                run,
+                workloads.stream().collect(Collectors.toMap(Workload::id, Workload::title)),
+                workloads.stream().filter(Workload::isSeries).map(Workload::id).collect(Collectors.toSet()));
         System.out.print(report.text());
         if (jsonFile != null) {
             json.writerWithDefaultPrettyPrinter().writeValue(jsonFile.toFile(), run);
@@ -127,7 +129,7 @@ public final class Main implements Callable<Integer> {
         Plan plan = new Plan(
                 peers.isEmpty() ? (quick ? QUICK_PEERS : List.of(PeerKind.values())) : peers,
                 rounds > 0 ? rounds : quick ? 3 : 5,
-                Duration.ofMillis(windowMillis > 0 ? windowMillis : quick ? 1_500 : 3_000),
+                Duration.ofMillis(windowMillis > 0 ? windowMillis : quick ? 1_000 : 3_000),
                 !quick);
         Map<String, String> conditions = Conditions.now(command(plan), serverName());
         List<Sample> samples = new ArrayList<>();

@@ -4,6 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.leasehold.benchmarks.measure.Figure;
+import io.leasehold.benchmarks.measure.Sample;
+import io.leasehold.benchmarks.peer.PeerKind;
+import io.leasehold.benchmarks.report.Report;
+import io.leasehold.benchmarks.report.RunRecord;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.servers.ServerUnavailableException;
 import java.io.ByteArrayOutputStream;
@@ -12,6 +17,9 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -51,6 +59,7 @@ final class BenchmarksSmokeTest {
                 "a",
                 "c",
                 "e",
+                "f",
                 "--peers",
                 "leasehold,raw",
                 "--rounds",
@@ -63,14 +72,16 @@ final class BenchmarksSmokeTest {
                 "--into",
                 page.toString());
         assertThat(outcome.exitCode()).isZero();
-        assertThat(outcome.text()).contains("a. 1 thread", "c. one hot lock", "Targets", "Where we lose", "scripts/op");
+        assertThat(outcome.text())
+                .contains("a. 1 thread", "c. one hot lock", "– 1 frozen", "Targets", "Where we lose", "scripts/op");
         assertThat(Files.readString(page))
                 .startsWith("before\n<!-- figures: begin -->\n")
                 .contains("| leasehold |", "| raw |")
                 .doesNotContain("of last year")
                 .endsWith("<!-- figures: end -->\nafter\n");
         JsonNode run = new ObjectMapper().readTree(json.toFile());
-        assertThat(run.get("samples")).hasSize(6);
+        // a, c and e; and f with all servers up, one frozen, two killed.
+        assertThat(run.get("samples")).hasSize(6 + 3 * 2);
         JsonNode pairs = run.get("samples").get(0);
         assertThat(pairs.get("workload").asText()).isEqualTo("a");
         assertThat(pairs.get("figures").get("PAIRS_PER_SECOND").asDouble()).isPositive();
@@ -78,10 +89,26 @@ final class BenchmarksSmokeTest {
     }
 
     @Test
+    void variantsOfASeriesShareATable() {
+        List<Sample> samples = List.of(sample("few"), sample("many"));
+        RunRecord run = new RunRecord(Map.of("machine", "quiet"), samples);
+        Map<String, String> titles = Map.of("grow", "more and more");
+        assertThat(new Report(run, titles, Set.of("grow")).text())
+                .containsOnlyOnce("grow. more and more\n")
+                .contains("few, leasehold", "many, leasehold");
+        assertThat(new Report(run, titles, Set.of()).text())
+                .contains("grow. more and more – few\n", "grow. more and more – many\n");
+    }
+
+    private static Sample sample(String variant) {
+        return new Sample("grow", variant, PeerKind.LEASEHOLD, 0, Map.of(Figure.PAIRS_PER_SECOND, 17.0), Map.of());
+    }
+
+    @Test
     void nonsenseIsRefused() {
         assertThat(run("z").exitCode()).isEqualTo(64);
         assertThat(run("--peers", "paper").exitCode()).isEqualTo(64);
         assertThat(run("--rounds", "-1").exitCode()).isEqualTo(64);
-        assertThat(run("--list").text()).contains("a\t", "e\t", "f\tRedlock");
+        assertThat(run("--list").text()).contains("a\t", "e\t", "f\tRedlock", "scale-waiters\t", "curator", "shedlock");
     }
 }

@@ -20,6 +20,8 @@ public record Order(
     public enum Verb {
         /** Locks and unlocks in as many threads as asked for. */
         PAIRS,
+        /** The same, every thread with names of its own that begin with the name. */
+        DISTINCT,
         /** One thread: holds for some milliseconds, lets the other process take it, waits for it again. */
         HAND_OVERS,
         /** Each thread locks once and unlocks at once. */

@@ -28,6 +28,7 @@ public final class WorkerMain {
     private static final long STEP_BACK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
     private static final int LEAST_HOLDS = 10;
     private static final int COLLECTIONS = 4;
+    private static final int NAMES = 10_000;
 
     /** A client of a peer for every ttl that was asked for. */
     private record Opened(PeerKind kind, long ttlMillis) {}
@@ -59,6 +60,7 @@ public final class WorkerMain {
                     key -> key.kind().open(uri, Duration.ofMillis(key.ttlMillis())));
             return switch (order.verb()) {
                 case PAIRS -> Answer.of(drive(peer, order, order.lengthNanos()));
+                case DISTINCT -> Answer.of(distinct(peer, order));
                 case ONCE -> Answer.of(drive(peer, order, 1));
                 case HAND_OVERS -> Answer.of(handOvers(peer, order));
                 case HEAP -> Answer.of(bytesPerLease(peer, order));
@@ -74,6 +76,17 @@ public final class WorkerMain {
     private static Load drive(Peer peer, Order order, long lengthNanos) throws InterruptedException {
         return new Drive(peer, order.count(), Threads.platform())
                 .run(thread -> order::name, order.startAtNanos(), lengthNanos);
+    }
+
+    private static Load distinct(Peer peer, Order order) throws InterruptedException {
+        return new Drive(peer, order.count(), Threads.platform())
+                .run(
+                        thread -> {
+                            int[] next = {0};
+                            return () -> order.name() + "-" + thread + "-" + (next[0]++ % NAMES);
+                        },
+                        order.startAtNanos(),
+                        order.lengthNanos());
     }
 
     /** Steps back after each hold, so that the lock goes to the other process, which waits by then. */

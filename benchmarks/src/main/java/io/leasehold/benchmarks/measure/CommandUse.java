@@ -11,4 +11,8 @@ public record CommandUse(long calls, long micros) {
     CommandUse minus(CommandUse earlier) {
         return new CommandUse(calls - earlier.calls, micros - earlier.micros);
     }
+
+    CommandUse plus(CommandUse other) {
+        return new CommandUse(calls + other.calls, micros + other.micros);
+    }
 }

@@ -16,6 +16,14 @@ public enum Figure {
     BYTES_PER_LEASE("bytes/lease", false),
     /** Locks whose key was gone although nobody had released them. */
     LOST("lost", false),
+    /** By how much the median wait is above that with all servers up. */
+    ADDED_P50_MICROS("p50 above all up µs", false),
+    /** By how much the 99th percentile of the wait is above that with all servers up. */
+    ADDED_P99_MILLIS("p99 above all up ms", false),
+    /** From the start of a command until its end. */
+    START_MILLIS("ms/start", false),
+    /** Processor time of a command, from start to end. */
+    START_CPU_MILLIS("cpu ms/start", false),
     /** Scripts per second while locks are only held. */
     SCRIPTS_PER_SECOND("scripts/s", false),
     /** Commands, those inside scripts included, per second while locks are only held. */
@@ -30,6 +38,8 @@ public enum Figure {
     SCRIPTS("scripts/op", false),
     /** Commands per pair, those inside scripts included. */
     COMMANDS("commands/op", false),
+    /** How often the server read from a connection, per pair. */
+    READS("reads/op", false),
     /** Processor time of the server per pair. */
     SERVER_MICROS("server µs/op", false),
     /** Processor time of the client processes per pair. */

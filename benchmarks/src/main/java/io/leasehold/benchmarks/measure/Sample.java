@@ -3,6 +3,7 @@ package io.leasehold.benchmarks.measure;
 import io.leasehold.benchmarks.peer.PeerKind;
 import java.util.Collections;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.HdrHistogram.Histogram;
@@ -33,6 +34,13 @@ public record Sample(
         commands = Collections.unmodifiableMap(new TreeMap<>(commands));
     }
 
+    /** The numbers of a window of pairs over a server whose own statistics were not asked. */
+    public static Map<Figure, Double> pairs(Load load) {
+        Map<Figure, Double> figures = pairs(load, ServerUse.NONE);
+        figures.keySet().removeAll(List.of(Figure.SCRIPTS, Figure.COMMANDS, Figure.READS, Figure.SERVER_MICROS));
+        return figures;
+    }
+
     /** The numbers of a window of pairs. */
     public static Map<Figure, Double> pairs(Load load, ServerUse use) {
         double operations = Math.max(1, load.operations());
@@ -41,6 +49,7 @@ public record Sample(
         figures.put(Figure.PAIRS_PER_SECOND, load.operations() / load.seconds());
         figures.put(Figure.SCRIPTS, use.scripts() / operations);
         figures.put(Figure.COMMANDS, use.calls() / operations);
+        figures.put(Figure.READS, use.reads() / operations);
         figures.put(Figure.SERVER_MICROS, use.cpuSeconds() * 1e6 / operations);
         figures.put(Figure.CLIENT_MICROS, load.cpuSeconds() * 1e6 / operations);
         figures.put(Figure.WAIT_P50_MICROS, waits.getValueAtPercentile(50) / 1e3);

@@ -12,6 +12,8 @@ public final class ServerMeter {
     private static final Pattern COMMAND = Pattern.compile("cmdstat_([^:]+):calls=(\\d+),usec=(\\d+)");
     private static final Pattern CPU = Pattern.compile("used_cpu_(?:sys|user):([\\d.]+)");
 
+    private static final Pattern READS = Pattern.compile("total_reads_processed:(\\d+)");
+
     private final RedisServer server;
 
     /** Over a connection of its own each time. */
@@ -34,6 +36,7 @@ public final class ServerMeter {
         while (cpu.find()) {
             seconds += Double.parseDouble(cpu.group(1));
         }
-        return new ServerUse(commands, seconds);
+        Matcher reads = READS.matcher(server.call("INFO", "stats"));
+        return new ServerUse(commands, seconds, reads.find() ? Long.parseLong(reads.group(1)) : 0);
     }
 }

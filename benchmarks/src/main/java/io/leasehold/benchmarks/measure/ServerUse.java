@@ -9,8 +9,12 @@ import java.util.TreeMap;
  *
  * @param commands by name
  * @param cpuSeconds user and system time of the server
+ * @param reads how often it read from a connection; commands that arrive together are read together
  */
-public record ServerUse(Map<String, CommandUse> commands, double cpuSeconds) {
+public record ServerUse(Map<String, CommandUse> commands, double cpuSeconds, long reads) {
+
+    /** Of a server that does nothing, or is not asked. */
+    public static final ServerUse NONE = new ServerUse(Map.of(), 0, 0);
 
     private static final CommandUse NOTHING = new CommandUse(0, 0);
 
@@ -28,7 +32,14 @@ public record ServerUse(Map<String, CommandUse> commands, double cpuSeconds) {
                 difference.put(name, more);
             }
         });
-        return new ServerUse(difference, cpuSeconds - earlier.cpuSeconds);
+        return new ServerUse(difference, cpuSeconds - earlier.cpuSeconds, reads - earlier.reads);
+    }
+
+    /** What two servers did. */
+    public ServerUse plus(ServerUse other) {
+        Map<String, CommandUse> sum = new TreeMap<>(commands);
+        other.commands.forEach((name, use) -> sum.merge(name, use, CommandUse::plus));
+        return new ServerUse(sum, cpuSeconds + other.cpuSeconds, reads + other.reads);
     }
 
     /** All commands, those inside scripts included. */

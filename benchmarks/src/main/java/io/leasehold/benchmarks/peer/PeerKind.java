@@ -2,6 +2,7 @@ package io.leasehold.benchmarks.peer;
 
 import io.leasehold.Fairness;
 import java.time.Duration;
+import java.util.List;
 
 /** All that can be measured. */
 public enum PeerKind {
@@ -18,7 +19,11 @@ public enum PeerKind {
     /** What people write with Jedis: {@code SET NX PX}, compare-and-delete, asking again every millisecond. */
     JEDIS("jedis helper", false, false),
     /** Spring Integration's {@code RedisLockRegistry}, woken by messages. */
-    SPRING("spring integration", false, false);
+    SPRING("spring integration", false, false),
+    /** ShedLock's provider for Redis; it does not wait, so it is asked again every millisecond. */
+    SHEDLOCK("shedlock", false, false),
+    /** Curator's {@code InterProcessMutex}, over ZooKeeper. */
+    CURATOR("curator", false, true);
 
     private final String label;
     private final boolean ours;
@@ -60,6 +65,23 @@ public enum PeerKind {
             case REDISSON_FAIR -> new RedissonPeer(uri, ttl, true);
             case JEDIS -> new JedisPeer(uri, ttl);
             case SPRING -> new SpringPeer(uri, ttl);
+            case SHEDLOCK -> new ShedLockPeer(uri, ttl);
+            case CURATOR -> new CuratorPeer(uri, ttl);
+        };
+    }
+
+    /**
+     * Connects to servers that are independent of each other, of which a quorum decides.
+     *
+     * @param uri names them all, for Leasehold
+     * @throws IllegalArgumentException for a peer that knows no quorum
+     */
+    public Peer openOver(List<String> servers, String uri, Duration ttl) {
+        return switch (this) {
+            case LEASEHOLD -> new LeaseholdPeer(uri, ttl, Fairness.BOUNDED_LOCAL_HAND_OVER);
+            case RAW -> new RawQuorumPeer(servers, ttl);
+            case REDISSON -> new RedissonRedlockPeer(servers, ttl);
+            default -> throw new IllegalArgumentException(label + " knows no quorum");
         };
     }
 }

@@ -34,7 +34,9 @@ public final class Conditions {
                 "drivers",
                 "Lettuce " + version("io.lettuce.core.RedisClient") + ", Redisson " + version("org.redisson.Redisson")
                         + ", Jedis " + version("redis.clients.jedis.Jedis") + ", Spring Integration "
-                        + version("org.springframework.integration.redis.util.RedisLockRegistry") + ", Netty "
+                        + version("org.springframework.integration.redis.util.RedisLockRegistry") + ", ShedLock "
+                        + version("net.javacrumbs.shedlock.core.SimpleLock") + ", Curator "
+                        + version("org.apache.curator.framework.CuratorFramework") + ", Netty "
                         + version("io.netty.channel.Channel"));
         return conditions;
     }

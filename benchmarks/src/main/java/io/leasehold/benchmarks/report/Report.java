@@ -3,8 +3,12 @@ package io.leasehold.benchmarks.report;
 import io.leasehold.benchmarks.measure.Figure;
 import io.leasehold.benchmarks.peer.PeerKind;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.EnumSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
 
@@ -15,16 +19,19 @@ public final class Report {
 
     private final RunRecord run;
     private final Map<String, String> titles;
+    private final Set<String> series;
     private final List<Group> groups;
 
     /**
      * Of this run.
      *
      * @param titles of the workloads, by id
+     * @param series those whose variants share one table
      */
-    public Report(RunRecord run, Map<String, String> titles) {
+    public Report(RunRecord run, Map<String, String> titles, Set<String> series) {
         this.run = run;
         this.titles = Map.copyOf(titles);
+        this.series = Set.copyOf(series);
         this.groups = Group.of(run.samples());
     }
 
@@ -46,16 +53,17 @@ public final class Report {
                         .append(": ")
                         .append(value)
                         .append('\n'));
-        for (Group group : groups) {
+        for (List<Group> together : tables()) {
+            Group first = together.get(0);
+            String variant = series.contains(first.workload()) ? "" : " – " + first.variant();
             text.append('\n')
                     .append(heading)
-                    .append(group.workload())
+                    .append(first.workload())
                     .append(". ")
-                    .append(titles.getOrDefault(group.workload(), ""))
-                    .append(" – ")
-                    .append(group.variant())
+                    .append(titles.getOrDefault(first.workload(), ""))
+                    .append(variant)
                     .append(afterHeading)
-                    .append(tables.apply(table(group)));
+                    .append(tables.apply(table(together, variant.isEmpty())));
         }
         text.append('\n').append(heading).append("Targets").append(afterHeading).append(tables.apply(targets()));
         text.append('\n').append(heading).append("Where we lose").append(afterHeading);
@@ -71,26 +79,43 @@ public final class Report {
         return text.toString();
     }
 
-    private static Grid table(Group group) {
-        List<Figure> figures = group.figures();
+    /** Groups that share a table, in the order in which they were measured. */
+    private Collection<List<Group>> tables() {
+        Map<String, List<Group>> tables = new LinkedHashMap<>();
+        for (Group group : groups) {
+            String key =
+                    series.contains(group.workload()) ? group.workload() : group.workload() + "\n" + group.variant();
+            tables.computeIfAbsent(key, missing -> new ArrayList<>()).add(group);
+        }
+        return tables.values();
+    }
+
+    private static Grid table(List<Group> together, boolean namesVariants) {
+        EnumSet<Figure> all = EnumSet.noneOf(Figure.class);
+        together.forEach(group -> all.addAll(group.figures()));
+        List<Figure> figures = List.copyOf(all);
         Figure main = figures.get(0);
         List<String> head = new ArrayList<>(List.of("", main.label(), "÷ raw", "÷ redisson"));
         figures.subList(1, figures.size()).forEach(figure -> head.add(figure.label()));
         List<List<String>> rows = new ArrayList<>();
-        for (PeerKind peer : group.peers()) {
-            List<String> row = new ArrayList<>();
-            row.add(peer.label());
-            row.add(group.summary(peer, main).map(Numbers::show).orElse("–"));
-            row.add(group.ratio(peer, PeerKind.RAW, main).map(Numbers::ratio).orElse("–"));
-            row.add(group.ratio(peer, PeerKind.REDISSON, main)
-                    .map(Numbers::ratio)
-                    .orElse("–"));
-            for (Figure figure : figures.subList(1, figures.size())) {
-                row.add(group.summary(peer, figure)
-                        .map(summary -> Numbers.show(summary.median()))
+        for (Group group : together) {
+            for (PeerKind peer : group.peers()) {
+                List<String> row = new ArrayList<>();
+                row.add((namesVariants ? group.variant() + ", " : "") + peer.label());
+                row.add(group.summary(peer, main).map(Numbers::show).orElse("–"));
+                row.add(group.ratio(peer, PeerKind.RAW, main)
+                        .map(Numbers::ratio)
                         .orElse("–"));
+                row.add(group.ratio(peer, PeerKind.REDISSON, main)
+                        .map(Numbers::ratio)
+                        .orElse("–"));
+                for (Figure figure : figures.subList(1, figures.size())) {
+                    row.add(group.summary(peer, figure)
+                            .map(summary -> Numbers.show(summary.median()))
+                            .orElse("–"));
+                }
+                rows.add(row);
             }
-            rows.add(row);
         }
         return new Grid(head, rows);
     }

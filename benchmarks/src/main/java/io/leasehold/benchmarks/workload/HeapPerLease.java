@@ -4,6 +4,7 @@ import static io.leasehold.benchmarks.peer.PeerKind.JEDIS;
 import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD;
 import static io.leasehold.benchmarks.peer.PeerKind.RAW;
 import static io.leasehold.benchmarks.peer.PeerKind.REDISSON;
+import static io.leasehold.benchmarks.peer.PeerKind.SHEDLOCK;
 import static io.leasehold.benchmarks.peer.PeerKind.SPRING;
 
 import io.leasehold.benchmarks.child.Order;
@@ -32,7 +33,7 @@ final class HeapPerLease implements Workload {
 
     @Override
     public void run(Plan plan, Consumer<Sample> samples) throws InterruptedException {
-        for (PeerKind kind : plan.among(LEASEHOLD, RAW, REDISSON, JEDIS, SPRING)) {
+        for (PeerKind kind : plan.among(LEASEHOLD, RAW, REDISSON, JEDIS, SPRING, SHEDLOCK)) {
             try (Stage stage = Stage.open()) {
                 Worker worker = stage.workers(1).get(0);
                 worker.send(new Order(

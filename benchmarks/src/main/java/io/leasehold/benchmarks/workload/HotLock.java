@@ -6,6 +6,7 @@ import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD_STRICT;
 import static io.leasehold.benchmarks.peer.PeerKind.RAW;
 import static io.leasehold.benchmarks.peer.PeerKind.REDISSON;
 import static io.leasehold.benchmarks.peer.PeerKind.REDISSON_FAIR;
+import static io.leasehold.benchmarks.peer.PeerKind.SHEDLOCK;
 import static io.leasehold.benchmarks.peer.PeerKind.SPRING;
 
 import io.leasehold.benchmarks.measure.Drive;
@@ -36,7 +37,7 @@ final class HotLock implements Workload {
         try (Stage stage = Stage.open()) {
             Rounds.run(
                     plan,
-                    plan.among(LEASEHOLD, LEASEHOLD_STRICT, RAW, REDISSON, REDISSON_FAIR, JEDIS, SPRING),
+                    plan.among(LEASEHOLD, LEASEHOLD_STRICT, RAW, REDISSON, REDISSON_FAIR, JEDIS, SPRING, SHEDLOCK),
                     samples,
                     (kind, round) -> {
                         Drive drive = new Drive(stage.peer(kind), THREADS, Threads.platform());

@@ -4,6 +4,7 @@ import static io.leasehold.benchmarks.peer.PeerKind.JEDIS;
 import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD;
 import static io.leasehold.benchmarks.peer.PeerKind.RAW;
 import static io.leasehold.benchmarks.peer.PeerKind.REDISSON;
+import static io.leasehold.benchmarks.peer.PeerKind.SHEDLOCK;
 import static io.leasehold.benchmarks.peer.PeerKind.SPRING;
 
 import io.leasehold.benchmarks.measure.Drive;
@@ -78,7 +79,7 @@ final class Pairs implements Workload {
     private void measure(
             Stage stage, Plan plan, Consumer<Sample> samples, String variant, int threads, ThreadFactory factory)
             throws InterruptedException {
-        Rounds.run(plan, plan.among(LEASEHOLD, RAW, REDISSON, JEDIS, SPRING), samples, (kind, round) -> {
+        Rounds.run(plan, plan.among(LEASEHOLD, RAW, REDISSON, JEDIS, SPRING, SHEDLOCK), samples, (kind, round) -> {
             Drive drive = new Drive(stage.peer(kind), threads, factory);
             ServerUse before = stage.look();
             Load load =

@@ -1,22 +1,16 @@
 package io.leasehold.benchmarks.workload;
 
-import io.leasehold.Leasehold;
-import io.leasehold.LockClient;
 import io.leasehold.servers.EtcdServer;
 import io.leasehold.servers.RedisServer;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.URLEncoder;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.curator.test.InstanceSpec;
 import org.apache.curator.test.TestingServer;
@@ -84,21 +78,8 @@ enum StoreKind {
     }
 
     private static Started redlock(int count) {
-        List<AutoCloseable> servers = new ArrayList<>();
-        List<String> uris = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            RedisServer server = RedisServer.start();
-            servers.add(server);
-            uris.add(server.uri());
-        }
-        String uri = "redlock:?maxTtl=30s&nodeTimeout=2s&"
-                + uris.stream()
-                        .map(node -> "node=" + URLEncoder.encode(node, StandardCharsets.UTF_8))
-                        .collect(Collectors.joining("&"));
-        try (LockClient client = Leasehold.connect(uri)) {
-            client.admin().declareNewNodes();
-        }
-        return new Started(uri, servers);
+        RedisSet servers = RedisSet.start(count);
+        return new Started(servers.patient(), List.of(servers));
     }
 
     private static Started sqlite() throws IOException {

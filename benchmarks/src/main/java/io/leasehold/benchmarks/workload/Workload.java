@@ -12,6 +12,11 @@ public interface Workload {
     /** What it does, in one line. */
     String title();
 
+    /** Whether its variants are to be read together, in one table. */
+    default boolean isSeries() {
+        return false;
+    }
+
     /** Measures, on servers of its own, and hands over each window as it ends. */
     void run(Plan plan, Consumer<Sample> samples) throws InterruptedException;
 }

@@ -15,11 +15,19 @@ public final class Workloads {
                 new HotLock(),
                 new HotLockInProcesses(),
                 new WakeUp(),
+                new QuorumPairs(),
                 HeldLocks.afterFewPairs(),
                 HeldLocks.afterManyPairs(),
                 new Reentry(),
                 new HeapPerLease(),
                 new RemoteWaiters(),
-                new Stores());
+                Stores.pairs(),
+                Stores.hotLock(),
+                Stores.handOvers(),
+                Scaling.ofWaiters(),
+                Scaling.ofNames(),
+                new ScalingOfProcesses(),
+                new ScalingOfMasters(),
+                new CommandLine());
     }
 }

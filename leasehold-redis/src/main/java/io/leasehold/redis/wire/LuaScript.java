@@ -8,10 +8,15 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** A script: a {@code .lua} file whose header is its contract, known to the server by its digest. */
 public final class LuaScript {
+
+    /** A line that stands for the file {@code shared/NAME.lua}. */
+    private static final Pattern SHARED = Pattern.compile("(?m)^-- shared: (\\w+)\n");
 
     /** Proposes a ballot. */
     public static final LuaScript ACQUIRE = load("acquire.lua");
@@ -53,12 +58,20 @@ public final class LuaScript {
         this.sha1 = sha1(text);
     }
 
+    /** With what it shares with others in its place: a script is sent whole. */
     private static LuaScript load(String file) {
+        String whole = SHARED.matcher(read(file))
+                .replaceAll(line -> Matcher.quoteReplacement(
+                        line.group() + read("shared/" + line.group(1) + ".lua") + "-- end shared\n"));
+        return new LuaScript(file, whole);
+    }
+
+    private static String read(String file) {
         try (InputStream in = LuaScript.class.getResourceAsStream(file)) {
             if (in == null) {
                 throw new IllegalStateException("script " + file + " is missing from the artefact leasehold-redis");
             }
-            return new LuaScript(file, new String(in.readAllBytes(), StandardCharsets.UTF_8));
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException("script " + file + " cannot be read", e);
         }

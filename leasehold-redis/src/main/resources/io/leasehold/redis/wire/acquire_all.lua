@@ -31,32 +31,8 @@ local now = time[1] * 1000000 + time[2]
 local LOCK
 
 -- shared: numbers
--- Lua prints large numbers as 1.7e+15; the wire wants all their digits.
-local function digits(number)
-  return string.format('%.0f', number)
-end
-
--- A decimal number, 0 for nothing, nil for any other text.
-local function number_in(text)
-  if not text then
-    return 0
-  end
-  return #text <= 16 and text:match('^%d+$') and tonumber(text) or nil
-end
--- end shared
 
 -- shared: holder
--- What may be told of the key of a hold: never an owner token, never a stranger's text.
-local function public(value)
-  if not value then
-    return 'foreign', redis.call('TYPE', LOCK).ok
-  end
-  if value:sub(1, 40):match('^[0-9a-f]+$') and value:sub(41):match('^:%d*:') then
-    return 'lock', value:sub(42, 600)
-  end
-  return 'foreign', 'string'
-end
--- end shared
 
 -- First everything is read, so that nothing is written unless all of it will be.
 local values, floor, limit, obstacle = {}, now - retention, nil, nil

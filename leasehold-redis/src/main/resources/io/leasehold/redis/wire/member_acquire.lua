@@ -35,28 +35,6 @@ local LOCK, FENCE, WATCHERS, MARKER = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local candidate, last = tonumber(ARGV[3]), tonumber(ARGV[4])
 local retention = tonumber(ARGV[5])
 
--- shared: numbers
--- Lua prints large numbers as 1.7e+15; the wire wants all their digits.
-local function digits(number)
-  return string.format('%.0f', number)
-end
-
--- A decimal number, 0 for nothing, nil for any other text.
-local function number_in(text)
-  if not text then
-    return 0
-  end
-  return #text <= 16 and text:match('^%d+$') and tonumber(text) or nil
-end
--- end shared
-
--- shared: life
--- The life of this server's memory: a new one at each start of the process.
-local function run_id()
-  return redis.call('INFO', 'server'):match('run_id:(%w+)')
-end
--- end shared
-
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 -- MGET is silent about keys of other types: what it does not find is only ever written with NX.
@@ -66,7 +44,35 @@ local born, life, configuration
 if marker then
   born, life, configuration = marker:match('^born|(%d+)|(%w+)|(.*)$')
 end
-if not born or (ARGV[13] ~= 'durable' and life ~= run_id()) then
+local lives = born and (ARGV[13] == 'durable' or redis.call('INFO', 'server'):find('run_id:' .. life .. '\r', 1, true))
+local left = lives and tonumber(ARGV[12]) - (tonumber(ARGV[11]) - tonumber(born))
+
+-- The common case, written out before any function is made, which would take the server as long again: the node grants, the
+-- lock is free, and the ballot is good.
+if left and left <= 0 and configuration == ARGV[10] and not value then
+  local fence = 0
+  if fence_text then
+    fence = #fence_text <= 16 and fence_text:match('^%d+$') and tonumber(fence_text)
+  end
+  if fence and candidate > math.max(fence, now - retention) and last <= math.max(fence, now) + tonumber(ARGV[6])
+    and redis.call('SET', LOCK, ARGV[1], 'PX', ARGV[2], 'NX') then
+    local ms = string.format('%.0f', math.ceil((math.max(last, now) + retention - now) / 1000))
+    if fence_text then
+      redis.call('SET', FENCE, ARGV[4], 'PX', ms)
+    elseif not redis.call('SET', FENCE, ARGV[4], 'PX', ms, 'NX') then
+      redis.call('DEL', LOCK)
+      return {'broken', string.format('%.0f', now), FENCE, redis.call('TYPE', FENCE).ok}
+    end
+    redis.pcall('ZREM', WATCHERS, 'q' .. ARGV[8], 'a' .. ARGV[8])
+    return {'yes', string.format('%.0f', now)}
+  end
+end
+
+-- shared: numbers
+
+-- shared: life
+
+if not lives then
   local me = run_id()
   local nonce, of
   if marker then
@@ -82,7 +88,6 @@ end
 if configuration ~= ARGV[10] then
   return {'other', digits(now), configuration}
 end
-local left = tonumber(ARGV[12]) - (tonumber(ARGV[11]) - tonumber(born))
 if left > 0 then
   return {'young', digits(now), digits(left)}
 end
@@ -114,35 +119,8 @@ local function raise_fence()
 end
 
 -- shared: watchers
--- The clients that want to be woken: one sorted set with two members for each channel c:
---   "q<c>"  score: its place, the same at every node of the set (us, always > 0)
---   "a<c>"  score: minus the time (us) until which it counts as alive
--- They have no claim to the lock: a free lock goes to whoever asks.
-
-local function forget(channel)
-  redis.pcall('ZREM', WATCHERS, 'q' .. channel, 'a' .. channel)
-end
-
-local function drop_dead()
-  local dead = redis.pcall('ZRANGEBYSCORE', WATCHERS, digits(-now), '(0', 'LIMIT', 0, 64)
-  for _, member in ipairs(dead) do
-    forget(member:sub(2))
-  end
-end
--- end shared
 
 -- shared: holder
--- What may be told of the key of a hold: never an owner token, never a stranger's text.
-local function public(value)
-  if not value then
-    return 'foreign', redis.call('TYPE', LOCK).ok
-  end
-  if value:sub(1, 40):match('^[0-9a-f]+$') and value:sub(41):match('^:%d*:') then
-    return 'lock', value:sub(42, 600)
-  end
-  return 'foreign', 'string'
-end
--- end shared
 
 local owner = ARGV[1]:sub(1, 40)
 local channel = ARGV[8]
@@ -155,15 +133,6 @@ if value and value:sub(1, 41) == owner .. ':' then
   forget(channel)
   return {'yes', digits(now)}
 end
-if not value and redis.call('SET', LOCK, ARGV[1], 'PX', ARGV[2], 'NX') then
-  if not raise_fence() then
-    redis.call('DEL', LOCK)
-    return broken(FENCE)
-  end
-  forget(channel)
-  return {'yes', digits(now)}
-end
-
 -- Whether the caller will be woken; nil, or the error that kept it out.
 local function watch(place)
   local kind = redis.call('TYPE', WATCHERS).ok

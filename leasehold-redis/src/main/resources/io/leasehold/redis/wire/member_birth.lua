@@ -16,26 +16,8 @@
 local MARKER = KEYS[1]
 
 -- shared: numbers
--- Lua prints large numbers as 1.7e+15; the wire wants all their digits.
-local function digits(number)
-  return string.format('%.0f', number)
-end
-
--- A decimal number, 0 for nothing, nil for any other text.
-local function number_in(text)
-  if not text then
-    return 0
-  end
-  return #text <= 16 and text:match('^%d+$') and tonumber(text) or nil
-end
--- end shared
 
 -- shared: life
--- The life of this server's memory: a new one at each start of the process.
-local function run_id()
-  return redis.call('INFO', 'server'):match('run_id:(%w+)')
-end
--- end shared
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

@@ -30,6 +30,10 @@ local value, fence_text = unpack(redis.call('MGET', LOCK, FENCE))
 local released = value and value:sub(1, 41) == owner .. ':'
 if released then
   redis.call('DEL', LOCK)
+  -- The grant of the token in the value has raised the fence to it; only a higher ballot needs more.
+  if value:sub(42, 42 + #ARGV[2]) == ARGV[2] .. ':' and redis.call('EXISTS', WATCHERS) == 0 then
+    return {'released'}
+  end
 end
 
 local ballot = tonumber(ARGV[2])
@@ -38,47 +42,10 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
 -- shared: numbers
--- Lua prints large numbers as 1.7e+15; the wire wants all their digits.
-local function digits(number)
-  return string.format('%.0f', number)
-end
-
--- A decimal number, 0 for nothing, nil for any other text.
-local function number_in(text)
-  if not text then
-    return 0
-  end
-  return #text <= 16 and text:match('^%d+$') and tonumber(text) or nil
-end
--- end shared
 
 -- shared: tell
--- Whether anybody heard it; where that cannot be told, yes. On a Cluster the channel is one of the lock's slot, and has its
--- tag in braces; or it ends with ~, and is broadcast: the count of that says nothing.
-local function tell(channel, message)
-  local sharded = channel:find('{', 1, true)
-  local heard = redis.pcall(sharded and 'SPUBLISH' or 'PUBLISH', channel, message)
-  return heard ~= 0 or channel:sub(-1) == '~'
-end
--- end shared
 
 -- shared: watchers
--- The clients that want to be woken: one sorted set with two members for each channel c:
---   "q<c>"  score: its place, the same at every node of the set (us, always > 0)
---   "a<c>"  score: minus the time (us) until which it counts as alive
--- They have no claim to the lock: a free lock goes to whoever asks.
-
-local function forget(channel)
-  redis.pcall('ZREM', WATCHERS, 'q' .. channel, 'a' .. channel)
-end
-
-local function drop_dead()
-  local dead = redis.pcall('ZRANGEBYSCORE', WATCHERS, digits(-now), '(0', 'LIMIT', 0, 64)
-  for _, member in ipairs(dead) do
-    forget(member:sub(2))
-  end
-end
--- end shared
 
 if ARGV[7] == 'leave' then
   forget(channel)

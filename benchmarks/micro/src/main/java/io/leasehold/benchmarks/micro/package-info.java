@@ -1,0 +1,5 @@
+/** What a call costs in the process alone: JMH over the in-memory store. */
+@NullMarked
+package io.leasehold.benchmarks.micro;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,15 @@
+-- The clients that want to be woken: one sorted set with two members for each channel c:
+--   "q<c>"  score: its place, the same at every node of the set (us, always > 0)
+--   "a<c>"  score: minus the time (us) until which it counts as alive
+-- They have no claim to the lock: a free lock goes to whoever asks.
+
+local function forget(channel)
+  redis.pcall('ZREM', WATCHERS, 'q' .. channel, 'a' .. channel)
+end
+
+local function drop_dead()
+  local dead = redis.pcall('ZRANGEBYSCORE', WATCHERS, digits(-now), '(0', 'LIMIT', 0, 64)
+  for _, member in ipairs(dead) do
+    forget(member:sub(2))
+  end
+end
