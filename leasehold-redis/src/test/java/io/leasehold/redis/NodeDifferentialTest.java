@@ -7,12 +7,17 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.memory.InMemoryNode;
+import io.leasehold.redis.node.NodeSettings;
+import io.leasehold.redis.store.RedisGuarantees;
+import io.leasehold.redis.topology.Deployment;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
+import io.leasehold.spi.Birth;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.Membership;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
@@ -27,10 +32,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.LongFunction;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -54,29 +61,39 @@ class NodeDifferentialTest {
     @RegisterExtension
     static final RedisUnderTest SERVER = new RedisUnderTest();
 
+    private static final long BOUND_MICROS = 7_500_000;
+    private static final long QUARANTINE_MICROS = 3_000_000;
+
     private LockRuntime runtime;
-    private Subject scripts;
-    private Subject model;
 
     @BeforeEach
     void open() {
         runtime = new SystemLockRuntime();
-        scripts = new Subject(new RedisStoreProvider()
-                .openNode(StoreUri.parse("redis://127.0.0.1:" + SERVER.server().port()), runtime));
-        model = new Subject(new InMemoryNode(runtime));
     }
 
     @AfterEach
     void close() {
-        scripts.node.close();
-        model.node.close();
         runtime.close();
     }
 
+    private Subject ofScripts() {
+        String uri = "redis://127.0.0.1:" + SERVER.server().port();
+        return new Subject(new RedisStoreProvider().openNode(StoreUri.parse(uri), runtime));
+    }
+
+    /** The same server as one of a set, whose scripts are others. */
+    private Subject ofMemberScripts() {
+        String uri = "redis://127.0.0.1:" + SERVER.server().port();
+        NodeOpening opening = new NodeOpening(Deployment.parse(StoreUri.parse(uri)), runtime);
+        assertThat(NodeBench.answer(opening.outcome()).failure()).isNull();
+        return new Subject(opening.node(NodeSettings.ofMember(RedisGuarantees.single(true))));
+    }
+
     /** One of the two, and what it has told its waiters. */
-    private static final class Subject {
+    private static final class Subject implements AutoCloseable {
         private final LockNode node;
         private final Map<String, HandOver> handed = new ConcurrentHashMap<>();
+        private String nonce = "none yet";
 
         Subject(LockNode node) {
             this.node = node;
@@ -101,33 +118,76 @@ class NodeDifferentialTest {
             NodeReply reply = NodeBench.answer(node.probe(TIMEOUT_NANOS));
             return ((NodeReply.Answered) reply).serverMicros();
         }
+
+        @Override
+        public void close() {
+            node.close();
+        }
     }
 
     @Test
     void scriptsAndModelAgree() {
+        int handOvers = 0;
+        try (Subject scripts = ofScripts();
+                Subject model = new Subject(new InMemoryNode(runtime))) {
+            handOvers = walks(seed -> new Walk(seed, scripts, model, false));
+        }
+        assertThat(handOvers).as("hand-overs that were compared").isGreaterThan(WALKS);
+    }
+
+    /** A member of a set: since when it remembers, of which set it is, its ballots and ends. Each walk begins with nothing. */
+    @Test
+    void scriptsAndModelOfAMemberAgree() {
+        Map<String, Integer> seen = new TreeMap<>();
+        try (Subject scripts = ofMemberScripts()) {
+            walks(seed -> {
+                SERVER.server().call("FLUSHALL");
+                return new Walk(seed, scripts, new Subject(new InMemoryNode(runtime)), true, seen);
+            });
+        }
+        assertThat(seen.keySet())
+                .as("every answer was compared")
+                .contains("Unborn", "OtherSet", "Quarantined", "Yes", "Stale", "Held", "Refused", "born", "not born");
+    }
+
+    /** So many walks that say something; how many hand-overs they compared. */
+    private static int walks(LongFunction<Walk> walkOf) {
         int said = 0;
         int handOvers = 0;
         for (long seed = 1; said < WALKS; seed++) {
             assertThat(seed).as("walks that took too long").isLessThan(3L * WALKS);
-            Walk walk = new Walk(seed);
+            Walk walk = walkOf.apply(seed);
             if (walk.run()) {
                 said++;
                 handOvers += walk.compared.size();
             }
         }
-        assertThat(handOvers).as("hand-overs that were compared").isGreaterThan(WALKS);
+        return handOvers;
     }
 
     private final class Walk {
+        private final Subject scripts;
+        private final Subject model;
+        private final boolean member;
+        private final Map<String, Integer> seen;
         private final Random random;
         private final String where;
         private final LockName name;
         private final List<OwnerToken> owners = new ArrayList<>();
         private final List<String> steps = new ArrayList<>();
         private long top;
+        private long bornMicros = 1_000_000_000;
         private final Set<String> compared = new HashSet<>();
 
-        Walk(long seed) {
+        Walk(long seed, Subject scripts, Subject model, boolean member) {
+            this(seed, scripts, model, member, new TreeMap<>());
+        }
+
+        Walk(long seed, Subject scripts, Subject model, boolean member, Map<String, Integer> seen) {
+            this.scripts = scripts;
+            this.model = model;
+            this.member = member;
+            this.seen = seen;
             random = new Random(seed);
             where = "seed " + seed;
             name = LockName.exactly("walk-" + seed);
@@ -157,9 +217,15 @@ class NodeDifferentialTest {
         private void step(List<String> differences) {
             int who = random.nextInt(OWNERS);
             OwnerToken owner = owners.get(who);
-            long candidate = top + 1 - (random.nextInt(4) == 0 ? random.nextInt(30) : 0) + random.nextInt(20);
+            boolean absurd = member && random.nextInt(20) == 0;
+            long candidate = (absurd ? 2 * BOUND_MICROS : 0)
+                    + top
+                    + 1
+                    - (random.nextInt(4) == 0 ? random.nextInt(30) : 0)
+                    + random.nextInt(20);
             int reserve = random.nextInt(3) == 0 ? 1 + random.nextInt(8) : 1;
-            switch (random.nextInt(8)) {
+            switch (random.nextInt(member ? 10 : 8)) {
+                case 8, 9 -> both("birth", birth(), differences);
                 case 0 -> both("try " + who, propose(owner, candidate, reserve, false, 0), differences);
                 case 1, 2, 3 -> both("wait " + who, propose(owner, candidate, reserve, true, LONG_NANOS), differences);
                 case 4 -> both("renew " + who, renew(owner), differences);
@@ -169,12 +235,12 @@ class NodeDifferentialTest {
                     }
                 }
                 default -> {
-                    both("end " + who, end(owner, candidate), differences);
+                    both("end " + who, end(owner, absurd ? top : candidate), differences);
                     owners.set(who, OwnerToken.draw(runtime));
                 }
             }
             both("holder", this::holder, differences);
-            if (differences.isEmpty()) {
+            if (differences.isEmpty() && !member) {
                 compareHandOvers(differences);
             }
         }
@@ -193,17 +259,53 @@ class NodeDifferentialTest {
             AcquireRequest plain = AcquireRequest.exclusive(
                     List.of(name), owner, "host/1/" + owners.indexOf(owner), LONG_NANOS, TIMEOUT_NANOS);
             AcquireRequest request = waits ? plain.waiting(LONG_NANOS) : plain;
-            top = Math.max(top, candidate + reserve - 1);
-            return subject ->
-                    said(NodeBench.answer(subject.node.acquire(new Ballot(request, candidate, reserve, claimNanos))));
+            if (candidate < top + BOUND_MICROS) {
+                top = Math.max(top, candidate + reserve - 1);
+            }
+            Ballot ballot = new Ballot(request, candidate, reserve, member ? 0 : claimNanos);
+            if (!member) {
+                return subject -> said(subject, NodeBench.answer(subject.node.acquire(ballot)));
+            }
+            // The age of its memory is on this side of the quarantine or on that.
+            Membership membership = new Membership(
+                    random.nextInt(8) == 0 ? "others" : "set",
+                    bornMicros + random.nextLong(2 * QUARANTINE_MICROS),
+                    random.nextInt(3) == 0 ? QUARANTINE_MICROS : 0,
+                    BOUND_MICROS,
+                    random.nextBoolean() ? Membership.Persistence.VOLATILE : Membership.Persistence.DURABLE);
+            return subject -> said(subject, NodeBench.answer(subject.node.acquire(ballot, membership)));
         }
 
-        private String said(NodeReply reply) {
-            if (reply instanceof NodeReply.Stale stale) {
+        private Function<Subject, String> birth() {
+            int kind = random.nextInt(4);
+            String set = random.nextInt(8) == 0 ? "others" : "set";
+            bornMicros += random.nextInt(1_000_000);
+            return subject -> {
+                String nonce = kind == 0 ? "another life" : subject.nonce;
+                Birth birth = kind == 1
+                        ? Birth.declared(set, TIMEOUT_NANOS)
+                        : new Birth(nonce, bornMicros, set, TIMEOUT_NANOS);
+                NodeReply reply = NodeBench.answer(subject.node.birth(birth));
+                String told = reply instanceof NodeReply.Refused ? "not born" : "born";
+                seen.merge(told, 1, Integer::sum);
+                return told + (reply instanceof NodeReply.Failed failed ? " " + failed : "");
+            };
+        }
+
+        private String said(Subject subject, NodeReply reply) {
+            seen.merge(reply.getClass().getSimpleName(), 1, Integer::sum);
+            if (reply instanceof NodeReply.Unborn unborn) {
+                subject.nonce = unborn.nonce();
+                return "unborn";
+            } else if (reply instanceof NodeReply.OtherSet other) {
+                return "of " + other.configuration();
+            } else if (reply instanceof NodeReply.Quarantined young) {
+                return "young for " + young.leftNanos();
+            } else if (reply instanceof NodeReply.Stale stale) {
                 top = Math.max(top, stale.floor());
                 return "stale " + stale.floor();
             } else if (reply instanceof NodeReply.Held held) {
-                return "held by " + shown(held.holder()) + (held.queued() ? ", queued" : "");
+                return "held by " + shown(held.holder()) + (held.queued() && !member ? ", queued" : "");
             }
             return reply instanceof NodeReply.Refused
                     ? "refused"

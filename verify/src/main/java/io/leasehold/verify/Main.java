@@ -1,6 +1,7 @@
 package io.leasehold.verify;
 
 import io.leasehold.verify.chaos.ChaosCommand;
+import io.leasehold.verify.chaos.ControlsCommand;
 import io.leasehold.verify.listing.ListingCommand;
 import io.leasehold.verify.liveness.LivenessCommand;
 import io.leasehold.verify.simulate.SimulateCommand;
@@ -16,6 +17,7 @@ import picocli.CommandLine.Command;
         mixinStandardHelpOptions = true,
         subcommands = {
             ChaosCommand.class,
+            ControlsCommand.class,
             ListingCommand.class,
             LivenessCommand.class,
             SimulateCommand.class,

@@ -125,8 +125,9 @@ final class ModelTrace {
                 if (held.queued()) {
                     s.queue.put(to, ballot.claimNanos());
                 }
-            } else if (reply instanceof NodeReply.Stale && one) {
+            } else if (reply instanceof NodeReply.Stale told && one) {
                 require(stale, "a stale ballot above the floor", name, nt);
+                require(told.floor() == s.floor(nt), "a floor of " + told.floor() + " told", name, nt);
             }
             require(s.key == null || !s.finished.contains(s.key), "S4: a key of an ended owner token", name, nt);
         }

@@ -137,6 +137,7 @@ final class SimulatedClient {
         long until = believedUntil(hold);
         tokens.forEach(
                 (lock, token) -> history.add(new HistoryEvent.Acquired(at, process.name(), lock.text(), token, until)));
+        tokens.forEach(simulation::mustHaveBeenWon);
         long holdFor = world.chance(0.2) ? 6_000_000_000L : 400_000_000L;
         long steps = 1 + world.randomBelow(4);
         Work work = new Work(hold, tokens, world.randomBelow(holdFor) / steps);

@@ -19,12 +19,14 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.TokenRange;
 import io.leasehold.testkit.virtual.ClockShape;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -45,6 +47,9 @@ public final class SimulatedNode implements LockNode {
 
     private static final int MOST_LAG = 8;
 
+    /** Who waits and is not heard of for two rechecks and this loses its place. */
+    private static final Duration SILENCE = Duration.ofSeconds(1);
+
     private final VirtualRuntime host;
     private final UnaryOperator<LockNode> variant;
     private final Consumer<String> problems;
@@ -60,6 +65,11 @@ public final class SimulatedNode implements LockNode {
     private final Set<String> endedAttempts = new HashSet<>();
 
     private final List<HandOver> pushes = new ArrayList<>(1);
+    /** Until when an attempt that waits keeps its place if it is not heard of again. */
+    private final Map<String, Long> silentFromNanos = new HashMap<>();
+    /** What was granted of each name: first and last token, one after the other. */
+    private final Map<LockName, List<TokenRange>> granted = new HashMap<>();
+
     private final ModelTrace trace;
     private InMemoryNode memory;
     private LockNode node;
@@ -174,6 +184,17 @@ public final class SimulatedNode implements LockNode {
         return memory.probe(0).join() instanceof NodeReply.Answered answered ? answered.serverMicros() : 0;
     }
 
+    /** Whether it ever granted this token, in whichever of its lives. */
+    boolean everGranted(LockName name, long token) {
+        List<TokenRange> ranges = granted.getOrDefault(name, List.of());
+        for (int i = ranges.size() - 1; i >= 0; i--) {
+            if (ranges.get(i).first() <= token && token <= ranges.get(i).last()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Steps that were compared with the formal model. */
     long modelSteps() {
         return trace.steps();
@@ -233,6 +254,16 @@ public final class SimulatedNode implements LockNode {
             NodeReply told = reply.getNow(null);
             if (told != null) {
                 trace.acquired(ballot, told, pushes, host.nanoTime(), micros());
+            }
+            if (told instanceof NodeReply.Yes) {
+                ballot.request()
+                        .names()
+                        .forEach(name -> granted.computeIfAbsent(name, n -> new ArrayList<>())
+                                .add(ballot.tokens()));
+            } else if (told instanceof NodeReply.Held held && held.queued()) {
+                silentFromNanos.put(
+                        owner.attemptId(),
+                        host.nanoTime() + 2 * ballot.request().recheckNanos() + SILENCE.toNanos());
             }
             if (told instanceof NodeReply.Yes && ended.contains(owner)) {
                 problems.accept("zombie: an ended owner token was granted "
@@ -348,6 +379,12 @@ public final class SimulatedNode implements LockNode {
                 if (endedAttempts.contains(handOver.attemptId())) {
                     problems.accept("zombie: an ended owner token was handed " + handOver.name() + " by " + host.name()
                             + " at " + host.world().elapsed());
+                }
+                Long silentFrom = silentFromNanos.get(handOver.attemptId());
+                if (silentFrom != null && host.nanoTime() - silentFrom > 0) {
+                    problems.accept("liveness: who was not heard of for longer than two rechecks and " + SILENCE
+                            + " was handed " + handOver.name() + " by " + host.name() + " at "
+                            + host.world().elapsed());
                 }
             }
             signals.handedOver(handOver);

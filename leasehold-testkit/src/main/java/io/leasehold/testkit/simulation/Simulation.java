@@ -81,6 +81,16 @@ final class Simulation {
         world.note("PROBLEM " + what);
     }
 
+    /** {@code Win} of the model: who is shown a token has it from a quorum, each of which granted it. */
+    void mustHaveBeenWon(LockName name, long token) {
+        long votes =
+                nodes.stream().filter(node -> node.everGranted(name, token)).count();
+        if (votes <= nodes.size() / 2) {
+            problem("win: " + name + " was shown with token " + token + ", which only " + votes + " of " + nodes.size()
+                    + " nodes granted, at " + world.elapsed());
+        }
+    }
+
     private void saw(Fault fault) {
         counts.saw(fault);
         world.note(fault.name());

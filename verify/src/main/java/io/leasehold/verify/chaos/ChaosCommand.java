@@ -41,7 +41,7 @@ public final class ChaosCommand implements Callable<Integer> {
     @Option(
             names = "--store",
             paramLabel = "STORE",
-            description = "redis, redlock (5 nodes), sqlite, zk or etcd. Default: redis")
+            description = "redis, redlock (5 nodes), sentinel, cluster, sqlite, postgresql, zk or etcd. Default: redis")
     private StoreKind store = StoreKind.REDIS;
 
     @Option(names = "--seed", paramLabel = "N", description = "Decides which faults come when. Default: the clock")
@@ -127,6 +127,11 @@ public final class ChaosCommand implements Callable<Integer> {
         if (!fine && spec != null) {
             throw new ParameterException(spec.commandLine(), message);
         }
+    }
+
+    /** As it is named here. */
+    static String nameOf(ControlKind control) {
+        return control.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
     /** Controls are named as options are, with hyphens. */

@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
 final class ChaosRun {
 
     private static final Logger LOG = LoggerFactory.getLogger(ChaosRun.class);
-    private static final Duration START_PATIENCE = Duration.ofSeconds(60);
+    private static final Duration START_PATIENCE = Duration.ofMinutes(3);
 
     private final ChaosPlan plan;
     private final Path directory;
@@ -86,6 +86,9 @@ final class ChaosRun {
         return switch (plan.store()) {
             case REDIS -> ServerGroup.of(ServerUnderTest.redis());
             case REDLOCK -> ServerGroup.redlock(Math.max(3_000, plan.ttl().toMillis()));
+            case SENTINEL -> ServerGroup.sentinel();
+            case CLUSTER -> ServerGroup.cluster();
+            case POSTGRESQL -> ServerGroup.postgresql(directory.resolve("postgresql"));
             case ETCD -> ServerGroup.of(ServerUnderTest.etcd());
             case ZK -> ServerGroup.of(ServerUnderTest.zooKeeper(directory));
             case SQLITE -> null;

@@ -17,7 +17,8 @@ import java.util.Map;
 /** A place in which one client JVM after another lives, with a proxy of its own where the store is across a network. */
 final class ClientSlot implements AutoCloseable {
 
-    private static final Duration END_PATIENCE = Duration.ofSeconds(30);
+    /** For a JVM to begin or to end; a machine that is busy with other things takes its time. */
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
 
     private final int number;
     private final String uri;
@@ -122,7 +123,7 @@ final class ClientSlot implements AutoCloseable {
     }
 
     void awaitReady() throws InterruptedException {
-        child.awaitLine("READY", END_PATIENCE);
+        child.awaitLine("READY", PATIENCE);
     }
 
     /** A client that ended by itself is a fault of ours; says so. */
@@ -138,7 +139,7 @@ final class ClientSlot implements AutoCloseable {
     }
 
     void awaitEnd() throws InterruptedException {
-        child.waitFor(END_PATIENCE);
+        child.waitFor(PATIENCE);
     }
 
     List<Path> histories() {

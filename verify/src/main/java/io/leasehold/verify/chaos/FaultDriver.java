@@ -87,8 +87,7 @@ final class FaultDriver {
         ClientSlot client = clients.get(random.nextInt(clients.size()));
         List<TcpProxy> proxies = client.proxies();
         int draw = random.nextInt(100);
-        FaultGroup group =
-                draw < 35 || proxies.isEmpty() ? FaultGroup.CLIENT : draw < 94 ? FaultGroup.NETWORK : FaultGroup.SERVER;
+        FaultGroup group = group(draw, !proxies.isEmpty());
         if (!allowed.contains(group)) {
             return;
         }
@@ -100,6 +99,15 @@ final class FaultDriver {
             }
             case SERVER -> harmServer(draw % 2 == 0);
         }
+    }
+
+    /** Where clients find their servers themselves, there is no network of theirs to be harmed, and more befalls the servers. */
+    private FaultGroup group(int draw, boolean overProxies) {
+        boolean harmable = servers != null && !servers.members().isEmpty();
+        if (draw >= 35 && overProxies) {
+            return draw >= 94 && harmable ? FaultGroup.SERVER : FaultGroup.NETWORK;
+        }
+        return draw >= 80 && harmable ? FaultGroup.SERVER : FaultGroup.CLIENT;
     }
 
     private void harmProcess(ClientSlot client, int draw) throws InterruptedException {
@@ -172,10 +180,12 @@ final class FaultDriver {
     }
 
     private void harmServer(boolean kill) throws InterruptedException {
-        List<ServerUnderTest> members =
-                Objects.requireNonNull(servers, "servers behind the proxies").members();
+        ServerGroup group = Objects.requireNonNull(servers, "servers");
+        List<ServerUnderTest> members = group.members();
         ServerUnderTest target = members.get(random.nextInt(members.size()));
-        if (!sufferingServers.add(target)) {
+        // Fail-over needs somebody to fail over to.
+        boolean others = !group.ports().isEmpty() || sufferingServers.isEmpty();
+        if (!others || !sufferingServers.add(target)) {
             return;
         }
         if (kill) {

@@ -1,8 +1,15 @@
 package io.leasehold.verify.chaos;
 
+import io.leasehold.servers.RedisCluster;
+import io.leasehold.servers.RedisSentinelGroup;
 import io.leasehold.servers.RedisServer;
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
@@ -11,22 +18,62 @@ import java.util.function.Function;
  * The servers that make a store, and how a client reaches them through its own ways.
  *
  * @param name of the store, with its version
- * @param members the servers
+ * @param members the servers that may be harmed
+ * @param ports those to which each client has a way of its own; none where the servers tell clients of each other
  * @param uri the store URI of a client whose ways to the members are these ports
  * @param rawUris the same for a control, which knows Redis only
+ * @param stop ends them
  */
 record ServerGroup(
         String name,
         List<ServerUnderTest> members,
+        List<Integer> ports,
         Function<List<Integer>, String> uri,
-        Function<List<Integer>, String> rawUris)
+        Function<List<Integer>, String> rawUris,
+        AutoCloseable stop)
         implements AutoCloseable {
 
     private static final int NODES = 5;
 
     static ServerGroup of(ServerUnderTest server) {
         Function<List<Integer>, String> uri = ports -> server.uri(ports.get(0));
-        return new ServerGroup(server.name(), List.of(server), uri, uri);
+        return new ServerGroup(server.name(), List.of(server), List.of(server.port()), uri, uri, server);
+    }
+
+    /** A primary with two replicas, and three Sentinels, which are left alone. */
+    static ServerGroup sentinel() {
+        RedisSentinelGroup group = RedisSentinelGroup.start(2, RedisServer.Builder::durable);
+        return direct("sentinel over ", group.servers(), group.uri(), group);
+    }
+
+    /** Three masters with a replica each. */
+    static ServerGroup cluster() {
+        RedisCluster group = RedisCluster.start(3, 1, RedisServer.Builder::durable);
+        return direct("cluster of ", group.nodes(), group.uri(), group);
+    }
+
+    private static ServerGroup direct(String what, List<RedisServer> servers, String uri, AutoCloseable stop) {
+        List<ServerUnderTest> members = new ArrayList<>();
+        servers.forEach(server -> members.add(new ServerUnderTest.Redis(server)));
+        String name = what + members.size() + " durable " + members.get(0).name();
+        return new ServerGroup(name, List.copyOf(members), List.of(), ports -> uri, ports -> uri, stop);
+    }
+
+    /** A PostgreSQL server that nothing is done to but on the way to it. */
+    static ServerGroup postgresql(Path directory) {
+        try {
+            EmbeddedPostgres server = EmbeddedPostgres.builder()
+                    .setDataDirectory(directory.resolve("data"))
+                    .setOverrideWorkingDirectory(directory.resolve("binaries").toFile())
+                    .setLocaleConfig("locale", "C")
+                    .setPGStartupWait(Duration.ofMinutes(2))
+                    .start();
+            Function<List<Integer>, String> uri =
+                    ports -> "jdbc:postgresql://127.0.0.1:" + ports.get(0) + "/postgres?user=postgres";
+            return new ServerGroup("postgresql", List.of(), List.of(server.getPort()), uri, uri, server);
+        } catch (IOException e) {
+            throw new UncheckedIOException("PostgreSQL does not start", e);
+        }
     }
 
     /** Five durable Redis servers. Their names are the same for all clients, whatever way these take. */
@@ -44,6 +91,7 @@ record ServerGroup(
         return new ServerGroup(
                 "redlock of " + NODES + " durable " + nodes.get(0).name(),
                 List.copyOf(nodes),
+                nodes.stream().map(ServerUnderTest::port).toList(),
                 ports -> {
                     StringBuilder uri = new StringBuilder("redlock:?maxTtl=" + maxTtlMillis + "ms");
                     for (int i = 0; i < ports.size(); i++) {
@@ -54,19 +102,17 @@ record ServerGroup(
                 },
                 ports -> String.join(
                         ",",
-                        ports.stream().map(port -> "redis://127.0.0.1:" + port).toList()));
+                        ports.stream().map(port -> "redis://127.0.0.1:" + port).toList()),
+                () -> nodes.forEach(ServerUnderTest::close));
     }
 
-    List<Integer> ports() {
-        return members.stream().map(ServerUnderTest::port).toList();
-    }
-
+    /** Whether a proxy can tell requests apart, to lose single ones. */
     boolean speaksResp() {
-        return members.stream().allMatch(ServerUnderTest::speaksResp);
+        return !members.isEmpty() && members.stream().allMatch(ServerUnderTest::speaksResp);
     }
 
     @Override
-    public void close() {
-        members.forEach(ServerUnderTest::close);
+    public void close() throws Exception {
+        stop.close();
     }
 }

@@ -16,8 +16,9 @@ import java.util.List;
  * @param violations what must not have happened
  * @param exitCode see {@link ChaosCommand}
  * @param figures for the ledger
+ * @param broken how often which promise was broken
  */
-record Verdict(String line, List<Violation> violations, int exitCode, Figures figures) {
+record Verdict(String line, List<Violation> violations, int exitCode, Figures figures, String broken) {
 
     private static final String CHECKING = "checking/";
     private static final String NAIVE = "naive/";
@@ -26,9 +27,12 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
         List<Violation> overlaps = OverlapChecker.check(history);
         List<Violation> regressions = TokenChecker.check(history);
         List<LostUpdateChecker.Result> updates = LostUpdateChecker.check(history);
-        List<Violation> violations = new ArrayList<>(overlaps);
-        violations.addAll(regressions);
-        violations.addAll(aftermath);
+        List<Violation> violations = new ArrayList<>(aftermath);
+        boolean exclusion = !plan.store().isBestEffort();
+        if (exclusion) {
+            violations.addAll(overlaps);
+            violations.addAll(regressions);
+        }
         for (LostUpdateChecker.Result result : updates) {
             if (result.resource().startsWith(CHECKING) && result.lost() > 0) {
                 violations.add(new Violation(result.resource(), result.lost() + " acknowledged updates were lost"));
@@ -38,7 +42,7 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
         for (MutexModel model : MutexModel.values()) {
             List<Violation> broken = model.check(history);
             models.append(models.isEmpty() ? "" : " ").append(model).append('=').append(broken.size());
-            broken.stream().filter(v -> !violations.contains(v)).forEach(violations::add);
+            broken.stream().filter(v -> exclusion && !violations.contains(v)).forEach(violations::add);
         }
         long acquisitions = history.acquisitions();
         Figures figures = new Figures(
@@ -49,13 +53,14 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
                 acknowledged(updates, NAIVE),
                 lost(updates, NAIVE),
                 violations.size());
+        String broken = (exclusion ? "" : "best effort: ") + "overlaps=" + overlaps.size() + ", token regressions="
+                + regressions.size() + ", models " + models + ", orphans and liveness=" + aftermath.size();
         String line = "chaos " + store + (plan.control() == null ? "" : " CONTROL (" + plan.control() + ")") + ": seed "
                 + plan.seed()
                 + ", "
                 + plan.duration().toSeconds() + " s, " + plan.clients() + " clients, " + plan.locks() + " locks, ttl "
                 + plan.ttl().toMillis() + " ms; acquisitions " + acquisitions + "; faults seen: " + faults
-                + "; overlaps=" + overlaps.size() + ", token regressions=" + regressions.size() + ", models " + models
-                + ", orphans and liveness=" + aftermath.size()
+                + "; " + broken
                 + ", lost updates naive=" + figures.naiveLost() + " of " + figures.naive() + ", checking="
                 + figures.checkingLost() + " of " + figures.checking() + " acknowledged";
         boolean nothing = acquisitions == 0 || faults.isEmpty();
@@ -65,7 +70,7 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
         } else {
             exitCode = !violations.isEmpty() ? 1 : nothing ? 2 : 0;
         }
-        return new Verdict(line, violations, exitCode, figures);
+        return new Verdict(line, violations, exitCode, figures, broken);
     }
 
     /** What a run adds to the ledger. */

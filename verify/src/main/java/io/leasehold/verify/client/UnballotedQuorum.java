@@ -25,7 +25,6 @@ import org.jspecify.annotations.Nullable;
 final class UnballotedQuorum implements Contender {
 
     private static final String DELETE_OWN = script("delete_own.lua");
-    private static final Duration NODE_TIMEOUT = Duration.ofMillis(50);
 
     private final List<RedisClient> clients = new ArrayList<>();
     private final List<@Nullable StatefulRedisConnection<String, String>> nodes = new ArrayList<>();
@@ -41,7 +40,7 @@ final class UnballotedQuorum implements Contender {
         this.sink = sink;
         for (String uri : uris.split(",", -1)) {
             RedisURI address = RedisURI.create(uri);
-            address.setTimeout(NODE_TIMEOUT);
+            address.setTimeout(ttl.dividedBy(8));
             RedisClient client = RedisClient.create(address);
             clients.add(client);
             nodes.add(null);
