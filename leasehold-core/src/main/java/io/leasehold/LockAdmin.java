@@ -1,5 +1,6 @@
 package io.leasehold;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -73,6 +74,20 @@ public interface LockAdmin {
      * @param seen called on any thread; must not block
      */
     void onProgress(LongConsumer seen);
+
+    /**
+     * Declares that what this client holds is used by processes that may outlive this one, such as a command that runs under a
+     * lock. To be called before the lock is acquired.
+     *
+     * <p>A store on one machine frees what a dead process held at once, long before its ttl (SQLite). After this call it does so
+     * only once an {@code e} has been appended to the returned file: by whoever sees to it that those processes have ended, such
+     * as the last of them. Nobody else may write to the file, and this process may not open it: that would end its proof of life.
+     * Where nothing is appended, the ttl counts.
+     *
+     * @return the file; empty if the store lets holds end with their ttl or session alone
+     * @throws StoreUnavailableException if the file cannot be written
+     */
+    Optional<Path> coverChildren();
 
     /** How the store and this client are set up, check by check; see {@link Finding.Grade}. */
     List<Finding> diagnose();

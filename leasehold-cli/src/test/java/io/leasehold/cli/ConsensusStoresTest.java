@@ -92,7 +92,7 @@ class ConsensusStoresTest {
                             .lines()
                             .anyMatch(line -> line.matches("waiters   .*/" + second.pid() + "/.*")));
 
-            assertThat(say(store, "who", "job").out().strip()).isEqualTo(holder);
+            assertThat(say(store, "who", "--id", "job").out().strip()).isEqualTo(holder);
             assertThat(say(store, "ls").out().lines().skip(1).toList())
                     .singleElement()
                     .asString()

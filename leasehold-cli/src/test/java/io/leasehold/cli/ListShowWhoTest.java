@@ -48,10 +48,8 @@ class ListShowWhoTest {
             String holder = said("holder").split(" ", -1)[0];
             String token = said("holder").split(" ", -1)[1];
 
-            assertSays(0, cli.run("who", "nightly report"), holder);
-            assertThat(cli.run("who", "--json", "nightly report").out())
-                    .matches("\\{\"id\":\"\\Q" + holder + "\\E\",\"fencingToken\":" + token
-                            + ",\"remainingTtlMs\":\\d+,\"ends\":\"by-ttl\",\"client\":null}\n");
+            assertSays(0, cli.run("who", "--id", "nightly report"), holder);
+            tellsTheWholeAnswer(holder, token);
             assertThat(cli.run("ls").out().lines().toList()).hasSize(2).satisfies(lines -> {
                 assertThat(lines.get(0)).matches("LOCK +HOLDER +TOKEN +LEFT");
                 assertThat(lines.get(1)).matches("nightly report +\\Q" + holder + "\\E +" + token + " +[0-9.]+m?s");
@@ -76,6 +74,33 @@ class ListShowWhoTest {
             assertThat(run.exitCode()).as(run::err).isZero();
         }
         assertNobodyHolds("nightly report");
+    }
+
+    /** A hold of more than a second: its client has told of itself. */
+    private void tellsTheWholeAnswer(String holder, String token) {
+        String pid = holder.split("/", -1)[1];
+        Await.until(
+                () -> "a record of the holder; last: "
+                        + cli.run("who", "nightly report").out(),
+                () -> cli.run("who", "nightly report").out().contains("process   " + pid + " on "));
+        StartedCli who = cli.run("who", "nightly report");
+        assertThat(who.exitCode()).isZero();
+        assertThat(who.out())
+                .contains(
+                        "holder    " + holder + "\n",
+                        "token     " + token + "\n",
+                        "left      ",
+                        "since     ",
+                        "renewals  ",
+                        "waiters   not known: this store keeps no queue\n",
+                        "health    its client is alive",
+                        "leasehold wait 'nightly report'",
+                        "leasehold release 'nightly report' --holder " + holder);
+        assertThat(cli.run("who", "--json", "nightly report").out())
+                .matches("\\{\"id\":\"\\Q" + holder + "\\E\",\"fencingToken\":" + token
+                        + ",\"remainingTtlMs\":\\d+,\"ends\":\"by-ttl\",\"client\":\\{\"host\":.*,\"pid\":" + pid
+                        + ",.*},\"waiters\":null}\n");
+        assertThat(cli.run("show", "nightly report").out()).contains("process   " + pid + " on ", "renewals  ");
     }
 
     @Test

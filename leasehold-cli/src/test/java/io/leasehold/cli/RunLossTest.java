@@ -2,6 +2,7 @@ package io.leasehold.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
@@ -9,7 +10,12 @@ import io.leasehold.servers.RedisServer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -84,6 +90,40 @@ class RunLossTest {
         StartedCli run = overtake(List.of("--ttl=3s"), first -> first.signal("KILL"));
 
         assertThat(run.exitCode()).isEqualTo(137);
+    }
+
+    /**
+     * Killed, the program leaves the command its grace, here three seconds: SQLite knows at once that the program is dead, and
+     * gives the lock to whoever waits only when nothing of the command is left, and then long before the ttl.
+     */
+    @Test
+    void aCommandThatOutlivesTheProgramByItsGraceKeepsTheLock() {
+        try (StartedCli first = cli.start("run", "--ttl=10m", "--grace=3s", "job", "--", command)) {
+            awaitBeats(first, "child", "grandchild");
+            try (LockClient waiting = Leasehold.connect(store)) {
+                CompletableFuture<Lease> next = waiting.named("job").acquireAsync();
+                first.signal("KILL");
+                try (Lease lease = next.get(4, TimeUnit.MINUTES)) {
+                    long[] before = Stream.of("child", "grandchild")
+                            .mapToLong(name -> beats(name).length)
+                            .toArray();
+                    assertThat(lease.isValid()).isTrue();
+                    assertNothingBeats(before);
+                }
+            } catch (InterruptedException | ExecutionException | TimeoutException e) {
+                throw new AssertionError(e);
+            }
+            first.exitCode();
+        }
+    }
+
+    /** A command that lived would write a beat every 20 ms. */
+    private void assertNothingBeats(long[] before) {
+        for (int i = 0; i < 50; i++) {
+            StartedCli.shell("sleep 0.02");
+            assertThat(beats("child").length).isEqualTo((int) before[0]);
+            assertThat(beats("grandchild").length).isEqualTo((int) before[1]);
+        }
     }
 
     @Test

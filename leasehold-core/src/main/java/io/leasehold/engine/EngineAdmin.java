@@ -14,6 +14,7 @@ import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.MemberSet;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -82,6 +83,11 @@ final class EngineAdmin implements LockAdmin {
                 .addKeyValue("store", store.description())
                 .log("lock \"{}\" {} by force by {}", name, removed ? "was released" : "was not released", holderId);
         return removed;
+    }
+
+    @Override
+    public Optional<Path> coverChildren() {
+        return store.operations().coverChildren();
     }
 
     @Override

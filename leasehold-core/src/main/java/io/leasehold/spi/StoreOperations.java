@@ -3,6 +3,7 @@ package io.leasehold.spi;
 import io.leasehold.ClientRecord;
 import io.leasehold.Finding;
 import io.leasehold.Leak;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -34,6 +35,11 @@ public interface StoreOperations {
     /** What the client with this holder id told of itself last, if it is still kept. */
     default CompletableFuture<Optional<ClientRecord>> client(String holderId) {
         return CompletableFuture.completedFuture(Optional.empty());
+    }
+
+    /** See {@link io.leasehold.LockAdmin#coverChildren}; empty for a store whose holds end with their ttl or session alone. */
+    default Optional<Path> coverChildren() {
+        return Optional.empty();
     }
 
     /**

@@ -9,6 +9,7 @@ import io.leasehold.spi.StoreUri;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * Opens {@code sqlite:} (the default file), {@code sqlite:PATH}, {@code jdbc:sqlite:PATH}, {@code jdbc:postgresql:…},
@@ -20,6 +21,7 @@ public final class JdbcStoreProvider implements StoreProvider {
 
     private static final String SQLITE = "sqlite:";
     private static final String OPTION = "synchronous=";
+    private static final Pattern USER_BEFORE_HOST = Pattern.compile("(postgresql|mariadb)://[^/?]*@");
 
     /** For {@link java.util.ServiceLoader}. */
     public JdbcStoreProvider() {}
@@ -32,7 +34,10 @@ public final class JdbcStoreProvider implements StoreProvider {
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
         String rest = uri.rest();
-        if (uri.scheme().equals("sqlite")) {
+        if (USER_BEFORE_HOST.matcher(rest).lookingAt()) {
+            // The driver does not take it either, but says so in a log, password included.
+            throw refused(uri, "user and password are parameters there: write …://HOST/DATABASE?user=USER&password=…");
+        } else if (uri.scheme().equals("sqlite")) {
             return sqlite(uri, rest, runtime);
         } else if (rest.startsWith(SQLITE)) {
             return sqlite(uri, rest.substring(SQLITE.length()), runtime);

@@ -54,11 +54,11 @@ public final class JdbcStores {
         try {
             String url;
             Incarnation incarnation;
+            SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), where);
             try (Connection connection = dataSource.getConnection()) {
                 connection.setAutoCommit(true);
                 url = String.valueOf(connection.getMetaData().getURL());
-                incarnation = prepared(
-                        connection, statements, new SchemaCheck(statements, runtime, clock.kind(), where), where);
+                incarnation = prepared(connection, statements, schema, where);
             }
             String description = withoutParameters(url);
             return start(
@@ -66,6 +66,7 @@ public final class JdbcStores {
                     statements,
                     url,
                     clock,
+                    schema,
                     new BorrowedConnections(dataSource, statements, incarnation),
                     dataSource::getConnection,
                     runtime);
@@ -102,6 +103,7 @@ public final class JdbcStores {
                     statements,
                     url,
                     clock,
+                    schema,
                     new KeptConnection(opener),
                     () -> DriverManager.getConnection(url),
                     runtime);
@@ -115,6 +117,7 @@ public final class JdbcStores {
             Dialect dialect,
             String url,
             DatabaseClock clock,
+            SchemaCheck schema,
             Connections connections,
             LeaseTableStore.Spare spare,
             LockRuntime runtime) {
@@ -122,7 +125,7 @@ public final class JdbcStores {
                 Guarantee.Exclusion.WITHIN_DRIFT, Guarantee.Fencing.INCREASING, Guarantee.Queueing.POLLING, scope(url));
         return LeaseTableStore.start(
                 new LeaseTableStore.Settings(
-                        description, dialect, guarantees, clock, connections, spare, Lives.UNKNOWN),
+                        description, dialect, guarantees, clock, schema, connections, spare, Lives.UNKNOWN),
                 runtime);
     }
 
@@ -160,7 +163,9 @@ public final class JdbcStores {
         refuseStrangers(connection, dialect, where);
         for (int tries = 1; ; tries++) {
             try {
-                return schema.findOrMake(connection);
+                Incarnation found = schema.findOrMake(connection);
+                schema.findOrMakeClients(connection);
+                return found;
             } catch (SQLException e) {
                 if (tries >= MOST_TRIES || dialect.troubles().apply(e) != SqlTrouble.CONTENTION) {
                     throw e;
@@ -184,7 +189,8 @@ public final class JdbcStores {
             // So says DriverManager itself when no driver takes the URL.
             return new StoreUnavailableException(
                     where + " cannot be opened: no JDBC driver for " + dialect.database()
-                            + " is present; add its artefact, as in org.postgresql:postgresql or org.mariadb.jdbc:mariadb-java-client",
+                            + " is present; add the artefact " + dialect.driver()
+                            + ", or name its jar in LEASEHOLD_CLASSPATH for the command line",
                     null);
         }
         // A driver that quotes the URL may quote a password in it: such words are not repeated.

@@ -79,6 +79,7 @@ public final class SqliteStore {
                             dialect,
                             guarantees(clock, synchronous),
                             clock,
+                            schema,
                             connection,
                             () -> {
                                 throw new SQLException("SQLite has nobody to listen to");

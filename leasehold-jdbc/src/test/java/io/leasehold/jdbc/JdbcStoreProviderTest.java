@@ -11,12 +11,19 @@ import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.assertj.core.util.Throwables;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** From the URI to the store, and every URI that leads nowhere. */
 class JdbcStoreProviderTest {
@@ -79,13 +86,34 @@ class JdbcStoreProviderTest {
                 .hasMessageNotContaining("\n");
     }
 
-    /** Not a form that PostgreSQL's driver takes, so it is easily written by mistake. */
-    @Test
-    void secretsOfUrisThatNoDriverUnderstandsAreHidden() {
-        assertThatThrownBy(() -> Leasehold.connect("jdbc:postgresql://joe:pssst@db/x?password=pssst"))
-                .isInstanceOf(StoreUnavailableException.class)
-                .hasMessageContaining("cannot be opened")
-                .satisfies(e -> assertThat(Throwables.getStackTrace(e)).doesNotContain("pssst"));
+    /** Not a form that the drivers take, so it is easily written by mistake; that of PostgreSQL would log the password. */
+    @ParameterizedTest
+    @ValueSource(strings = {"jdbc:postgresql://joe:pssst@db/x", "jdbc:mariadb://joe:pssst@db:3306/x?password=pssst"})
+    void aUserBeforeTheHostIsRefusedBeforeADriverSeesIt(String uri) {
+        List<String> logged = new CopyOnWriteArrayList<>();
+        Handler handler = new Handler() {
+            @Override
+            public void publish(LogRecord record) {
+                logged.add(record.getMessage() + Arrays.toString(record.getParameters()));
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        };
+        Logger root = Logger.getLogger("");
+        root.addHandler(handler);
+        try {
+            assertThatThrownBy(() -> Leasehold.connect(uri))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("?user=USER&password=")
+                    .satisfies(e -> assertThat(Throwables.getStackTrace(e)).doesNotContain("pssst"));
+        } finally {
+            root.removeHandler(handler);
+        }
+        assertThat(logged.toString()).doesNotContain("pssst");
     }
 
     @Test

@@ -7,10 +7,17 @@ import io.leasehold.Finding;
 import io.leasehold.Finding.Grade;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.LockOptions;
+import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.proxy.TcpProxy;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.Map;
@@ -59,6 +66,70 @@ class PostgresDoctorTest {
             assertThat(bad.get("isolation").grade()).as(bad.toString()).isEqualTo(Grade.WARNING);
             assertThat(bad.get("durability").grade()).as(bad.toString()).isEqualTo(Grade.UNSAFE);
             assertThat(bad.get("durability").remedy()).contains("synchronous_commit = on");
+            assertThat(good.get("clients").grade()).as(good.toString()).isEqualTo(Grade.GOOD);
+            assertThat(good.get("latency").grade()).as(good.toString()).isEqualTo(Grade.GOOD);
+            gradesAClockThatIsAhead(url);
+            gradesMissingRights(url);
+            gradesLatency(server.getPort());
+        }
+    }
+
+    private static void execute(String url, String... statements) throws SQLException {
+        try (Connection connection = DriverManager.getConnection(url);
+                Statement statement = connection.createStatement()) {
+            for (String sql : statements) {
+                statement.execute(sql);
+            }
+        }
+    }
+
+    private static void gradesAClockThatIsAhead(String url) {
+        SteppedWallClock behind = new SteppedWallClock();
+        behind.step(Duration.ofHours(-1));
+        try (LeaseClient client =
+                LeaseClient.open(behind, runtime -> new JdbcStoreProvider().open(StoreUri.parse(url), runtime))) {
+            assertThat(client.store.operations().diagnose().join())
+                    .filteredOn(finding -> finding.check().equals("clock"))
+                    .singleElement()
+                    .satisfies(finding -> {
+                        assertThat(finding.grade()).isEqualTo(Grade.WARNING);
+                        assertThat(finding.reason()).contains("ahead of ours");
+                    });
+        }
+    }
+
+    private static void gradesMissingRights(String url) throws SQLException {
+        execute(
+                url,
+                "CREATE ROLE joe LOGIN",
+                "GRANT SELECT, INSERT, UPDATE, DELETE ON leasehold_store, leasehold_lock TO joe");
+        String joe = url.replace("user=postgres", "user=joe");
+        Map<String, Finding> silent = diagnosed(joe);
+        assertThat(silent.get("rights").grade()).as(silent.toString()).isEqualTo(Grade.GOOD);
+        assertThat(silent.get("clients").grade()).as(silent.toString()).isEqualTo(Grade.WARNING);
+        assertThat(silent.get("clients").remedy()).contains("CREATE TABLE", "leasehold_client", "GRANT SELECT");
+        execute(url, "REVOKE UPDATE ON leasehold_lock FROM joe");
+        Map<String, Finding> powerless = diagnosed(joe);
+        assertThat(powerless.get("rights").grade()).as(powerless.toString()).isEqualTo(Grade.UNSAFE);
+    }
+
+    /** Far away: each round trip takes 80 ms. */
+    private static void gradesLatency(int port) throws IOException {
+        try (TcpProxy proxy = TcpProxy.to(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))) {
+            proxy.delay(Duration.ofMillis(40));
+            String url = "jdbc:postgresql://127.0.0.1:" + proxy.port() + "/postgres?user=postgres";
+            try (LockClient locks = Leasehold.builder()
+                    .store(url)
+                    .defaults(LockOptions.defaults().ttl(Duration.ofSeconds(2)))
+                    .connect()) {
+                assertThat(locks.admin().diagnose())
+                        .filteredOn(finding -> finding.check().equals("latency"))
+                        .singleElement()
+                        .satisfies(finding -> {
+                            assertThat(finding.grade()).as(finding.reason()).isEqualTo(Grade.WARNING);
+                            assertThat(finding.remedy()).contains("ttl of at least");
+                        });
+            }
         }
     }
 

@@ -14,11 +14,7 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreUri;
 import java.io.IOException;
-import java.nio.file.FileVisitResult;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -28,7 +24,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -321,7 +316,7 @@ class PostgresFaultsTest {
             before = client.granted("backup", owner).grant().tokens().last();
             client.release("backup", owner);
         }
-        server = server.restartedAfter(() -> copy(server.data(), backup));
+        server = server.restartedAfter(() -> DataDirectory.copy(server.data(), backup));
         long since = 0;
         try (LeaseClient client = open()) {
             for (int i = 0; i < 20; i++) {
@@ -333,8 +328,8 @@ class PostgresFaultsTest {
         // The resource is elsewhere, and keeps what it has seen.
         Admission seenByResource = new Admission.Admitted("account", since);
         server = server.restartedAfter(() -> {
-            delete(server.data());
-            copy(backup, server.data());
+            DataDirectory.delete(server.data());
+            DataDirectory.copy(backup, server.data());
         });
         try (LeaseClient client = open();
                 Connection connection = DriverManager.getConnection(server.url())) {
@@ -351,32 +346,5 @@ class PostgresFaultsTest {
             assertThat(guard.admit(connection, 1L, since)).isInstanceOf(Admission.Rejected.class);
             connection.commit();
         }
-    }
-
-    private static void copy(Path from, Path to) throws IOException {
-        try (Stream<Path> tree = Files.walk(from)) {
-            for (Path source : tree.toList()) {
-                Files.copy(
-                        source,
-                        to.resolve(from.relativize(source).toString()),
-                        java.nio.file.StandardCopyOption.COPY_ATTRIBUTES);
-            }
-        }
-    }
-
-    private static void delete(Path root) throws IOException {
-        Files.walkFileTree(root, new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
-                Files.delete(file);
-                return FileVisitResult.CONTINUE;
-            }
-
-            @Override
-            public FileVisitResult postVisitDirectory(Path path, @Nullable IOException e) throws IOException {
-                Files.delete(path);
-                return FileVisitResult.CONTINUE;
-            }
-        });
     }
 }

@@ -4,7 +4,9 @@ import static org.junit.jupiter.api.Assumptions.abort;
 
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 
 /** A real PostgreSQL server for the tests; where its binaries do not run, the tests are skipped and say so. */
@@ -24,6 +26,19 @@ final class PostgresServer implements AutoCloseable {
             return abort("no PostgreSQL server for " + system + " here: the archive is for Linux on x86-64");
         }
         return new PostgresServer(launch(directory, 0), directory);
+    }
+
+    /** A hot standby of this server, from a copy of its data: both run then, and what is written here is streamed there. */
+    PostgresServer standby(Path at) throws IOException {
+        Path copy = Files.createDirectories(at).resolve("data");
+        int primary = postgres.getPort();
+        restartedAfter(() -> DataDirectory.copy(data(), copy));
+        Files.createFile(copy.resolve("standby.signal"));
+        Files.writeString(
+                copy.resolve("postgresql.auto.conf"),
+                "primary_conninfo = 'host=127.0.0.1 port=" + primary + " user=postgres'\n",
+                StandardOpenOption.APPEND);
+        return new PostgresServer(launch(at, 0), at);
     }
 
     private static EmbeddedPostgres launch(Path directory, int port) throws IOException {

@@ -2,6 +2,7 @@ package io.leasehold.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.ClientRecord;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.jdbc.dialect.Dialect;
@@ -19,6 +20,8 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -58,6 +61,12 @@ class PostgresWaitingTest {
 
     private static final class Ear implements StoreSignals {
         private final BlockingQueue<LockName> woken = new LinkedBlockingQueue<>();
+        private final BlockingQueue<LockName> taken = new LinkedBlockingQueue<>();
+
+        @Override
+        public void takenAway(LockName name) {
+            taken.add(name);
+        }
 
         @Override
         public void wake(LockName name) {
@@ -134,6 +143,36 @@ class PostgresWaitingTest {
             assertThat(System.nanoTime() - startAtNanos)
                     .isLessThan(Duration.ofSeconds(60).toNanos());
             Thread.sleep(10);
+        }
+    }
+
+    /** It tells of itself once, and would not for the rest of the test: what it hears comes by a notification. */
+    @Test
+    void aHolderThatListensIsToldAtOnceThatItsLockWasTaken() throws Exception {
+        try (LeaseClient holder = open(new Lending(10));
+                LeaseClient other = open(new Lending(10))) {
+            Ear ear = listen(holder);
+            Ear innocent = listen(other);
+            other.granted("wanted", other.owner());
+            holder.granted("taken", holder.owner());
+            queue(holder, waiting("wanted", holder.owner()));
+            queue(other, waiting("taken", other.owner()));
+            for (LeaseClient client : new LeaseClient[] {holder, other}) {
+                String id = client == holder ? "test" : "somebody";
+                client.store
+                        .operations()
+                        .announce(
+                                new ClientRecord(id, "host", 1, "", Instant.EPOCH, List.of()),
+                                Duration.ofMinutes(1).toNanos())
+                        .join();
+            }
+            assertThat(other.store
+                            .forceRelease(LockName.exactly("taken"), "test")
+                            .join())
+                    .isTrue();
+            assertThat(ear.taken.poll(60, TimeUnit.SECONDS)).isEqualTo(LockName.exactly("taken"));
+            innocent.awaitWake();
+            assertThat(innocent.taken).isEmpty();
         }
     }
 

@@ -13,6 +13,7 @@ import io.leasehold.testkit.process.ChildJvm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -40,9 +41,13 @@ class SqliteLifeTest {
         public static void main(String[] args) throws Exception {
             try (LeaseClient one = open(Path.of(args[0]));
                     LeaseClient two = open(Path.of(args[0]))) {
+                if (args.length > 1 && args[1].equals("children")) {
+                    System.out.println(
+                            "life " + one.store.operations().coverChildren().orElseThrow());
+                }
                 hold(one, "a");
                 hold(two, "b");
-                if (args.length > 1) {
+                if (args.length > 1 && args[1].equals("close one")) {
                     // A store of the same process that ends must not take the life of another one with it.
                     two.close();
                 }
@@ -98,20 +103,32 @@ class SqliteLifeTest {
             assertThat(client.acquire("a", client.owner())).isInstanceOf(AcquireReply.Busy.class);
             assertThat(client.acquire("b", client.owner())).isInstanceOf(AcquireReply.Busy.class);
             child.kill();
-            assertThat(soon(client, "a").ballot()).isPositive();
-            assertThat(soon(client, "b").ballot()).isPositive();
+            assertThat(client.acquire("a", client.owner()))
+                    .as("the first who asks has it")
+                    .isInstanceOf(AcquireReply.Granted.class);
+            assertThat(client.acquire("b", client.owner())).isInstanceOf(AcquireReply.Granted.class);
         }
     }
 
-    /** Long before the ttl, which is the holder's: a moment after its death was found. */
-    private static AcquireReply.Granted soon(LeaseClient client, String name) throws Exception {
-        long startAtNanos = System.nanoTime();
-        while (true) {
-            if (client.acquire(name, client.owner()) instanceof AcquireReply.Granted granted) {
-                return granted;
+    /** What a command uses that ends a moment after who ran it. */
+    @Test
+    void whatChildrenUseIsTakenOverAtOnceWhenTheyHaveEndedToo() throws Exception {
+        try (LeaseClient client = open(file());
+                ChildJvm child = ChildJvm.of(HolderProcess.class)
+                        .arguments(file().toString(), "children")
+                        .start()) {
+            Path life = Path.of(child.awaitLine("life ", PATIENCE).substring("life ".length()));
+            child.awaitLine("holding", PATIENCE);
+            child.kill();
+            for (int i = 0; i < 50; i++) {
+                assertThat(client.acquire("a", client.owner())).isInstanceOf(AcquireReply.Busy.class);
+                assertThat(lives()).contains(life);
             }
-            assertThat(System.nanoTime() - startAtNanos).as("not taken over").isLessThan(PATIENCE.toNanos());
-            Thread.sleep(20);
+            assertThat(client.acquire("b", client.owner()))
+                    .as("the other store of that process has no children")
+                    .isInstanceOf(AcquireReply.Granted.class);
+            Files.writeString(life, "e", StandardOpenOption.APPEND);
+            assertThat(client.acquire("a", client.owner())).isInstanceOf(AcquireReply.Granted.class);
         }
     }
 
@@ -154,7 +171,7 @@ class SqliteLifeTest {
             // The store is closed and says nothing about death: what it left ends with its ttl.
             assertThat(client.acquire("b", client.owner())).isInstanceOf(AcquireReply.Busy.class);
             child.kill();
-            soon(client, "a");
+            client.granted("a", client.owner());
             assertThat(client.acquire("b", client.owner())).isInstanceOf(AcquireReply.Busy.class);
         }
     }
@@ -198,8 +215,8 @@ class SqliteLifeTest {
             }
             assertThat(lives()).hasSize(3);
             open(file()).close();
-            client.release("a", soon(client, "a").grant().owner());
-            client.release("b", soon(client, "b").grant().owner());
+            client.release("a", client.granted("a", client.owner()).grant().owner());
+            client.release("b", client.granted("b", client.owner()).grant().owner());
             try (LeaseClient sweeping = open(file())) {
                 sweeping.granted("c", sweeping.owner());
                 assertThat(lives()).as("the two that are open").hasSize(2);

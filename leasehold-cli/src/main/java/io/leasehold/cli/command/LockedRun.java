@@ -124,6 +124,8 @@ final class LockedRun {
     }
 
     private void runUnderLock(LockClient locks, GuardedCommand command) throws InterruptedException {
+        // Before anything is held: the command may outlive us by its grace.
+        locks.admin().coverChildren().ifPresent(command::tellEndIn);
         long askedAtNanos = System.nanoTime();
         Lease lease;
         try {

@@ -8,15 +8,19 @@ import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
 import io.leasehold.cli.output.Json;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code leasehold who}: the holder's id and nothing else. */
-@Command(name = "who", description = "Prints who holds a lock. Exits 1 if nobody does.")
+/** {@code leasehold who}: who holds a lock, since when, from where, who waits, whether it is well, what to do. */
+@Command(
+        name = "who",
+        description = {
+            "Tells who holds a lock, since when, from where, for how long, who waits, whether the",
+            "holder is alive and what can be done. Exits 1 and prints nothing if nobody holds it."
+        })
 public final class WhoCommand implements Callable<Integer> {
 
     private final Invocation invocation;
@@ -25,6 +29,9 @@ public final class WhoCommand implements Callable<Integer> {
     @Parameters(index = "0", paramLabel = "LOCK", description = "The lock's name.")
     @SuppressWarnings("NullAway.Init")
     private String name;
+
+    @Option(names = "--id", description = "The holder's id and nothing else.")
+    private boolean id;
 
     @Option(names = "--json", description = "As one line of JSON.")
     private boolean json;
@@ -38,25 +45,25 @@ public final class WhoCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         LockName lock = LockName.exactly(name);
-        Optional<Holder> holder;
-        ClientView client;
+        LockView view;
         try (LockClient locks = StoreAccess.open(invocation, store)) {
-            holder = locks.admin().inspect(lock);
-            client = json ? ClientView.of(locks.admin(), lock, holder.orElse(null)) : null;
+            view = LockView.of(locks, lock);
         }
+        Holder holder = view.holder();
         if (json) {
-            invocation
-                    .terminal()
-                    .print(holder.map(h -> Json.of(report(h, client))).orElse("null"));
-        } else {
-            holder.ifPresent(h -> invocation.terminal().print(h.id()));
+            invocation.terminal().print(holder == null ? "null" : Json.of(report(holder, view)));
+        } else if (holder != null && id) {
+            invocation.terminal().print(holder.id());
+        } else if (holder != null) {
+            invocation.terminal().print(view.lines());
+            invocation.terminal().print(view.advice(holder));
         }
-        return holder.isPresent() ? ExitCode.OK.code() : ExitCode.FOUND.code();
+        return holder == null ? ExitCode.FOUND.code() : ExitCode.OK.code();
     }
 
-    private static Map<String, @Nullable Object> report(Holder holder, @Nullable ClientView client) {
+    private static Map<String, @Nullable Object> report(Holder holder, LockView view) {
         Map<String, @Nullable Object> report = HolderView.json(holder);
-        report.put("client", ClientView.json(client));
+        view.addTo(report);
         return report;
     }
 }

@@ -1,6 +1,7 @@
 package io.leasehold.cli.process;
 
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -78,6 +79,11 @@ public final class GuardedCommand implements AutoCloseable {
      */
     public static GuardedCommand prepare(Settings settings, CommandLookup lookup) throws IOException {
         return new GuardedCommand(settings, ControllingTerminal.exists(), SessionStarter.find(lookup));
+    }
+
+    /** Where a store is told that nothing of the command is left, should this process die before it. */
+    public void tellEndIn(Path file) {
+        guardian.life(file);
     }
 
     /** What the person who starts it should know about this system, one line each. */

@@ -33,6 +33,7 @@ final class Guardian implements AutoCloseable {
     private Process process;
     private @Nullable String commandLine;
     private @Nullable String deadlineLine;
+    private @Nullable String lifeLine;
     private int restarts;
 
     private Guardian(RunMark mark, Duration grace, SessionStarter sessions) throws IOException {
@@ -56,6 +57,12 @@ final class Guardian implements AutoCloseable {
     synchronized void command(long pid, boolean ownGroup) {
         commandLine = "child " + pid + (ownGroup ? " " + pid : "");
         tell(commandLine);
+    }
+
+    /** The file to which it appends an {@code e} when nothing is left to guard and this process has died. */
+    synchronized void life(Path file) {
+        lifeLine = "life " + file;
+        tell(lifeLine);
     }
 
     /** The point of the up-time clock now, in hundredths of a second; to be read before the validity is. */
@@ -106,13 +113,16 @@ final class Guardian implements AutoCloseable {
             if (deadlineLine != null) {
                 tell(deadlineLine);
             }
+            if (lifeLine != null) {
+                tell(lifeLine);
+            }
         }
     }
 
     private void tell(String line) {
         try {
             OutputStream pipe = process.getOutputStream();
-            pipe.write((line + "\n").getBytes(StandardCharsets.US_ASCII));
+            pipe.write((line + "\n").getBytes(StandardCharsets.UTF_8));
             pipe.flush();
         } catch (IOException gone) {
             // Somebody killed it: revive() starts another, which is then told the latest.

@@ -3,7 +3,8 @@
 #   $1       the run's mark, which everything it started carries in its environment
 #   $2       how long it may take to end in good order once Leasehold is gone, in milliseconds
 #   stdin    lines: "child PID [GROUP]", "deadline N" (kill when the up-time clock, in 1/100 s, reaches N),
-#            "calm" (no deadline), "done" (leave); the end of it means that Leasehold is gone
+#            "calm" (no deadline), "life FILE" (gets an "e" once all has ended after Leasehold has gone), "done" (leave); the end
+#            of it means that Leasehold is gone
 #   stdout   "fired" when it has killed
 mark=$1
 grace=$(($2 / 10))
@@ -11,6 +12,7 @@ child=
 group=
 deadline=
 fired=
+life=
 trap '' HUP INT QUIT TERM USR1 USR2 TSTP TTIN TTOU PIPE
 
 read_clock() {
@@ -76,6 +78,11 @@ while :; do
     status=$?
   fi
   if [ "$status" -ne 0 ]; then break; fi
+  case $line in "life "*)
+    life=${line#life }
+    continue
+    ;;
+  esac
   # shellcheck disable=SC2086
   set -- $line
   case ${1-} in
@@ -112,3 +119,5 @@ while [ "$quiet" -lt 5 ]; do
   if send KILL; then quiet=0; else quiet=$((quiet + 1)); fi
   pause 0.05
 done
+# Nothing is left that uses what Leasehold held: the next may have it now.
+if [ -n "$life" ] && [ -f "$life" ]; then printf e >>"$life"; fi

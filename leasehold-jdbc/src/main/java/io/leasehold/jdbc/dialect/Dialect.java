@@ -14,10 +14,12 @@ import org.jspecify.annotations.Nullable;
  * all: see {@code LeaseTable}.
  *
  * @param database its name, for people
+ * @param driver the artefact of its JDBC driver
  * @param clock who tells the time
  * @param transaction how a writing transaction begins and ends
  * @param leases statements on the lease table
  * @param store statements on the one row that describes the store
+ * @param clients statements on the table in which clients tell of themselves
  * @param waking how waiters learn of a release
  * @param tuning what is done to a connection while it is used
  * @param horizon how tokens are kept from repeating after a loss of power, if commits alone do not survive one
@@ -25,10 +27,12 @@ import org.jspecify.annotations.Nullable;
  */
 public record Dialect(
         String database,
+        String driver,
         Clock clock,
         Transaction transaction,
         Leases leases,
         Store store,
+        Clients clients,
         Waking waking,
         @Nullable Horizon horizon,
         Tuning tuning,
@@ -37,10 +41,12 @@ public record Dialect(
     /** Refuses nulls. */
     public Dialect {
         Objects.requireNonNull(database, "database");
+        Objects.requireNonNull(driver, "driver");
         Objects.requireNonNull(clock, "clock");
         Objects.requireNonNull(transaction, "transaction");
         Objects.requireNonNull(leases, "leases");
         Objects.requireNonNull(store, "store");
+        Objects.requireNonNull(clients, "clients");
         Objects.requireNonNull(waking, "waking");
         Objects.requireNonNull(tuning, "tuning");
         Objects.requireNonNull(troubles, "troubles");
@@ -188,6 +194,21 @@ public record Dialect(
             create = List.copyOf(create);
         }
     }
+
+    /**
+     * Statements on the table in which clients tell operators of themselves. No lock depends on it: where it is missing and may
+     * not be made, nothing is told.
+     *
+     * @param create creates it, doing nothing if it is there; also among {@link Store#create}
+     * @param find fails if it is missing or may not be read
+     * @param keep (holder, origin, expires_at, told) → in place of what this holder told before
+     * @param read (holder, origin, now) → told, unless it has expired
+     * @param taken (holder) → the names of locks that were taken from it by force and of which it has not been told, or null
+     * @param note (taken, holder)
+     * @param sweep (origin, now): deletes what has expired
+     */
+    public record Clients(
+            String create, String find, String keep, String read, String taken, String note, String sweep) {}
 
     /**
      * A bound that is on the disk before any token reaches it, so that after a loss of power, which may take the last

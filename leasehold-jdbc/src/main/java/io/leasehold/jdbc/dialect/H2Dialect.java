@@ -5,17 +5,23 @@ import java.sql.SQLException;
 /** H2 2.x, in memory, as a file or as a server. */
 public final class H2Dialect {
 
+    private static final String KEEP =
+            "MERGE INTO leasehold_client (holder, origin, expires_at, told) KEY (holder) VALUES (?, ?, ?, ?)";
+
     private H2Dialect() {}
 
     /** The dialect. */
     public static Dialect dialect() {
+        Dialect.Store store = StandardStatements.store("h2.sql");
         return new Dialect(
                 "H2",
+                "com.h2database:h2",
                 new Dialect.DatabaseTime(
                         "SELECT CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP(6)) * 1000000 AS BIGINT)", false),
                 Dialect.ByDriver.INSTANCE,
                 StandardStatements.leases(),
-                StandardStatements.store("h2.sql"),
+                store,
+                StandardStatements.clients(store.create(), KEEP),
                 Dialect.Polling.INSTANCE,
                 null,
                 Dialect.Tuning.NONE,

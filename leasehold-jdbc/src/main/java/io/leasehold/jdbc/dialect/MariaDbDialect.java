@@ -5,28 +5,36 @@ import java.sql.SQLException;
 /** MariaDB 10.6 and newer, and MySQL 8.0 and newer, which differ in how a bounded wait for a row is asked for. */
 public final class MariaDbDialect {
 
+    private static final String KEEP = """
+            INSERT INTO leasehold_client (holder, origin, expires_at, told) VALUES (?, ?, ?, ?)
+                ON DUPLICATE KEY UPDATE
+                origin = VALUES(origin), expires_at = VALUES(expires_at), told = VALUES(told)""";
+
     private MariaDbDialect() {}
 
     /** MariaDB. */
     public static Dialect mariaDb() {
         // In whole seconds. Without it a client that stops inside a transaction would keep others for 50.
-        return dialect("MariaDB", " FOR UPDATE WAIT 1");
+        return dialect("MariaDB", "org.mariadb.jdbc:mariadb-java-client", " FOR UPDATE WAIT 1");
     }
 
     /** MySQL, which waits as long as {@code innodb_lock_wait_timeout} says. */
     public static Dialect mySql() {
-        return dialect("MySQL", " FOR UPDATE");
+        return dialect("MySQL", "com.mysql:mysql-connector-j", " FOR UPDATE");
     }
 
-    private static Dialect dialect(String database, String lock) {
+    private static Dialect dialect(String database, String driver, String lock) {
+        Dialect.Store store = StandardStatements.store("mariadb.sql");
         return new Dialect(
                 database,
+                driver,
                 // Not UNIX_TIMESTAMP(NOW(6)): that goes through the local time, which jumps twice a year.
                 new Dialect.DatabaseTime(
                         "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))", false),
                 Dialect.ByDriver.INSTANCE,
                 StandardStatements.leases(lock, null),
-                StandardStatements.store("mariadb.sql"),
+                store,
+                StandardStatements.clients(store.create(), KEEP),
                 Dialect.Polling.INSTANCE,
                 null,
                 Dialect.Tuning.NONE,

@@ -14,11 +14,16 @@ public final class PostgresDialect {
             SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT),
                 set_config('lock_timeout', '250ms', true), set_config('idle_in_transaction_session_timeout', '5s', true)""";
 
-    /** See {@code QuickAcquire}. The time is that of the statement's start: earlier than the lock on the row, which is safe. */
+    /**
+     * See {@code QuickAcquire}. The time is that of the statement's start: earlier than the lock on the row, which is safe. The
+     * limit on waiting for the row comes into force with the row that is to be inserted, and ends with the statement.
+     */
     private static final String ACQUIRE = """
-            WITH asked AS (
+            WITH limits AS MATERIALIZED (SELECT set_config('lock_timeout', '250ms', true) AS rowWait),
+            asked AS MATERIALIZED (
                 SELECT ? AS name, ? AS owner, ? AS holder, CAST(? AS BIGINT) AS ttl, CAST(? AS BIGINT) AS least,
-                    CAST(? AS BIGINT) AS more, CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000 AS BIGINT) AS micros),
+                    CAST(? AS BIGINT) AS more, CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000 AS BIGINT) AS micros
+                FROM limits WHERE rowWait <> ''),
             first AS (
                 SELECT asked.*, GREATEST(1, micros, least, store.fence_floor + 1) AS token
                 FROM asked, leasehold_store store WHERE store.id = 1),
@@ -40,16 +45,24 @@ public final class PostgresDialect {
             SELECT row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter, asked.micros, FALSE
             FROM leasehold_lock row, asked WHERE row.name = asked.name AND NOT EXISTS (SELECT 1 FROM granted)""";
 
+    private static final String KEEP = """
+            INSERT INTO leasehold_client (holder, origin, expires_at, told) VALUES (?, ?, ?, ?)
+                ON CONFLICT (holder) DO UPDATE
+                SET origin = excluded.origin, expires_at = excluded.expires_at, told = excluded.told""";
+
     private PostgresDialect() {}
 
     /** The dialect. */
     public static Dialect dialect() {
+        Dialect.Store store = StandardStatements.store("postgresql.sql");
         return new Dialect(
                 "PostgreSQL",
+                "org.postgresql:postgresql",
                 new Dialect.DatabaseTime(TIME_AND_LIMITS, true),
                 Dialect.ByDriver.INSTANCE,
                 StandardStatements.leases(" FOR UPDATE", ACQUIRE),
-                StandardStatements.store("postgresql.sql"),
+                store,
+                StandardStatements.clients(store.create(), KEEP),
                 new Dialect.ByNotifications("SELECT pg_notify('leasehold', ?)", new PostgresDriver()),
                 null,
                 new PostgresDriver(),

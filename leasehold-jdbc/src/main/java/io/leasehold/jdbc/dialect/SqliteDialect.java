@@ -9,6 +9,19 @@ public final class SqliteDialect {
     private static final String COLUMNS =
             "name, origin, owner, holder, expires_at, ttl, token, waiter, waiting_since, freed_at, fence, life";
 
+    private static final String CLIENTS = """
+            CREATE TABLE IF NOT EXISTS leasehold_client (
+                holder TEXT PRIMARY KEY,
+                origin TEXT NOT NULL,
+                expires_at INTEGER NOT NULL,
+                told TEXT NOT NULL,
+                taken TEXT) WITHOUT ROWID""";
+
+    private static final String KEEP = """
+            INSERT INTO leasehold_client (holder, origin, expires_at, told) VALUES (?, ?, ?, ?)
+                ON CONFLICT (holder) DO UPDATE
+                SET origin = excluded.origin, expires_at = excluded.expires_at, told = excluded.told""";
+
     private SqliteDialect() {}
 
     /**
@@ -19,11 +32,13 @@ public final class SqliteDialect {
     public static Dialect dialect(boolean durable) {
         return new Dialect(
                 "SQLite",
+                "org.xerial:sqlite-jdbc",
                 Dialect.MachineTime.INSTANCE,
                 // Takes the write lock at once: a transaction that reads first would fail when it wants to write.
                 new Dialect.ByStatements("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"),
                 leases(),
                 store(),
+                StandardStatements.clients(CLIENTS, KEEP),
                 new Dialect.ByChanges("PRAGMA data_version"),
                 durable ? null : horizon(),
                 Dialect.Tuning.NONE,
@@ -70,7 +85,7 @@ public final class SqliteDialect {
                             waiting_since INTEGER NOT NULL,
                             freed_at INTEGER NOT NULL,
                             fence INTEGER NOT NULL,
-                            life TEXT) WITHOUT ROWID""", "CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence)"),
+                            life TEXT) WITHOUT ROWID""", "CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence)", CLIENTS),
                 "INSERT INTO leasehold_store (id, schema_version, store_id, clock, fence_floor) VALUES (1, ?, ?, ?, 0)",
                 "SELECT schema_version, store_id, clock FROM leasehold_store WHERE id = 1",
                 "SELECT fence_floor FROM leasehold_store WHERE id = 1",

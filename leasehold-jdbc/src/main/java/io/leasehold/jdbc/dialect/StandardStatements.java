@@ -1,5 +1,6 @@
 package io.leasehold.jdbc.dialect;
 
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The statements that database servers understand alike. */
@@ -46,5 +47,26 @@ final class StandardStatements {
                 "SELECT schema_version, store_id, clock FROM leasehold_store WHERE id = 1",
                 "SELECT fence_floor FROM leasehold_store WHERE id = 1",
                 "UPDATE leasehold_store SET fence_floor = GREATEST(fence_floor, ?) WHERE id = 1");
+    }
+
+    /**
+     * With a table made by this statement.
+     *
+     * @param keep see {@link Dialect.Clients#keep()}
+     */
+    static Dialect.Clients clients(String create, String keep) {
+        return new Dialect.Clients(
+                create,
+                "SELECT holder, origin, expires_at, told, taken FROM leasehold_client WHERE 1 = 0",
+                keep,
+                "SELECT told FROM leasehold_client WHERE holder = ? AND origin = ? AND expires_at > ?",
+                "SELECT taken FROM leasehold_client WHERE holder = ?",
+                "UPDATE leasehold_client SET taken = ? WHERE holder = ?",
+                "DELETE FROM leasehold_client WHERE origin <> ? OR expires_at <= ?");
+    }
+
+    /** With a table made by the last of these statements. */
+    static Dialect.Clients clients(List<String> create, String keep) {
+        return clients(create.get(create.size() - 1), keep);
     }
 }

@@ -1,5 +1,6 @@
 package io.leasehold.jdbc.sqlite;
 
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.jdbc.store.Lives;
 import io.leasehold.spi.LockRuntime;
 import java.io.IOException;
@@ -16,6 +17,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Instant;
 import java.util.HexFormat;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -26,6 +28,9 @@ import org.slf4j.LoggerFactory;
  * Proof of life: a file beside the database, one for each store that is open, which its process keeps locked. The kernel
  * gives up the lock when the process ends, in whatever way; so a file that is there and not locked says that its process is
  * dead, and its holds with it.
+ *
+ * <p>What is held may be used by processes that outlive this one: then the file says so ({@link #coverChildren}), and holds are
+ * over only when whoever ends those processes has written that it has.
  *
  * <p>Everything else says nothing: a file that is missing (the store was closed, or somebody deleted it), one that may not be
  * read, one that somebody else is looking at. Then holds end with their ttl.
@@ -43,21 +48,16 @@ final class LifeFile implements Lives {
 
     private static final int MOST_TRIES = 5;
 
-    /**
-     * What a process started may live a moment longer than it does, until the kernel's message of its death has been acted on.
-     * So whoever finds it dead first writes that down, and its holds are over when that is so long ago.
-     */
-    private static final long MOURNING_MILLIS = 500;
+    /** The first byte, where processes may outlive this one. */
+    private static final byte COVERED = 'c';
 
     private final Path database;
     private final String process;
     private final String own;
     private final Path file;
     private final FileChannel channel;
-    private final LockRuntime runtime;
 
-    private LifeFile(Path database, String process, String own, FileChannel channel, LockRuntime runtime) {
-        this.runtime = runtime;
+    private LifeFile(Path database, String process, String own, FileChannel channel) {
         this.database = database;
         this.process = process;
         this.own = own;
@@ -76,7 +76,7 @@ final class LifeFile implements Lives {
                 String own = process + HexFormat.of().formatHex(random);
                 FileChannel channel = lockNew(file(real, own), real);
                 if (channel != null) {
-                    return new LifeFile(real, process, own, channel, runtime);
+                    return new LifeFile(real, process, own, channel);
                 }
             }
             LOG.info(
@@ -148,26 +148,47 @@ final class LifeFile implements Lives {
     }
 
     @Override
+    public Optional<Path> coverChildren() {
+        try {
+            // Over the channel that is open: closing any other would give up the lock.
+            channel.write(ByteBuffer.wrap(new byte[] {COVERED}), 0);
+            return Optional.of(file);
+        } catch (IOException e) {
+            throw new StoreUnavailableException(
+                    "the proof of life " + file
+                            + " cannot be written, so others would take the locks of this process while"
+                            + " what it started lives",
+                    e);
+        }
+    }
+
+    @Override
     public boolean isOver(String life) {
+        return isDead(life, true);
+    }
+
+    /**
+     * Whether the process with this life is surely dead.
+     *
+     * @param withChildren whether what it may have started must have ended, too
+     */
+    private boolean isDead(String life, boolean withChildren) {
         if (life.startsWith(process) || !LIFE.matcher(life).matches()) {
             return false;
         }
-        Path of = file(database, life);
-        try (FileChannel other = FileChannel.open(of, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+        try (FileChannel other = FileChannel.open(file(database, life), StandardOpenOption.READ)) {
             // Shared, so that several may look at once.
             FileLock lock = other.tryLock(0, Long.MAX_VALUE, true);
-            if (lock == null) {
-                return false;
-            }
-            if (other.size() == 0) {
-                other.write(ByteBuffer.wrap(new byte[] {'d'}));
-                return false;
-            }
-            long foundMillis = Files.getLastModifiedTime(of).toMillis();
-            return Math.abs(runtime.wallMillis() - foundMillis) >= MOURNING_MILLIS;
+            return lock != null && (!withChildren || saysThatAllHasEnded(other));
         } catch (OverlappingFileLockException | IOException e) {
             return false;
         }
+    }
+
+    private static boolean saysThatAllHasEnded(FileChannel life) throws IOException {
+        ByteBuffer text = ByteBuffer.allocate(2);
+        int length = life.read(text, 0);
+        return length < 1 || text.get(0) != COVERED || (length > 1 && text.get(1) == CHILDREN_ENDED);
     }
 
     @Override
@@ -178,7 +199,7 @@ final class LifeFile implements Lives {
                 path -> path.getFileName().toString().startsWith(prefix))) {
             for (Path path : files) {
                 String life = path.getFileName().toString().substring(prefix.length());
-                if (!named.contains(life) && isOver(life)) {
+                if (!named.contains(life) && isDead(life, false)) {
                     Files.deleteIfExists(path);
                 }
             }

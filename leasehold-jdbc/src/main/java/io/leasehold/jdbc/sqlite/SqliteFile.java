@@ -142,6 +142,7 @@ public final class SqliteFile implements KeptConnection.Opener {
             useWriteAheadLog(statement);
             statement.execute("PRAGMA synchronous=FULL");
             Incarnation incarnation = prepareSchema(connection, statement);
+            schema.findOrMakeClients(connection);
             if (!origin.equals(text(statement, "SELECT boot FROM leasehold_store WHERE id = 1"))) {
                 noteBoot(connection);
             }

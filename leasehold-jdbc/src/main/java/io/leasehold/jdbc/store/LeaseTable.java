@@ -356,7 +356,8 @@ public final class LeaseTable {
         }
     }
 
-    private PreparedStatement prepared(String sql) throws SQLException {
+    /** The statement, kept for the next time. */
+    PreparedStatement prepared(String sql) throws SQLException {
         PreparedStatement known = prepared.get(sql);
         if (known == null) {
             known = connection.prepareStatement(sql);

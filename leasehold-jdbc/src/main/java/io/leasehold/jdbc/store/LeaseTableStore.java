@@ -13,7 +13,6 @@ import io.leasehold.spi.Glob;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
-import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
@@ -54,6 +53,7 @@ public final class LeaseTableStore implements LockStore {
     private final LeaseVerbs verbs;
     private final Worker worker;
     private final @Nullable Waking watch;
+    private final TableOperations operations;
     private volatile @Nullable StoreSignals signals;
 
     /**
@@ -63,6 +63,7 @@ public final class LeaseTableStore implements LockStore {
      * @param dialect its database
      * @param guarantees what it promises
      * @param clock the clock it lives by
+     * @param schema what was found there
      * @param connections closed with the store
      * @param spare gives a connection beside those, to listen at
      * @param lives who is dead; closed with the store
@@ -72,6 +73,7 @@ public final class LeaseTableStore implements LockStore {
             Dialect dialect,
             Guarantees guarantees,
             StoreClock clock,
+            SchemaCheck schema,
             Connections connections,
             Spare spare,
             Lives lives) {
@@ -81,6 +83,7 @@ public final class LeaseTableStore implements LockStore {
             Objects.requireNonNull(dialect, "dialect");
             Objects.requireNonNull(guarantees, "guarantees");
             Objects.requireNonNull(clock, "clock");
+            Objects.requireNonNull(schema, "schema");
             Objects.requireNonNull(connections, "connections");
             Objects.requireNonNull(spare, "spare");
             Objects.requireNonNull(lives, "lives");
@@ -98,6 +101,7 @@ public final class LeaseTableStore implements LockStore {
         this.settings = settings;
         this.runtime = runtime;
         this.queue = new WorkQueue(runtime, settings.description());
+        this.operations = new TableOperations(settings, runtime, queue, this::takenAway);
         this.watch = waking(settings);
         this.verbs = new LeaseVerbs(settings.description(), watch, settings.lives(), this::submitPrune);
         this.worker = new Worker(
@@ -116,7 +120,12 @@ public final class LeaseTableStore implements LockStore {
             return new WakeWatch(runtime, of.clock(), of.lives(), changes.query(), this::submitLook, this::wake);
         } else if (waking instanceof Dialect.ByNotifications notifications) {
             return new NotificationWatch(
-                    runtime, notifications.driver(), of.spare(), this::submitEcho, this::wake, of.description());
+                    runtime,
+                    notifications.driver(),
+                    of.spare(),
+                    this::submitEcho,
+                    new NotificationWatch.Ear(this::wake, operations::takenWord),
+                    of.description());
         }
         return null;
     }
@@ -152,6 +161,13 @@ public final class LeaseTableStore implements LockStore {
         StoreSignals ear = signals;
         if (ear != null) {
             ear.wake(name);
+        }
+    }
+
+    private void takenAway(LockName name) {
+        StoreSignals ear = signals;
+        if (ear != null) {
+            ear.takenAway(name);
         }
     }
 
@@ -222,7 +238,7 @@ public final class LeaseTableStore implements LockStore {
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         return queue.submit(
-                Task.writing(
+                Task.renewing(
                         "renewal of " + batch.items().size() + " lease(s)",
                         (table, now) -> verbs.renew(batch, table, now),
                         (kind, error) -> new RenewReply(
@@ -281,27 +297,31 @@ public final class LeaseTableStore implements LockStore {
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         return queue.submit(
-                        Task.<Optional<OwnerToken>>writing(
+                        Task.<Optional<LeaseRow.Held>>writing(
                                 "force-release of " + name,
                                 (table, now) -> Optional.ofNullable(verbs.forceRelease(name, holderId, table, now)),
                                 (kind, error) -> {
                                     throw error;
                                 }),
                         ADMIN_LIMIT_NANOS)
-                .thenApply(this::tellLoss);
+                .thenCompose(loser -> tellLoss(name, loser.orElse(null)));
     }
 
-    private boolean tellLoss(Optional<OwnerToken> loser) {
+    /** One of our own is told here, and another client at the store; whether it could be told does not matter to anything. */
+    private CompletableFuture<Boolean> tellLoss(LockName name, LeaseRow.@Nullable Held loser) {
+        if (loser == null) {
+            return CompletableFuture.completedFuture(false);
+        }
         StoreSignals ear = signals;
         if (ear != null) {
-            loser.ifPresent(owner -> ear.lost(owner, LossCause.FORCE_RELEASED));
+            ear.lost(loser.owner(), LossCause.FORCE_RELEASED);
         }
-        return loser.isPresent();
+        return operations.tellTaken(name, loser.holderId()).handle((told, error) -> true);
     }
 
     @Override
     public StoreOperations operations() {
-        return new TableOperations(settings.description(), settings.dialect(), settings.clock(), runtime, queue);
+        return operations;
     }
 
     @Override

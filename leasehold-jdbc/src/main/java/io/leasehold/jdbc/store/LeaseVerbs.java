@@ -163,9 +163,8 @@ final class LeaseVerbs {
         return held ? new ReleaseReply.Released() : new ReleaseReply.NotOurs();
     }
 
-    /** The owner token that lost its hold, or null if there was no such hold. */
-    @Nullable
-    OwnerToken forceRelease(LockName name, @Nullable String holderId, LeaseTable table, StoreTime now)
+    /** The hold that was ended, or null if there was no such hold. */
+    LeaseRow.@Nullable Held forceRelease(LockName name, @Nullable String holderId, LeaseTable table, StoreTime now)
             throws SQLException {
         LeaseRow stored = table.find(name);
         LeaseRow row = stored == null ? null : LeaseRules.asOf(stored, now);
@@ -176,7 +175,7 @@ final class LeaseVerbs {
         }
         table.update(released);
         changed(row, table);
-        return held.owner();
+        return held;
     }
 
     private void changed(LeaseRow before, LeaseTable table) throws SQLException {

@@ -3,14 +3,19 @@ package io.leasehold.jdbc.store;
 import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.jdbc.lease.LeaseRules;
 import io.leasehold.jdbc.lease.StoreTime;
+import java.nio.file.Path;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Which holders are dead, where the operating system can tell: their locks are free at once. Used by the worker's thread
- * alone, but for {@link #close}, which comes after it.
+ * alone, but for {@link #coverChildren} and for {@link #close}, which comes after it.
  */
 public interface Lives extends AutoCloseable {
+
+    /** What is written behind what a life says of children, when none is left. */
+    byte CHILDREN_ENDED = 'e';
 
     /** Nobody can tell: what a dead process holds ends with its ttl. */
     Lives UNKNOWN = new Lives() {
@@ -34,6 +39,16 @@ public interface Lives extends AutoCloseable {
     /** The life to which this store's holds are bound, or null if they are bound to none. */
     @Nullable
     String own();
+
+    /**
+     * What is held from now on is not over when this process is, but when {@value #CHILDREN_ENDED} has been appended to the
+     * file, or with its ttl. Any thread may call.
+     *
+     * @return the file, or empty if holds end with their ttl anyway
+     */
+    default Optional<Path> coverChildren() {
+        return Optional.empty();
+    }
 
     /** Whether the process with this life is surely dead; false where that is not known. */
     boolean isOver(String life);

@@ -50,7 +50,7 @@ final class NotificationWatch implements Waking {
     private final Dialect.Driver driver;
     private final LeaseTableStore.Spare source;
     private final Consumer<String> submitEcho;
-    private final Consumer<LockName> wake;
+    private final Ear ear;
     private final String store;
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -60,6 +60,14 @@ final class NotificationWatch implements Waking {
     private long restsUntilAtNanos;
     private long lastAskedAtNanos;
     private @Nullable Connection listening;
+
+    /**
+     * Who hears what is told.
+     *
+     * @param wake wakes whoever waits for a lock
+     * @param taken is told words that begin with {@value TableOperations#TAKEN}
+     */
+    record Ear(Consumer<LockName> wake, Consumer<String> taken) {}
 
     private enum Stage {
         OFF,
@@ -73,20 +81,19 @@ final class NotificationWatch implements Waking {
      * A watch that does not listen yet.
      *
      * @param submitEcho lets the worker send a notification with this payload soon
-     * @param wake wakes whoever waits for a lock
      */
     NotificationWatch(
             LockRuntime runtime,
             Dialect.Driver driver,
             LeaseTableStore.Spare source,
             Consumer<String> submitEcho,
-            Consumer<LockName> wake,
+            Ear ear,
             String store) {
         this.runtime = runtime;
         this.driver = driver;
         this.source = source;
         this.submitEcho = submitEcho;
-        this.wake = wake;
+        this.ear = ear;
         this.store = store;
     }
 
@@ -201,6 +208,8 @@ final class NotificationWatch implements Waking {
             for (String payload : driver.next(connection, LISTEN_MILLIS)) {
                 if (payload.equals(echo)) {
                     begin();
+                } else if (payload.startsWith(TableOperations.TAKEN)) {
+                    ear.taken().accept(payload);
                 } else if (!payload.startsWith(ECHO)) {
                     wakeIfAwaited(payload);
                 }
@@ -263,7 +272,7 @@ final class NotificationWatch implements Waking {
         } finally {
             lock.unlock();
         }
-        left.forEach(wake);
+        left.forEach(ear.wake());
     }
 
     private void wakeIfAwaited(String payload) {
@@ -283,7 +292,7 @@ final class NotificationWatch implements Waking {
             lock.unlock();
         }
         if (awaited) {
-            wake.accept(name);
+            ear.wake().accept(name);
         }
     }
 }

@@ -20,6 +20,7 @@ public final class SchemaCheck {
     private final LockRuntime runtime;
     private final String clockKind;
     private final String store;
+    private volatile boolean keepsClients;
 
     /**
      * A check.
@@ -81,6 +82,16 @@ public final class SchemaCheck {
             }
             return prepare(connection);
         }
+    }
+
+    /** Finds the table of clients beside the others, or makes it where that is allowed. */
+    public void findOrMakeClients(Connection connection) throws SQLException {
+        keepsClients = ClientTable.findOrMake(connection, dialect, store);
+    }
+
+    /** Whether the connection checked last has a table of clients. */
+    public boolean keepsClients() {
+        return keepsClients;
     }
 
     /** The life of the store that is there, or null if its tables are empty. */

@@ -1,20 +1,39 @@
 package io.leasehold.jdbc.store;
 
+import io.leasehold.ClientRecord;
 import io.leasehold.Finding;
+import io.leasehold.LockName;
+import io.leasehold.StoreAccessException;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.lease.StoreTime;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreOperations;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** How a database is set up for a lease table: isolation, time, durability. */
+/**
+ * What operators get of a lease table: what clients tell of themselves, a word to a client whose lock was taken, and how the
+ * database is set up.
+ */
 final class TableOperations implements StoreOperations {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
+
+    /** Begins the word to a holder whose lock was taken, among notifications that are names of locks: they have no tabs. */
+    static final String TAKEN = "\t";
 
     private static final long LIMIT_NANOS = 10_000_000_000L;
     private static final long MOST_SKEW_MILLIS = 2_000;
@@ -24,24 +43,116 @@ final class TableOperations implements StoreOperations {
     private final String store;
     private final Dialect dialect;
     private final StoreClock clock;
+    private final SchemaCheck schema;
+    private final ClientTable clients;
+    private final Lives lives;
     private final LockRuntime runtime;
     private final WorkQueue queue;
+    private final Consumer<LockName> takenAway;
+    private final AtomicBoolean complained = new AtomicBoolean();
+    private volatile String holderId = "";
 
-    TableOperations(String store, Dialect dialect, StoreClock clock, LockRuntime runtime, WorkQueue queue) {
-        this.store = store;
-        this.dialect = dialect;
-        this.clock = clock;
+    /**
+     * Operations of a store.
+     *
+     * @param takenAway is told that a lock is said to have been taken from this client
+     */
+    TableOperations(
+            LeaseTableStore.Settings settings, LockRuntime runtime, WorkQueue queue, Consumer<LockName> takenAway) {
+        this.store = settings.description();
+        this.dialect = settings.dialect();
+        this.clock = settings.clock();
+        this.schema = settings.schema();
+        this.clients = new ClientTable(dialect);
+        this.lives = settings.lives();
         this.runtime = runtime;
         this.queue = queue;
+        this.takenAway = takenAway;
+    }
+
+    @Override
+    public boolean keepsClientRecords() {
+        return schema.keepsClients();
+    }
+
+    @Override
+    public CompletableFuture<Void> announce(ClientRecord record, long keepNanos) {
+        holderId = record.holderId();
+        return write("the record of a client", (table, now) -> clients.keep(table, record, keepNanos, now))
+                .thenAccept(taken -> taken.forEach(this::tellTakenAway))
+                .whenComplete((told, error) -> complainOfRights(error));
+    }
+
+    /** What else can be wrong passes, or is heard of with the locks. */
+    private void complainOfRights(@Nullable Throwable error) {
+        Throwable cause = error instanceof CompletionException ? error.getCause() : error;
+        if (cause instanceof StoreAccessException && !complained.getAndSet(true)) {
+            LOG.warn(
+                    "{}: this client cannot tell operators of itself, and `leasehold leaks` takes it for gone: it needs SELECT,"
+                            + " INSERT, UPDATE and DELETE on leasehold_client ({})",
+                    store,
+                    cause.getMessage());
+        }
+    }
+
+    @Override
+    public CompletableFuture<Optional<ClientRecord>> client(String ofHolder) {
+        return keepsClientRecords()
+                ? read("a look at a client", (table, now) -> clients.read(table, ofHolder, now))
+                : CompletableFuture.completedFuture(Optional.empty());
+    }
+
+    @Override
+    public Optional<Path> coverChildren() {
+        return lives.coverChildren();
+    }
+
+    /** Tells the holder that this lock was taken from it: by a notification, and where it looks when it tells of itself. */
+    CompletableFuture<Boolean> tellTaken(LockName name, String ofHolder) {
+        return write("a word to a holder", (table, now) -> {
+            table.tell(TAKEN + ofHolder + TAKEN + name.text());
+            if (keepsClientRecords()) {
+                clients.noteTaken(table, ofHolder, name.text());
+            }
+            return true;
+        });
+    }
+
+    /** A notification that begins with {@link #TAKEN}. */
+    void takenWord(String word) {
+        String[] parts = word.split(TAKEN, 3);
+        if (parts.length == 3 && parts[1].equals(holderId)) {
+            tellTakenAway(parts[2]);
+        }
+    }
+
+    private void tellTakenAway(String name) {
+        try {
+            takenAway.accept(LockName.exactly(name));
+        } catch (IllegalArgumentException e) {
+            LOG.debug("a word about a lock of no valid name was not left by this library", e);
+        }
+    }
+
+    private <R> CompletableFuture<R> read(String what, Task.Work<R> work) {
+        return queue.submit(
+                Task.<R>reading(what, work, (kind, error) -> {
+                    throw error;
+                }),
+                LIMIT_NANOS);
+    }
+
+    private <R> CompletableFuture<R> write(String what, Task.Work<R> work) {
+        return queue.submit(
+                Task.<R>writing(what, work, (kind, error) -> {
+                    throw error;
+                }),
+                LIMIT_NANOS);
     }
 
     @Override
     public CompletableFuture<List<Finding>> diagnose() {
-        return queue.submit(
-                Task.<List<Finding>>reading("a diagnosis", this::diagnose, (kind, error) -> {
-                    throw error;
-                }),
-                LIMIT_NANOS);
+        return read("a diagnosis", this::diagnose);
     }
 
     private List<Finding> diagnose(LeaseTable table, StoreTime now) throws SQLException {
@@ -56,7 +167,20 @@ final class TableOperations implements StoreOperations {
         if (dialect.database().equals(POSTGRESQL)) {
             findings.add(durability(setting(connection, "fsync"), setting(connection, "synchronous_commit")));
         }
+        findings.add(clients());
         return findings;
+    }
+
+    private Finding clients() {
+        return keepsClientRecords()
+                ? Finding.good("clients", "who holds for more than a second tells " + store + " of itself")
+                : Finding.warning(
+                        "clients",
+                        store
+                                + " has no table leasehold_client that this user may use: who, show and leaks know the ids of"
+                                + " holders and nothing else of them",
+                        dialect.clients().create().replaceAll("\\s+", " ")
+                                + "; GRANT SELECT, INSERT, UPDATE, DELETE ON leasehold_client TO <user>");
     }
 
     private static String setting(Connection connection, String name) throws SQLException {

@@ -49,6 +49,7 @@ final class Task<R> {
 
     private final String what;
     private final boolean writes;
+    private final boolean renews;
     private final @Nullable OwnerToken acquires;
     private final @Nullable QuickWork<R> quickWork;
     private final Work<R> work;
@@ -59,12 +60,14 @@ final class Task<R> {
     private Task(
             String what,
             boolean writes,
+            boolean renews,
             @Nullable OwnerToken acquires,
             @Nullable QuickWork<R> quickWork,
             Work<R> work,
             OnFailure<R> onFailure) {
         this.what = what;
         this.writes = writes;
+        this.renews = renews;
         this.acquires = acquires;
         this.quickWork = quickWork;
         this.work = work;
@@ -78,17 +81,22 @@ final class Task<R> {
      */
     static <R> Task<R> acquiring(
             OwnerToken owner, String what, @Nullable QuickWork<R> quickWork, Work<R> work, OnFailure<R> onFailure) {
-        return new Task<>(what, true, owner, quickWork, work, onFailure);
+        return new Task<>(what, true, false, owner, quickWork, work, onFailure);
+    }
+
+    /** A task that keeps what is held: it need not wait for a row that another task waits for. */
+    static <R> Task<R> renewing(String what, Work<R> work, OnFailure<R> onFailure) {
+        return new Task<>(what, true, true, null, null, work, onFailure);
     }
 
     /** A task that writes. */
     static <R> Task<R> writing(String what, Work<R> work, OnFailure<R> onFailure) {
-        return new Task<>(what, true, null, null, work, onFailure);
+        return new Task<>(what, true, false, null, null, work, onFailure);
     }
 
     /** A task that only reads. */
     static <R> Task<R> reading(String what, Work<R> work, OnFailure<R> onFailure) {
-        return new Task<>(what, false, null, null, work, onFailure);
+        return new Task<>(what, false, false, null, null, work, onFailure);
     }
 
     String what() {
@@ -97,6 +105,11 @@ final class Task<R> {
 
     boolean writes() {
         return writes;
+    }
+
+    /** Whether it keeps what is held. */
+    boolean renews() {
+        return renews;
     }
 
     /** The owner token it acquires for, or null if it does something else. */

@@ -164,6 +164,23 @@ final class WorkQueue {
         }
     }
 
+    /** The next task that keeps what is held, if one is here: it may overtake what ends other holds. */
+    @Nullable
+    Task<?> takeRenewal() {
+        lock.lock();
+        try {
+            for (Task<?> task : urgent) {
+                if (task.renews()) {
+                    remove(task);
+                    return task;
+                }
+            }
+            return null;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     boolean isClosed() {
         lock.lock();
         try {

@@ -96,6 +96,8 @@ final class Worker implements Runnable {
                 }
                 if (result == Try.MOVED) {
                     restarts++;
+                } else if (!task.renews()) {
+                    keepWhatIsHeld();
                 }
                 if (!task.startAgain()) {
                     return;
@@ -111,6 +113,14 @@ final class Worker implements Runnable {
             task.fail(
                     FailureKind.UNKNOWN,
                     new StoreUnavailableException(task.what() + " at " + store + " failed unexpectedly: " + e, e));
+        }
+    }
+
+    /** A row that somebody keeps locked costs its own lock, and not those that are held. */
+    private void keepWhatIsHeld() {
+        for (Task<?> renewal = queue.takeRenewal(); renewal != null; renewal = queue.takeRenewal()) {
+            carryOut(renewal);
+            queue.finished(renewal);
         }
     }
 

@@ -18,3 +18,10 @@ CREATE TABLE IF NOT EXISTS leasehold_lock (
     freed_at BIGINT NOT NULL,
     fence BIGINT NOT NULL);
 CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence);
+-- What clients tell operators of themselves while they hold; no lock depends on it.
+CREATE TABLE IF NOT EXISTS leasehold_client (
+    holder VARCHAR(512) PRIMARY KEY,
+    origin VARCHAR(128) NOT NULL,
+    expires_at BIGINT NOT NULL,
+    told CHARACTER LARGE OBJECT NOT NULL,
+    taken CHARACTER LARGE OBJECT);

@@ -19,3 +19,10 @@ CREATE TABLE IF NOT EXISTS leasehold_lock (
     freed_at BIGINT NOT NULL,
     fence BIGINT NOT NULL,
     INDEX leasehold_lock_fence (fence)) ENGINE=InnoDB CHARACTER SET utf8mb4;
+-- What clients tell operators of themselves while they hold; no lock depends on it.
+CREATE TABLE IF NOT EXISTS leasehold_client (
+    holder VARBINARY(2048) PRIMARY KEY,
+    origin VARCHAR(128) NOT NULL,
+    expires_at BIGINT NOT NULL,
+    told MEDIUMTEXT NOT NULL,
+    taken TEXT) ENGINE=InnoDB CHARACTER SET utf8mb4;

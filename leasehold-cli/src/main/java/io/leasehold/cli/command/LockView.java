@@ -1,0 +1,112 @@
+package io.leasehold.cli.command;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Holder;
+import io.leasehold.LockAdmin;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.Waiter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How one lock is shown: what its store told of it.
+ *
+ * @param client what the holder tells of itself, if it does
+ * @param waiters one more than are shown, if there are more; null if the store keeps no queue
+ */
+record LockView(
+        LockName lock,
+        @Nullable Holder holder,
+        @Nullable ClientView client,
+        @Nullable List<Waiter> waiters) {
+
+    private static final int MOST_WAITERS = 100;
+    private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9_./:@%+=,-]+");
+
+    /** Asks for it. */
+    static LockView of(LockClient locks, LockName lock) {
+        LockAdmin admin = locks.admin();
+        Holder holder = admin.inspect(lock).orElse(null);
+        boolean line = locks.guarantees().covers(Guarantee.Queueing.FIFO);
+        return new LockView(
+                lock, holder, ClientView.of(admin, lock, holder), line ? admin.waiters(lock, MOST_WAITERS + 1) : null);
+    }
+
+    /** What of it belongs to a report, in this order: client, waiters. */
+    void addTo(Map<String, @Nullable Object> report) {
+        report.put("client", ClientView.json(client));
+        report.put(
+                "waiters",
+                waiters == null
+                        ? null
+                        : waiters.stream()
+                                .limit(MOST_WAITERS)
+                                .map(HolderView::json)
+                                .toList());
+    }
+
+    /** Who holds it, since when, from where, and who waits. */
+    List<String> lines() {
+        List<String> lines = new ArrayList<>();
+        if (holder != null) {
+            lines.add("holder    " + holder.id());
+            lines.add("token     " + HolderView.token(holder));
+            lines.add("left      " + HolderView.remaining(holder));
+            if (client != null) {
+                lines.addAll(client.lines());
+            }
+        }
+        lines.addAll(line());
+        return lines;
+    }
+
+    private List<String> line() {
+        if (waiters == null) {
+            return List.of("waiters   not known: this store keeps no queue");
+        }
+        if (waiters.isEmpty()) {
+            return List.of("waiters   none");
+        }
+        List<String> lines = new ArrayList<>();
+        for (Waiter waiter : waiters.subList(0, Math.min(waiters.size(), MOST_WAITERS))) {
+            lines.add((lines.isEmpty() ? "waiters   " : "          ") + HolderView.line(waiter));
+        }
+        if (waiters.size() > MOST_WAITERS) {
+            lines.add("          and more");
+        }
+        return lines;
+    }
+
+    /** Whether the holder is well, and what can be done about it. */
+    List<String> advice(Holder of) {
+        String name = quoted(lock.text());
+        return List.of(
+                "health    " + health(of),
+                "next      leasehold wait " + name + "    (until it is free)",
+                "          leasehold release " + name + " --holder " + quoted(of.id())
+                        + "    (takes it away; tells what it would do, until --yes is added)");
+    }
+
+    private String health(Holder of) {
+        if (client != null) {
+            return "its client is alive: it told of itself within the last 16s";
+        }
+        String silent =
+                "its client tells nothing of itself (the hold is younger than a second, this store keeps no records of"
+                        + " clients, or it is gone): ";
+        return switch (of.ends()) {
+            case BY_TTL -> silent + "unless it renews, the lock is free in " + HolderView.remaining(of);
+            case WITH_SESSION -> silent + "the lock is free when its session ends";
+            case NEVER -> silent + "nothing frees the lock but its holder or an operator";
+        };
+    }
+
+    /** As a shell reads it as one word. */
+    private static String quoted(String word) {
+        return PLAIN.matcher(word).matches() ? word : "'" + word.replace("'", "'\\''") + "'";
+    }
+}

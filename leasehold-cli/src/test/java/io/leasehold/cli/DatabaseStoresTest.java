@@ -1,0 +1,67 @@
+package io.leasehold.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Databases as stores of the command line: PostgreSQL as it comes, the others with a driver. */
+class DatabaseStoresTest {
+
+    @TempDir
+    private Path directory;
+
+    @Test
+    void postgresWorksAsItComes() throws IOException {
+        String system = System.getProperty("os.name") + " " + System.getProperty("os.arch");
+        assumeTrue(
+                system.equals("Linux amd64"),
+                "no PostgreSQL server for " + system + ": the archive is for Linux x86-64");
+        try (EmbeddedPostgres server = EmbeddedPostgres.builder()
+                .setDataDirectory(directory.resolve("data"))
+                .setOverrideWorkingDirectory(directory.resolve("binaries").toFile())
+                .setLocaleConfig("locale", "C")
+                .setPGStartupWait(Duration.ofMinutes(2))
+                .start()) {
+            StartedCli.Setup cli = new StartedCli.Setup(directory)
+                    .with("LEASEHOLD_STORE", server.getJdbcUrl("postgres", "postgres") + "&password=pssst");
+            StartedCli done = cli.run("run", "job", "--", "sh", "-c", "echo $LEASEHOLD_FENCING_TOKEN");
+            assertThat(done.exitCode()).as(done::err).isZero();
+            assertThat(Long.parseLong(done.out().strip())).isPositive();
+
+            // With a ttl of an hour the next renewal would come after twenty minutes.
+            try (StartedCli holder = cli.start("run", "--ttl=1h", "job", "--", "sleep", "3600")) {
+                Await.until(
+                        () -> "who holds it; stderr: " + holder.err(),
+                        () -> cli.run("who", "job").out().contains("process   " + holder.pid() + " on "));
+                StartedCli release = cli.run("release", "job", "--force", "--yes");
+                assertThat(release.exitCode()).as(release::err).isZero();
+                assertThat(release.out() + release.err()).doesNotContain("pssst");
+                assertThat(holder.exitCode()).isEqualTo(ExitCode.LEASE_LOST.code());
+                assertThat(holder.err()).contains("FORCE_RELEASED").doesNotContain("pssst");
+            }
+            assertThat(cli.run("doctor").out()).contains("clients", "durability", "isolation");
+        }
+    }
+
+    @Test
+    void aDriverThatIsMissingIsNamedWithThePlaceForIt() {
+        StartedCli.Setup cli = new StartedCli.Setup(directory)
+                .with("LEASEHOLD_STORE", "jdbc:mariadb://127.0.0.1:1/app?user=joe&password=pssst");
+        StartedCli ls = cli.run("ls");
+        assertThat(ls.exitCode()).isEqualTo(ExitCode.STORE_UNAVAILABLE.code());
+        assertThat(ls.errLines())
+                .singleElement()
+                .satisfies(line -> assertThat(line)
+                        .contains(
+                                "no JDBC driver for MariaDB",
+                                "org.mariadb.jdbc:mariadb-java-client",
+                                "LEASEHOLD_CLASSPATH")
+                        .doesNotContain("pssst"));
+    }
+}

@@ -1,0 +1,132 @@
+package io.leasehold.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Finding;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.OwnerToken;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Other transactions in the way, at a real PostgreSQL; and what clients tell of themselves there. */
+@Timeout(180)
+class PostgresContentionTest implements ContentionTests, ClientRecordTests {
+
+    @TempDir
+    private static Path directory;
+
+    private static @Nullable PostgresServer server;
+
+    @BeforeAll
+    static void startServer() throws IOException {
+        server = PostgresServer.start(directory);
+    }
+
+    @AfterAll
+    static void stopServer() throws IOException {
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    @Override
+    public Connection administrator() throws SQLException {
+        // Never the first to look for a deadlock.
+        return DriverManager.getConnection(server.url() + "&options=-c%20deadlock_timeout=1h");
+    }
+
+    @Override
+    public String urlOfVictim() {
+        // Before the limit on waiting for a row, and long enough for the rival to come.
+        return server.url() + "&options=-c%20deadlock_timeout=150ms";
+    }
+
+    @Override
+    public String storeUri() {
+        return server.url();
+    }
+
+    @Override
+    public SqlDialect dialect() {
+        return SqlDialect.POSTGRESQL;
+    }
+
+    @Override
+    public String waitingTransactions() {
+        return "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    }
+
+    @Override
+    public String precious() {
+        return "SELECT 1";
+    }
+
+    /** This server is fast and forgetful; {@link PostgresDoctorTest} has one that is not. */
+    @Test
+    void doctorSaysThatTheServerDoesNotWaitForTheDisk() {
+        try (LockClient locks = Leasehold.connect(server.url())) {
+            assertThat(locks.admin().diagnose())
+                    .filteredOn(finding -> finding.check().equals("durability"))
+                    .singleElement()
+                    .satisfies(finding -> {
+                        assertThat(finding.grade()).isEqualTo(Finding.Grade.UNSAFE);
+                        assertThat(finding.remedy()).contains("fsync = on");
+                    });
+        }
+    }
+
+    /** The row is written by another transaction while ours, which is serializable, waits for it. */
+    @Test
+    void aSerializationFailureIsTriedAgainAndNothingIsLost() throws Exception {
+        SqlWitness witness = new SqlWitness();
+        String url = server.url() + "&options=-c%20default_transaction_isolation=serializable";
+        try (LeaseClient client = LeaseClient.open(
+                        runtime -> JdbcStores.over(witness.over(url), SqlDialect.POSTGRESQL, runtime));
+                Connection rival = administrator();
+                Statement statement = rival.createStatement()) {
+            OwnerToken first = client.owner();
+            long last = client.granted("serialized", first).grant().tokens().last();
+            client.release("serialized", first);
+            rival.setAutoCommit(false);
+            for (int round = 0; round < 30 && !witness.saw("40001"); round++) {
+                statement.execute(
+                        "UPDATE leasehold_lock SET waiting_since = waiting_since + 1" + " WHERE name = 'serialized'");
+                OwnerToken owner = client.owner();
+                CompletableFuture<AcquireReply> waiting =
+                        client.store.acquire(LeaseClient.request("serialized", owner));
+                while (!isWaiting() && !waiting.isDone()) {
+                    LockSupport.parkNanos(1_000_000);
+                }
+                rival.commit();
+                AcquireReply.Granted granted = (AcquireReply.Granted) waiting.get(60, TimeUnit.SECONDS);
+                assertThat(granted.grant().tokens().first()).isGreaterThan(last);
+                last = granted.grant().tokens().last();
+                client.release("serialized", owner);
+            }
+            assertThat(witness.saw("40001")).as("a serialization failure").isTrue();
+        }
+    }
+
+    private boolean isWaiting() throws SQLException {
+        try (Connection looking = administrator();
+                Statement statement = looking.createStatement();
+                var rows = statement.executeQuery(waitingTransactions())) {
+            return rows.next() && rows.getLong(1) > 0;
+        }
+    }
+}
