@@ -1,14 +1,18 @@
 package io.leasehold.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.abort;
 
 import io.leasehold.Finding;
 import io.leasehold.Finding.Grade;
+import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.LockStoreException;
 import io.leasehold.servers.EtcdServer;
 import io.leasehold.servers.ServerUnavailableException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -19,9 +23,13 @@ class EtcdDoctorTest {
 
     private static Map<String, Finding> diagnosed(String endpoints) {
         try (LockClient locks = Leasehold.connect("etcd://" + endpoints + "/doctor")) {
-            return locks.admin().diagnose().stream()
-                    .collect(Collectors.toMap(Finding::check, finding -> finding, (one, other) -> one));
+            return byCheck(locks);
         }
+    }
+
+    private static Map<String, Finding> byCheck(LockClient locks) {
+        return locks.admin().diagnose().stream()
+                .collect(Collectors.toMap(Finding::check, finding -> finding, (one, other) -> one));
     }
 
     @Test
@@ -58,10 +66,30 @@ class EtcdDoctorTest {
     }
 
     @Test
-    void gradesMajoritiesAndAlarms() {
+    void saysThatAClusterWithoutSpaceGrantsNothing() {
+        try (EtcdServer small = EtcdTckTest.startOrSkip("--quota-backend-bytes=" + 256 * 1024);
+                LockClient locks = Leasehold.connect("etcd://127.0.0.1:" + small.port() + "/doctor")) {
+            assertThatThrownBy(() -> {
+                        for (int i = 0; i < 1_000; i++) {
+                            try (Lease lease =
+                                    locks.named("x".repeat(1_000) + i).tryAcquire(Duration.ofSeconds(5))) {
+                                assertThat(lease).isNotNull();
+                            }
+                        }
+                    })
+                    .isInstanceOf(LockStoreException.class)
+                    .hasMessageContaining("no room");
+            Finding alarms = byCheck(locks).get("alarms");
+            assertThat(alarms.grade()).as(alarms.toString()).isEqualTo(Grade.UNSAFE);
+            assertThat(alarms.reason()).contains("NOSPACE");
+            assertThat(alarms.remedy()).contains("etcdctl alarm disarm");
+        }
+    }
+
+    @Test
+    void gradesMajorities() {
         assertThat(EtcdOperations.quorum("e", 3, 2).grade()).isEqualTo(Grade.UNSAFE);
         assertThat(EtcdOperations.quorum("e", 4, 0).grade()).isEqualTo(Grade.WARNING);
         assertThat(EtcdOperations.quorum("e", 5, 0).grade()).isEqualTo(Grade.GOOD);
-        assertThat(EtcdOperations.alarms("e", List.of("NOSPACE")).grade()).isEqualTo(Grade.UNSAFE);
     }
 }

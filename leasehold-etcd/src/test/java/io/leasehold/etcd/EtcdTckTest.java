@@ -22,9 +22,9 @@ class EtcdTckTest implements BackendTck {
         server = startOrSkip();
     }
 
-    static EtcdServer startOrSkip() {
+    static EtcdServer startOrSkip(String... extraArguments) {
         try {
-            return EtcdServer.start();
+            return EtcdServer.start(extraArguments);
         } catch (ServerUnavailableException e) {
             return abort(e.getMessage());
         }

@@ -31,6 +31,10 @@ final class Ensemble {
     }
 
     static String uri(String servers, String options) {
-        return "zk://" + servers + "/tests?tickTime=" + TICK_MILLIS + "ms" + options;
+        return uri(servers, TICK_MILLIS, options);
+    }
+
+    static String uri(String servers, int tickMillis, String options) {
+        return "zk://" + servers + "/tests?tickTime=" + tickMillis + "ms" + options;
     }
 }

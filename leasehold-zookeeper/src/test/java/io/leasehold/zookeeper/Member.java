@@ -18,8 +18,12 @@ final class Member implements AutoCloseable {
     private final ServerCnxnFactory connections;
 
     Member(Path directory) {
+        this(directory, Ensemble.TICK_MILLIS);
+    }
+
+    Member(Path directory, int tickMillis) {
         try {
-            server = new ZooKeeperServer(directory.toFile(), directory.toFile(), Ensemble.TICK_MILLIS);
+            server = new ZooKeeperServer(directory.toFile(), directory.toFile(), tickMillis);
             server.setMaxSessionTimeout(3_600_000);
             connections = new NIOServerCnxnFactory();
             connections.configure(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 100);
@@ -32,7 +36,12 @@ final class Member implements AutoCloseable {
     }
 
     String uri(String options) {
-        return Ensemble.uri("127.0.0.1:" + connections.getLocalPort(), options);
+        return Ensemble.uri("127.0.0.1:" + connections.getLocalPort(), server.getTickTime(), options);
+    }
+
+    /** Makes new sessions at least as long. */
+    void leastSession(int millis) {
+        server.setMinSessionTimeout(millis);
     }
 
     /** All packets that came from clients. */

@@ -6,10 +6,12 @@ import io.leasehold.Finding;
 import io.leasehold.Finding.Grade;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import java.nio.file.Path;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What the doctor says of real ensembles, good and bad. */
 class ZooKeeperDoctorTest {
@@ -42,9 +44,21 @@ class ZooKeeperDoctorTest {
     }
 
     @Test
-    void gradesTicksAndLongSessions() {
-        assertThat(ZooKeeperOperations.tick("z", 10_000, 2_000).grade()).isEqualTo(Grade.WARNING);
-        assertThat(ZooKeeperOperations.tick("z", 40_000, 2_000).grade()).isEqualTo(Grade.GOOD);
-        assertThat(ZooKeeperOperations.session("z", 4_000, 60_000).grade()).isEqualTo(Grade.WARNING);
+    void saysThatATickIsTooCoarse(@TempDir Path directory) {
+        try (Member slow = new Member(directory, 10_000)) {
+            Map<String, Finding> findings = diagnosed(slow.uri(""));
+            assertThat(findings.get("tick").grade()).as(findings.toString()).isEqualTo(Grade.WARNING);
+            assertThat(findings.get("tick").reason()).contains("10000 ms");
+        }
+    }
+
+    @Test
+    void saysThatASessionIsMadeLonger(@TempDir Path directory) {
+        try (Member member = new Member(directory)) {
+            member.leastSession(600_000);
+            Map<String, Finding> findings = diagnosed(member.uri(""));
+            assertThat(findings.get("session").grade()).as(findings.toString()).isEqualTo(Grade.WARNING);
+            assertThat(findings.get("session").remedy()).contains("minSessionTimeout=");
+        }
     }
 }
