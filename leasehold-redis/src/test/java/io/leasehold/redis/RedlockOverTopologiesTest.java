@@ -3,7 +3,9 @@ package io.leasehold.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.Lease;
+import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.LockOptions;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.quorum.QuorumStore;
 import io.leasehold.servers.RedisCluster;
@@ -26,8 +28,7 @@ final class RedlockOverTopologiesTest {
     void aClusterAndTwoServersAreASet() throws InterruptedException {
         try (RedisCluster cluster = Groups.cluster(0, node -> node);
                 RedisServer one = RedisUnderTest.start(b -> b);
-                RedisServer other = RedisUnderTest.start(b -> b);
-                TopologyBench bench = new TopologyBench()) {
+                RedisServer other = RedisUnderTest.start(b -> b)) {
             String uri = "redlock:?maxTtl=10s&nodeTimeout=2s&"
                     + List.of(cluster.uri(), one.uri(), other.uri()).stream()
                             .map(node -> "node=" + URLEncoder.encode(node, StandardCharsets.UTF_8))
@@ -39,8 +40,10 @@ final class RedlockOverTopologiesTest {
             runtime.close();
             // Without the other server the Cluster's vote is needed.
             other.freeze();
-            try {
-                LockClient client = bench.client(uri);
+            try (LockClient client = Leasehold.builder()
+                    .store(uri)
+                    .defaults(LockOptions.defaults().ttl(TopologyBench.TTL))
+                    .connect()) {
                 for (int i = 0; i < 12; i++) {
                     try (Lease lease = client.named("n:" + i)
                             .attempt(Duration.ofSeconds(30))
