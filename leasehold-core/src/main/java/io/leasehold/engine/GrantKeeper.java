@@ -1,3 +1,4 @@
+// Long because everything that can happen to a grant changes the same few fields under one guard.
 package io.leasehold.engine;
 
 import io.leasehold.ClientRecord;

@@ -1,3 +1,4 @@
+// Long because every step reads or changes the same few fields under one guard.
 package io.leasehold.zookeeper;
 
 import io.leasehold.Holder;
@@ -32,8 +33,6 @@ import org.jspecify.annotations.Nullable;
  * <p>What is sent for it is sent in turn, so that at most one node is ever being made, and nothing after the removal was
  * asked for. A node whose making was not answered is looked for before another is made. All fields that change are
  * guarded by {@code this}; nobody is called while it is held.
- *
- * <p>Long because every step reads or changes the same few fields under that one guard.
  */
 final class Place {
 
