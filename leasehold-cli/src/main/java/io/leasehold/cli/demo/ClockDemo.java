@@ -33,9 +33,7 @@ final class ClockDemo implements Scenario {
         SecondQuorum quorums = new SecondQuorum(play, nodes);
         quorums.firstHoldsAtOneAndTwo(TTL);
         quorums.thirdHasMemoryAgain();
-        if (!play.naive() && !nodes.haveClocks()) {
-            // The node's own clock does not show this jump, so nobody can notice it: one node more has to have the
-            // lock.
+        if (!play.naive()) {
             play.await("the lock of w1 at node 3", () -> nodes.hasLock(3) || !play.isValid("w1"));
             play.line(Ink.PLAIN, "w1 renews, and brings the lock to node 3");
         }

@@ -104,11 +104,6 @@ final class Nodes {
         node(number).call("CONFIG", "SET", "maxmemory", "0");
     }
 
-    /** Whether the nodes have clocks that can be moved; else what a jump does to the keys is all that can be shown. */
-    boolean haveClocks() {
-        return clocks;
-    }
-
     /** The clock of this node jumps forwards; or, where it has none of its own, all its keys end as much earlier. */
     void jump(int number, Duration jump) {
         if (clocks) {
