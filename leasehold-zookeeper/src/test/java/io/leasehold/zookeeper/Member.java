@@ -53,6 +53,11 @@ final class Member implements AutoCloseable {
         return server.getZKDatabase().getSessionCount();
     }
 
+    /** How many pairs of a session and a node are watched. */
+    int watches() {
+        return server.getZKDatabase().getDataTree().getWatchCount();
+    }
+
     List<String> children(String path) {
         try {
             return List.copyOf(server.getZKDatabase().getChildren(path, null, null));

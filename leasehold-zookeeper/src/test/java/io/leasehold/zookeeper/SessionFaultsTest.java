@@ -94,7 +94,9 @@ class SessionFaultsTest {
             later.close();
             return heldAtNanos;
         });
-        until(() -> member.children("/tests/killed").size() == 2);
+        // The holder watches its node, and whoever waits behind it; one who comes after the loss has seen nothing of
+        // it.
+        until(() -> member.watches() == 2);
         member.killSessionOf(node);
         long heldAtNanos = next.get(60, TimeUnit.SECONDS);
         assertThat(cause).hasValue(LossCause.SESSION_LOST);
