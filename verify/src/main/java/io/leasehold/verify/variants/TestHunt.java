@@ -18,6 +18,7 @@ public final class TestHunt implements Supplier<String> {
     private static final List<String> TESTS = List.of(
             "io.leasehold.quorum.QuorumRoundExhaustiveTest",
             "io.leasehold.quorum.QuorumRenewalTest",
+            "io.leasehold.quorum.EndingTest",
             "io.leasehold.memory.InMemoryNodeTest",
             "io.leasehold.engine.AcquireMachineExhaustiveTest",
             "io.leasehold.engine.LeaseMachineExhaustiveTest");
