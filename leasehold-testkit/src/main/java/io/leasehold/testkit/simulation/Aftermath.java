@@ -19,6 +19,9 @@ final class Aftermath {
     /** Longer than the longest hold, patience, quarantine and undo. */
     private static final Duration CALM = Duration.ofSeconds(14);
 
+    /** Longer than a quarantine that begins now and the time for which a clock that was set right is not believed, together. */
+    private static final Duration SETTLING = Duration.ofSeconds(15);
+
     private static final Duration PATIENCE = Duration.ofSeconds(5);
     private static final Duration AT_ONCE = Duration.ofMillis(800);
 
@@ -84,7 +87,7 @@ final class Aftermath {
      */
     private static boolean settles(Simulation simulation) {
         for (SimulatedClient client : simulation.clients) {
-            Lease lease = take(simulation, client);
+            Lease lease = take(simulation, client, SETTLING);
             if (lease == null) {
                 simulation.problem("liveness: a free lock is not granted when all is calm");
                 return false;
@@ -95,17 +98,17 @@ final class Aftermath {
         return true;
     }
 
-    private static @Nullable Lease take(Simulation simulation, SimulatedClient client) {
+    private static @Nullable Lease take(Simulation simulation, SimulatedClient client, Duration patience) {
         CompletableFuture<Attempt<Lease>> taken =
-                client.locks.named(Simulation.lock(0)).attemptAsync(PATIENCE);
-        simulation.world.runUntil(taken::isDone, PATIENCE);
+                client.locks.named(Simulation.lock(0)).attemptAsync(patience);
+        simulation.world.runUntil(taken::isDone, patience);
         return leaseOf(taken);
     }
 
     /** A released lock goes to who waits for it, without a recheck. */
     private static void passesOn(Simulation simulation) {
         VirtualWorld world = simulation.world;
-        Lease lease = take(simulation, simulation.clients.get(0));
+        Lease lease = take(simulation, simulation.clients.get(0), PATIENCE);
         if (lease == null) {
             simulation.problem("liveness: a free lock is not granted again when all is calm");
             return;
