@@ -19,6 +19,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -54,7 +55,7 @@ final class GrantKeeper {
     /** The lease whose holder asked for its release last; until it is passed on, that release waits for an outcome. */
     private @Nullable LeaseState givenBack;
 
-    private final RenewalsByHand renewalsByHand = new RenewalsByHand();
+    private List<CompletableFuture<Void>> renewalsByHand = List.of();
     /** What the nodes said to the last renewal, if it did not succeed. */
     private List<NodeVote> votes = List.of();
 
@@ -193,7 +194,11 @@ final class GrantKeeper {
 
     /** Asks for a renewal now; the future completes with its answer. */
     CompletableFuture<Void> renewByHand() {
-        CompletableFuture<Void> future = renewalsByHand.add();
+        CompletableFuture<Void> future = new CompletableFuture<>();
+        synchronized (this) {
+            renewalsByHand = new ArrayList<>(renewalsByHand);
+            renewalsByHand.add(future);
+        }
         on(new LeaseMachine.RenewDue(true));
         synchronized (this) {
             if (machine.isHeld()) {
@@ -296,23 +301,30 @@ final class GrantKeeper {
         return new IllegalStateException("lease on \"" + name + "\" was released during its renewal");
     }
 
-    /** @param error why they failed, if the lease is not lost; null for success */
+    /** Who asks, and whether it is lost, are looked at together: who asks after a loss is not told of a success before it. */
     private void finishRenewalsByHand(@Nullable Supplier<RuntimeException> error) {
+        List<CompletableFuture<Void>> waiting;
         List<NodeVote> said;
         LossCause lost;
         synchronized (this) {
             said = votes;
+            waiting = renewalsByHand;
+            renewalsByHand = List.of();
             lost = machine.cause();
         }
-        if (lost == null) {
-            renewalsByHand.finish(error);
-            return;
-        }
         LeaseState lease = currentLease();
-        if (lease != null && !renewalsByHand.isEmpty()) {
+        if (lost != null && lease != null && !waiting.isEmpty()) {
             lease.heardOfLoss();
         }
-        renewalsByHand.finish(() -> LeaseState.lostException(name, lost, said, wiring));
+        for (CompletableFuture<Void> future : waiting) {
+            if (lost != null) {
+                future.completeExceptionally(LeaseState.lostException(name, lost, said, wiring));
+            } else if (error != null) {
+                future.completeExceptionally(error.get());
+            } else {
+                future.complete(null);
+            }
+        }
     }
 
     // ---- loss

@@ -353,25 +353,28 @@ final class Connections implements AutoCloseable {
     private void reconnect() {
         int number;
         synchronized (this) {
-            if (closed) {
+            number = wanted;
+        }
+        tryFor(number);
+    }
+
+    /** One more try for this link, unless it has been made or given up meanwhile. */
+    private void tryFor(int number) {
+        synchronized (this) {
+            if (closed || number != wanted) {
                 return;
             }
-            number = wanted;
             tries++;
         }
         LockRuntime.Timer company = runtime.schedule(PATIENCE_NANOS, () -> {
-            if (isWanted(number) && !driver.isBorrowed()) {
-                reconnect();
+            if (!driver.isBorrowed()) {
+                tryFor(number);
             }
         });
         connect().whenComplete((link, error) -> {
             company.cancel();
             reconnected(number, link, error);
         });
-    }
-
-    private synchronized boolean isWanted(int number) {
-        return number == wanted;
     }
 
     private void reconnected(int number, @Nullable Link link, @Nullable Throwable error) {
