@@ -179,6 +179,18 @@ final class QuorumRoundExhaustiveTest {
         }
     }
 
+    /** Another ballot is worth proposing only above the floors that it was told; a node that told one refuses the rest. */
+    private static void isAboveTheFloorsTold(Observed observed, int answered, List<Step> steps, String history) {
+        long ballot = observed.candidates.get(observed.candidates.size() - 1);
+        for (Step step : steps) {
+            if (step.ballot() == answered && step.kind().reply instanceof NodeReply.Stale told) {
+                assertThat(ballot)
+                        .as("a ballot that was refused already: %s", history)
+                        .isGreaterThan(told.floor());
+            }
+        }
+    }
+
     private static Observed replay(int n, List<Step> steps) {
         List<String> names = new ArrayList<>();
         for (int node = 0; node < n; node++) {
@@ -187,7 +199,8 @@ final class QuorumRoundExhaustiveTest {
         QuorumRound round = new QuorumRound(names, 1_000_000, 1_000);
         Observed observed = new Observed(n);
         observed.take(round.on(new QuorumRound.Started(FIRST, 1)), "start");
-        for (Step step : steps) {
+        for (int i = 0; i < steps.size(); i++) {
+            Step step = steps.get(i);
             String history = n + " nodes, " + steps;
             boolean before = observed.verdict == null;
             int ballotsBefore = observed.candidates.size();
@@ -201,6 +214,9 @@ final class QuorumRoundExhaustiveTest {
             int yes = observed.yesToLast.size();
             int pending = n - observed.decidedForLast.size();
             observed.take(round.on(event), history);
+            if (observed.candidates.size() > ballotsBefore) {
+                isAboveTheFloorsTold(observed, ballotsBefore - 1, steps.subList(0, i + 1), history);
+            }
             if (before) {
                 judge(observed, yes, pending, answersLast, ballotsBefore, history);
             } else if (observed.verdict instanceof QuorumRound.Won && step.node() >= 0 && step.kind() == Kind.YES) {
@@ -269,6 +285,17 @@ final class QuorumRoundExhaustiveTest {
         QuorumRound.Finish end = (QuorumRound.Finish)
                 round.on(vote(2, FIRST, Long.MAX_VALUE, Kind.YES)).get(0);
         assertThat(((QuorumRound.Won) end.verdict()).sentAtNanos()).isEqualTo(Long.MAX_VALUE - 1);
+    }
+
+    /** What the set's clock has reached meanwhile is where the next ballot starts, or it would be stale by its age alone. */
+    @Test
+    void furtherBallotsAreNotBehindTheClock() {
+        QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 1_000_000, 1_000);
+        round.on(new QuorumRound.Started(FIRST, 1));
+        NodeReply stale = Kind.STALE.reply;
+        round.on(new QuorumRound.Voted(0, FIRST, 1, stale, FIRST + 700));
+        List<QuorumRound.Action> second = round.on(new QuorumRound.Voted(1, FIRST, 1, stale, FIRST + 600));
+        assertThat(((QuorumRound.Propose) second.get(0)).candidate()).isGreaterThan(FIRST + 700);
     }
 
     /** A floor that no clock explains is a refusal, and never leads to a higher ballot. */
