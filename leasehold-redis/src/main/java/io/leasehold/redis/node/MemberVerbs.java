@@ -10,6 +10,7 @@ import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.Birth;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.Membership;
 import io.leasehold.spi.NodeReply;
@@ -18,6 +19,7 @@ import io.leasehold.spi.ReleaseRequest;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 
 /**
  * The verbs of a server that is a member of a set of nodes, as scripts of their own: a server that is a store by itself pays
@@ -35,6 +37,8 @@ final class MemberVerbs {
     private final Topology topology;
     private final WakeUps wakeUps;
     private final LockRuntime runtime;
+    private final ClientPlaces places;
+    private final Consumer<LockName> wake;
 
     MemberVerbs(
             Requests requests,
@@ -43,7 +47,8 @@ final class MemberVerbs {
             NodeSettings settings,
             Topology topology,
             WakeUps wakeUps,
-            LockRuntime runtime) {
+            LockRuntime runtime,
+            Consumer<LockName> wake) {
         this.requests = requests;
         this.acks = acks;
         this.decoder = decoder;
@@ -51,9 +56,31 @@ final class MemberVerbs {
         this.topology = topology;
         this.wakeUps = wakeUps;
         this.runtime = runtime;
+        this.places = new ClientPlaces(runtime);
+        this.wake = wake;
     }
 
     CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
+        AcquireRequest request = ballot.request();
+        if (!request.isWaiting()) {
+            return proposeAndWatch(ballot, membership);
+        }
+        long placeNanos = settings.placeMillis(request.recheckNanos()) * 1_000_000;
+        boolean entered = places.enter(request.name(), request.owner(), placeNanos);
+        return proposeAndWatch(ballot, membership).thenApply(reply -> {
+            if (reply instanceof NodeReply.Yes || (entered && !mayBeWatched(reply))) {
+                places.leave(request.name(), request.owner());
+            }
+            return reply;
+        });
+    }
+
+    private static boolean mayBeWatched(NodeReply reply) {
+        return (reply instanceof NodeReply.Held held && held.queued())
+                || (reply instanceof NodeReply.Failed failed && failed.kind() == FailureKind.UNKNOWN);
+    }
+
+    private CompletableFuture<NodeReply> proposeAndWatch(Ballot ballot, Membership membership) {
         AcquireRequest request = ballot.request();
         String lock = settings.keys().lock(request.name());
         boolean live = request.isWaiting() && wakeUps.isLive(lock);
@@ -157,6 +184,12 @@ final class MemberVerbs {
     CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         LockName name = request.names().get(0);
         String lock = settings.keys().lock(name);
+        boolean goesOn = request.kind() == ReleaseRequest.Kind.SUPERSEDED;
+        if (goesOn) {
+            places.supersede(name, request.owner());
+        } else {
+            places.leave(name, request.owner());
+        }
         String[] arguments = {
             request.owner().hex(),
             Long.toString(request.ballot()),
@@ -164,9 +197,9 @@ final class MemberVerbs {
             Long.toString(settings.boundMicros()),
             wakeUps.channel(lock),
             Long.toString(settings.windowMicros()),
-            request.kind() == ReleaseRequest.Kind.SUPERSEDED ? "stay" : "leave"
+            goesOn || places.isKept(name) ? "stay" : "leave"
         };
-        return requests.run(
+        CompletableFuture<ReleaseReply> answered = requests.run(
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
                 LuaScript.MEMBER_RELEASE,
@@ -174,5 +207,12 @@ final class MemberVerbs {
                 arguments,
                 (reply, link) -> decoder.release(reply),
                 failure -> new ReleaseReply.Failed(failure.kind(), failure.error()));
+        return answered.thenApply(reply -> {
+            // A member does not wake the client that asks it, also where that one is the first in line.
+            if (!goesOn && reply instanceof ReleaseReply.Released freed && !freed.awaited() && places.isKept(name)) {
+                wake.accept(name);
+            }
+            return reply;
+        });
     }
 }

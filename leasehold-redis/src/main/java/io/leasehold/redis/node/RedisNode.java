@@ -83,7 +83,7 @@ public final class RedisNode implements LockNode {
         this.admin = new RedisAdmin(requests, topology, decoder, settings, walk);
         this.wakeUps = topology.wakeUps(this::pushed);
         this.acks = new WaitAcks(requests, errors, settings);
-        this.member = new MemberVerbs(requests, acks, decoder, settings, topology, wakeUps, runtime);
+        this.member = new MemberVerbs(requests, acks, decoder, settings, topology, wakeUps, runtime, this::wake);
         this.migration = new MigrationFallback(requests, decoder, settings, runtime);
         this.operations = new RedisOperations(description, requests, topology, wakeUps, runtime, settings, walk);
         topology.onReconnected(this::tellReconnected);
@@ -117,6 +117,13 @@ public final class RedisNode implements LockNode {
             Messages.wakeUp(message, keys).ifPresent(listener::wake);
             Messages.takenAway(message, keys).ifPresent(listener::takenAway);
             Messages.handOver(message, keys).ifPresent(listener::handedOver);
+        }
+    }
+
+    private void wake(LockName name) {
+        StoreSignals listener = signals;
+        if (listener != null) {
+            listener.wake(name);
         }
     }
 

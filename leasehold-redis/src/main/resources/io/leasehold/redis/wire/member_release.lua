@@ -13,7 +13,8 @@
 --   4  bound in us: the fence is raised to at most max(fence, TIME) + bound
 --   5  channel of the caller
 --   6  window in us: how long a client that is woken counts as alive without asking
---   7  "leave": the caller wants to be woken no more; "stay": its attempt goes on under another owner token
+--   7  "leave": the caller wants to be woken no more; "stay": it does, its attempt goes on under another owner token, or
+--      another attempt of its waits. Whoever releases is not told, also where it is the first
 -- Replies
 --   {"released"}        the lock was held by this owner token and is not any more
 --   {"released", "woken"}  so it was, and a client was woken that wants it

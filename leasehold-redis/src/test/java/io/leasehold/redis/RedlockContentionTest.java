@@ -1,0 +1,173 @@
+package io.leasehold.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.DistributedLock;
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.lettuce.core.Range;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Several who wait in one client for a lock over a quorum, whose members know clients and not threads: nobody sleeps beside a
+ * free lock. Who is not woken asks again after nine seconds only.
+ */
+final class RedlockContentionTest {
+
+    private static final LockName NAME = LockName.of("hot");
+    private static final Duration RECHECK = Duration.ofSeconds(9);
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private final List<RedisClient> clients = new ArrayList<>();
+    private final List<StatefulRedisConnection<String, String>> links = new ArrayList<>();
+    private RedlockServers servers;
+
+    @BeforeEach
+    void start() {
+        servers = RedlockServers.start(3, "30s");
+        servers.declareNew();
+        for (int node = 0; node < servers.size(); node++) {
+            RedisClient client = RedisClient.create(
+                    RedisURI.create("127.0.0.1", servers.server(node).port()));
+            clients.add(client);
+            links.add(client.connect());
+        }
+    }
+
+    @AfterEach
+    void stop() {
+        clients.forEach(RedisClient::shutdown);
+        servers.close();
+    }
+
+    private LockClient client() {
+        return Leasehold.builder().store(servers.uri()).connect();
+    }
+
+    private static DistributedLock lock(LockClient client) {
+        return client.named(NAME)
+                .with(options -> options.ttl(Duration.ofSeconds(30)).recheck(RECHECK));
+    }
+
+    @Test
+    void threadsOfOneClientPassItOnWithoutAPause() throws Exception {
+        ConcurrentLinkedQueue<Long> times = new ConcurrentLinkedQueue<>();
+        try (LockClient client = client()) {
+            List<CompletableFuture<Void>> threads = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                threads.add(
+                        CompletableFuture.runAsync(() -> takeInTurns(client, times), task -> new Thread(task).start()));
+            }
+            CompletableFuture.allOf(threads.toArray(CompletableFuture<?>[]::new))
+                    .get(120, TimeUnit.SECONDS);
+        }
+        assertThat(times).hasSize(4 * 100);
+        assertThat(longestPause(times)).isLessThan(RECHECK.dividedBy(2));
+    }
+
+    private static void takeInTurns(LockClient client, ConcurrentLinkedQueue<Long> times) {
+        for (int i = 0; i < 100; i++) {
+            try (Lease lease = lock(client).tryAcquire(PATIENCE)) {
+                assertThat(lease).isNotNull();
+                times.add(System.nanoTime());
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+    }
+
+    private static Duration longestPause(Iterable<Long> times) {
+        long longest = 0;
+        Long before = null;
+        for (long time : times) {
+            longest = before == null ? 0 : Math.max(longest, time - before);
+            before = time;
+        }
+        return Duration.ofNanos(longest);
+    }
+
+    /** The client that gives the lock back has the next waiter, and another client has one behind it. */
+    @Test
+    void whoGivesItBackWakesItsOwnWaiter() throws Exception {
+        try (LockClient ours = client();
+                LockClient theirs = client()) {
+            Lease held = lock(ours).acquire();
+            CompletableFuture<Lease> here = lock(ours).acquireAsync();
+            awaitWaiters(1);
+            CompletableFuture<Lease> there = lock(theirs).acquireAsync();
+            awaitWaiters(2);
+            held.release();
+            soon(releasedOnceHeld(here), releasedOnceHeld(there));
+        }
+    }
+
+    /** Giving a lock back must not cost the waiter of the same client its place. */
+    @Test
+    void whoWaitsBesideAHolderKeepsItsPlace() throws Exception {
+        try (LockClient ours = client();
+                LockClient theirs = client()) {
+            Lease held = lock(ours).acquire();
+            CompletableFuture<Lease> there = lock(theirs).acquireAsync();
+            awaitWaiters(1);
+            CompletableFuture<Lease> here = lock(ours).acquireAsync();
+            awaitWaiters(2);
+            held.release();
+            soon(releasedOnceHeld(here), releasedOnceHeld(there));
+        }
+    }
+
+    /** Who gives up waiting must not cost the one behind it in the same client its place. */
+    @Test
+    void whoGivesUpLeavesThePlaceToTheNextOfItsClient() throws Exception {
+        try (LockClient ours = client();
+                LockClient theirs = client()) {
+            Lease held = lock(theirs).acquire();
+            CompletableFuture<Lease> first = lock(ours).acquireAsync();
+            awaitWaiters(1);
+            CompletableFuture<Lease> second = lock(ours).acquireAsync();
+            first.cancel(true);
+            awaitWaiters(1);
+            TimeUnit.MILLISECONDS.sleep(300);
+            held.release();
+            soon(releasedOnceHeld(second));
+        }
+    }
+
+    private static CompletableFuture<Void> releasedOnceHeld(CompletableFuture<Lease> lease) {
+        return lease.thenAccept(Lease::release);
+    }
+
+    /** All of them, in whatever order the members tell them, and before any asks again unasked. */
+    private static void soon(CompletableFuture<?>... all) throws Exception {
+        CompletableFuture.allOf(all).get(RECHECK.toMillis() / 2, TimeUnit.MILLISECONDS);
+    }
+
+    /** Until so many clients wait at two of the three members; the third may be asked before it can be heard. */
+    private void awaitWaiters(int count) throws InterruptedException {
+        for (int i = 0; i < 500 && membersWith(count) < 2; i++) {
+            TimeUnit.MILLISECONDS.sleep(10);
+        }
+        assertThat(membersWith(count)).isGreaterThanOrEqualTo(2);
+    }
+
+    private int membersWith(int waiters) {
+        int members = 0;
+        for (StatefulRedisConnection<String, String> link : links) {
+            members += link.sync().zcount("lock:{hot}:watchers", Range.create(1, Double.MAX_VALUE)) == waiters ? 1 : 0;
+        }
+        return members;
+    }
+}
