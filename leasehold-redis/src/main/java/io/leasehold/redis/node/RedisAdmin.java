@@ -30,8 +30,8 @@ import org.jspecify.annotations.Nullable;
 final class RedisAdmin {
 
     private static final long TIMEOUT_NANOS = 5_000_000_000L;
-    private static final int KEYS_PER_STEP = 500;
-    private static final int INSPECTIONS_AT_ONCE = 100;
+    private static final int KEYS_PER_STEP = 100;
+    private static final int INSPECTIONS_AT_ONCE = 20;
     /** A script keeps everybody else waiting. */
     private static final int WAITERS_AT_ONCE = 1_000;
 
