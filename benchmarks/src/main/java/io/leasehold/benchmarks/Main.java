@@ -74,9 +74,12 @@ public final class Main implements Callable<Integer> {
     @Nullable
     Path jsonFile;
 
-    @Option(names = "--from", paramLabel = "FILE", description = "Measure nothing: report what this file holds.")
-    @Nullable
-    Path from;
+    @Option(
+            names = "--from",
+            paramLabel = "FILE",
+            split = ",",
+            description = "Measure nothing: report what these files hold, as one.")
+    List<Path> from = new ArrayList<>();
 
     @Option(
             names = "--into",
@@ -109,7 +112,7 @@ public final class Main implements Callable<Integer> {
             }
             return 0;
         }
-        RunRecord run = from == null ? measure() : json.readValue(from.toFile(), RunRecord.class);
+        RunRecord run = from.isEmpty() ? measure() : read();
         Report report = new Report(
                 run,
                 workloads.stream().collect(Collectors.toMap(Workload::id, Workload::title)),
@@ -122,6 +125,14 @@ public final class Main implements Callable<Integer> {
             replaceFigures(page, report.markdown());
         }
         return failed ? 1 : 0;
+    }
+
+    private RunRecord read() throws IOException {
+        List<RunRecord> runs = new ArrayList<>();
+        for (Path file : from) {
+            runs.add(json.readValue(file.toFile(), RunRecord.class));
+        }
+        return RunRecord.together(runs);
     }
 
     private RunRecord measure() throws InterruptedException {

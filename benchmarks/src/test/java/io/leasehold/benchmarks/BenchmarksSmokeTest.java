@@ -100,6 +100,20 @@ final class BenchmarksSmokeTest {
                 .contains("grow. more and more – few\n", "grow. more and more – many\n");
     }
 
+    @Test
+    void severalRunsAreReportedAsOne() throws IOException {
+        Path first = write("first", Map.of("machine", "quiet", "begun", "today"), sample("few"));
+        Path second = write("second", Map.of("machine", "quiet", "begun", "tomorrow"), sample("many"));
+        assertThat(run("--from", first + "," + second).text())
+                .contains("machine: quiet\n", "begun: today; tomorrow\n", "– few\n", "– many\n");
+    }
+
+    private Path write(String name, Map<String, String> conditions, Sample sample) throws IOException {
+        Path file = folder.resolve(name);
+        new ObjectMapper().writeValue(file.toFile(), new RunRecord(conditions, List.of(sample)));
+        return file;
+    }
+
     private static Sample sample(String variant) {
         return new Sample("grow", variant, PeerKind.LEASEHOLD, 0, Map.of(Figure.PAIRS_PER_SECOND, 17.0), Map.of());
     }

@@ -3,10 +3,12 @@ package io.leasehold.verify.client;
 import io.leasehold.testkit.history.HistorySink;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisException;
+import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.async.RedisAsyncCommands;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -16,6 +18,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.SplittableRandom;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,17 +37,19 @@ final class UnballotedQuorum implements Contender {
     private final List<@Nullable StatefulRedisConnection<String, String>> nodes = new ArrayList<>();
     private final SplittableRandom random = new SplittableRandom();
     private final Duration ttl;
+    private final long patienceNanos;
     private final String process;
     private final HistorySink sink;
     private long attempts;
 
     UnballotedQuorum(String uris, Duration ttl, String process, HistorySink sink) {
         this.ttl = ttl;
+        this.patienceNanos = ttl.dividedBy(8).toNanos();
         this.process = process;
         this.sink = sink;
         for (String uri : uris.split(",", -1)) {
             RedisURI address = RedisURI.create(uri);
-            address.setTimeout(ttl.dividedBy(8));
+            address.setTimeout(Duration.ofNanos(patienceNanos));
             RedisClient client = RedisClient.create(address);
             clients.add(client);
             nodes.add(null);
@@ -63,28 +72,52 @@ final class UnballotedQuorum implements Contender {
         while (System.nanoTime() - start < patience.toNanos()) {
             String owner = process + "/" + ++attempts;
             long sentAtNanos = System.nanoTime();
-            int votes = 0;
-            long token = 0;
-            for (int i = 0; i < clients.size(); i++) {
-                try {
-                    if ("OK"
-                            .equals(node(i).sync()
-                                    .set(key, owner, SetArgs.Builder.nx().px(ttl)))) {
-                        votes++;
-                        token = Math.max(token, node(i).sync().incr("token:" + lock));
-                    }
-                } catch (RedisException e) {
-                    // A node that does not answer has no vote.
-                }
-            }
+            List<@Nullable String> votes = askAll(
+                    node -> true, node -> node.set(key, owner, SetArgs.Builder.nx().px(ttl)));
+            List<@Nullable Long> counts =
+                    askAll(node -> "OK".equals(votes.get(node)), node -> node.incr("token:" + lock));
+            long won = votes.stream().filter("OK"::equals).count();
+            long token = counts.stream().filter(Objects::nonNull).mapToLong(count -> count).max().orElse(0);
             long left = ttl.toNanos() - ttl.toNanos() / 100 - 2_000_000 - (System.nanoTime() - sentAtNanos);
-            if (votes > clients.size() / 2 && left > 0) {
+            if (won > clients.size() / 2 && left > 0) {
                 return new BelievedHold(sink, process, lock, token, () -> release(key, owner));
             }
             release(key, owner);
             Thread.sleep(10 + random.nextLong(40));
         }
         return null;
+    }
+
+    /** What these nodes answer, each by its number; null for one that does not in time, which is all that nodes get. */
+    private <T> List<@Nullable T> askAll(
+            IntPredicate asked, Function<RedisAsyncCommands<String, String>, RedisFuture<T>> request) {
+        List<@Nullable RedisFuture<T>> sent = new ArrayList<>();
+        for (int i = 0; i < clients.size(); i++) {
+            RedisFuture<T> future = null;
+            try {
+                future = asked.test(i) ? request.apply(node(i).async()) : null;
+            } catch (RedisException e) {
+                // A node that cannot be reached has no vote.
+            }
+            sent.add(future);
+        }
+        long deadline = System.nanoTime() + patienceNanos;
+        List<@Nullable T> answers = new ArrayList<>();
+        for (RedisFuture<T> future : sent) {
+            answers.add(future == null ? null : answer(future, deadline - System.nanoTime()));
+        }
+        return answers;
+    }
+
+    private static <T> @Nullable T answer(RedisFuture<T> future, long withinNanos) {
+        try {
+            return future.get(Math.max(0, withinNanos), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            return null;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return null;
+        }
     }
 
     private static String script(String name) {
@@ -95,14 +128,9 @@ final class UnballotedQuorum implements Contender {
         }
     }
 
+    /** Where it does not arrive, the ttl ends it. */
     private void release(String key, String owner) {
-        for (int i = 0; i < clients.size(); i++) {
-            try {
-                node(i).sync().eval(DELETE_OWN, ScriptOutputType.INTEGER, new String[] {key}, owner);
-            } catch (RedisException e) {
-                // Its ttl ends it.
-            }
-        }
+        askAll(node -> true, node -> node.<Long>eval(DELETE_OWN, ScriptOutputType.INTEGER, new String[] {key}, owner));
     }
 
     @Override
