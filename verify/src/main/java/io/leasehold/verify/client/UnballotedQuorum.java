@@ -73,11 +73,16 @@ final class UnballotedQuorum implements Contender {
             String owner = process + "/" + ++attempts;
             long sentAtNanos = System.nanoTime();
             List<@Nullable String> votes = askAll(
-                    node -> true, node -> node.set(key, owner, SetArgs.Builder.nx().px(ttl)));
+                    node -> true,
+                    node -> node.set(key, owner, SetArgs.Builder.nx().px(ttl)));
             List<@Nullable Long> counts =
                     askAll(node -> "OK".equals(votes.get(node)), node -> node.incr("token:" + lock));
             long won = votes.stream().filter("OK"::equals).count();
-            long token = counts.stream().filter(Objects::nonNull).mapToLong(count -> count).max().orElse(0);
+            long token = counts.stream()
+                    .filter(Objects::nonNull)
+                    .mapToLong(count -> count)
+                    .max()
+                    .orElse(0);
             long left = ttl.toNanos() - ttl.toNanos() / 100 - 2_000_000 - (System.nanoTime() - sentAtNanos);
             if (won > clients.size() / 2 && left > 0) {
                 return new BelievedHold(sink, process, lock, token, () -> release(key, owner));
