@@ -71,4 +71,56 @@ final class BallotClockTest {
         }
         assertThat(aheadAt(70 * SECOND)).isGreaterThanOrEqualTo(10_000);
     }
+
+    /** Without any delay: the offset is known exactly. */
+    private void exactly(long aheadMicros, long atNanos) {
+        answered(FIRST, aheadMicros, atNanos, 0);
+    }
+
+    @Test
+    void aForwardJumpIsWhatIsBeyondTheTolerance() {
+        exactly(0, 100 * SECOND);
+        exactly(50_000, 101 * SECOND);
+        assertThat(aheadAt(101 * SECOND)).isZero();
+        exactly(50_001, 102 * SECOND);
+        assertThat(aheadAt(102 * SECOND)).isEqualTo(50_001);
+    }
+
+    @Test
+    void aSilenceOfMoreThanTwoWindowsClearsWhatWasKnown() {
+        exactly(0, 100 * SECOND);
+        exactly(10_000, 160 * SECOND);
+        assertThat(aheadAt(160 * SECOND)).isZero();
+        exactly(20_000, 220 * SECOND + 1);
+        assertThat(aheadAt(221 * SECOND)).isEqualTo(20_000);
+    }
+
+    @Test
+    void aMinimumOutlastsEveryAnswerOfItsWindow() {
+        exactly(0, 100 * SECOND);
+        exactly(10_000, 101 * SECOND);
+        exactly(20_000, 102 * SECOND);
+        exactly(30_000, 103 * SECOND);
+        assertThat(aheadAt(103 * SECOND)).isZero();
+    }
+
+    /** The first window ends after thirty seconds, not at them; so does the second. */
+    @Test
+    void aMinimumOutlastsTheWindowAfterItsOwn() {
+        exactly(0, 100 * SECOND);
+        exactly(10_000, 130 * SECOND);
+        exactly(20_000, 130 * SECOND + 1);
+        exactly(30_000, 160 * SECOND + 1);
+        assertThat(aheadAt(161 * SECOND)).isZero();
+        exactly(40_000, 160 * SECOND + 2);
+        assertThat(aheadAt(161 * SECOND)).isEqualTo(20_000);
+    }
+
+    @Test
+    void itKnowsWhoseLifeItFollows() {
+        assertThat(clock.isOf(FIRST)).isFalse();
+        exactly(0, SECOND);
+        assertThat(clock.isOf(FIRST)).isTrue();
+        assertThat(clock.isOf(new Incarnation("second"))).isFalse();
+    }
 }

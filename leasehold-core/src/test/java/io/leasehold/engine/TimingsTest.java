@@ -67,4 +67,37 @@ final class TimingsTest {
         assertThat(Timings.saturatedNanos(Duration.ofSeconds(Long.MIN_VALUE))).isEqualTo(Long.MIN_VALUE);
         assertThat(Timings.saturatedNanos(Duration.ofMillis(-3))).isEqualTo(-3 * MILLI);
     }
+
+    @Test
+    void theEdgesOfWhatFitsIntoALong() {
+        long most = Long.MAX_VALUE / 1_000_000_000L - 1;
+        assertThat(Timings.saturatedNanos(Duration.ofSeconds(most))).isEqualTo(most * 1_000_000_000L);
+        assertThat(Timings.saturatedNanos(Duration.ofSeconds(most + 1))).isEqualTo(Long.MAX_VALUE);
+        assertThat(Timings.saturatedNanos(Duration.ofSeconds(-most))).isEqualTo(-most * 1_000_000_000L);
+        assertThat(Timings.saturatedNanos(Duration.ofSeconds(-most - 1))).isEqualTo(Long.MIN_VALUE);
+    }
+
+    @Test
+    void aShortIntervalIsWaitedWithForASixteenthOnly() {
+        Timings often = Timings.of(LockOptions.defaults().renewal(Renewal.every(Duration.ofMillis(320))));
+        assertThat(often.batchingNanos()).isEqualTo(20 * MILLI);
+    }
+
+    @Test
+    void aWaiterHasAThirdMoreThanTheLeastValidityToClaimWhatItWasHanded() {
+        assertThat(defaults.claimNanos()).isEqualTo(4_000 * MILLI);
+        assertThat(Timings.of(LockOptions.defaults().minimumValidity(Duration.ofSeconds(1)))
+                        .claimNanos())
+                .as("at least three seconds")
+                .isEqualTo(3_000 * MILLI);
+        assertThat(Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(2))).claimNanos())
+                .as("never more than a ttl")
+                .isEqualTo(2_000 * MILLI);
+    }
+
+    @Test
+    void theTtlForALongerCheckIsRoundedUpAMillisecondBeyondDoubt() {
+        assertThat(defaults.ttlForChecking(defaults.longestCheckableNanos()))
+                .isBetween(Duration.ofMillis(30_001), Duration.ofMillis(30_002));
+    }
 }

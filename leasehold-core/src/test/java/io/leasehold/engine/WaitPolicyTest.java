@@ -58,4 +58,9 @@ final class WaitPolicyTest {
         WaitPolicy huge = policy(Backoff.exponential(Duration.ofDays(1), Duration.ofDays(200_000)));
         assertThat(huge.retryNanos(Integer.MAX_VALUE, MOST)).isPositive();
     }
+
+    @Test
+    void aWaiterIsSilentForItsRecheckAndAFifthAtMost() {
+        assertThat(policy.silenceNanos()).isEqualTo(3_600 * MILLI);
+    }
 }

@@ -1,7 +1,9 @@
 package io.leasehold.quorum;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.NodeVote;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.NodeReply;
@@ -15,6 +17,7 @@ import org.junit.jupiter.api.Test;
 final class QuorumRenewalTest {
 
     private static final RenewReply.Item NOT_OURS = new RenewReply.NotOurs();
+    private static final RenewReply.Item RENEWED = new RenewReply.Renewed(100);
     private static final NodeReply YES = new NodeReply.Yes(new Incarnation("life"), 0);
 
     private static QuorumRenewal held(int n, long sentAtNanos) {
@@ -152,5 +155,64 @@ final class QuorumRenewalTest {
                 assertThat(confirming).isGreaterThanOrEqualTo(n / 2 + 1);
             }
         }
+    }
+
+    @Test
+    void itIsHeldFromTheQuorumThConfirmationToItsEnd() {
+        QuorumRenewal renewal = new QuorumRenewal(List.of("a", "b", "c"));
+        renewal.on(new QuorumRenewal.Confirmed(0, 10));
+        assertThat(renewal.isHeld()).isFalse();
+        assertThatThrownBy(renewal::keptFromNanos)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("only 1 of 3 nodes");
+        renewal.on(new QuorumRenewal.Confirmed(1, 20));
+        assertThat(renewal.isHeld()).isTrue();
+        assertThat(renewal.keptFromNanos()).isEqualTo(10);
+        renewal.on(new QuorumRenewal.Ended());
+        assertThat(renewal.isHeld()).isFalse();
+    }
+
+    @Test
+    void aConfirmationThatWasSentBeforeAnotherTakesNothingBack() {
+        QuorumRenewal renewal = held(1, 100);
+        renewal.on(new QuorumRenewal.Confirmed(0, 50));
+        assertThat(renewal.keptFromNanos()).isEqualTo(100);
+    }
+
+    @Test
+    void eachRenewalIsJudgedByItsOwnAnswers() {
+        QuorumRenewal renewal = held(3, 10);
+        renewal.on(new QuorumRenewal.Began(1));
+        for (int node = 0; node < 3; node++) {
+            renewal.on(new QuorumRenewal.Answered(node, 1, RENEWED));
+        }
+        renewal.on(new QuorumRenewal.Began(2));
+        renewal.on(new QuorumRenewal.Answered(0, 2, NOT_OURS));
+        assertThat(renewal.on(new QuorumRenewal.Answered(1, 2, NOT_OURS)))
+                .containsExactly(new QuorumRenewal.Finish(QuorumRenewal.Verdict.LOST));
+    }
+
+    @Test
+    void whoIsLateInThisRenewalIsWaitedForNoLonger() {
+        QuorumRenewal renewal = held(3, 10);
+        renewal.on(new QuorumRenewal.Began(2));
+        assertThat(renewal.on(new QuorumRenewal.Answered(0, 2, RENEWED))).isEmpty();
+        assertThat(renewal.on(new QuorumRenewal.Late(1))).as("another renewal").isEmpty();
+        assertThat(renewal.on(new QuorumRenewal.Late(2)))
+                .containsExactly(new QuorumRenewal.Finish(QuorumRenewal.Verdict.UNKNOWN));
+        assertThat(renewal.on(new QuorumRenewal.Late(2))).as("it is over").isEmpty();
+    }
+
+    @Test
+    void eachNodesAnswerIsToldUnderItsName() {
+        QuorumRenewal renewal = held(3, 10);
+        renewal.on(new QuorumRenewal.Began(1));
+        renewal.on(new QuorumRenewal.Answered(0, 1, RENEWED));
+        renewal.on(new QuorumRenewal.Answered(1, 1, NOT_OURS));
+        assertThat(renewal.votes())
+                .containsExactly(
+                        new NodeVote("n0", NodeVote.Answer.GRANTED, ""),
+                        new NodeVote("n1", NodeVote.Answer.REFUSED, "does not hold the lock for this lease"),
+                        new NodeVote("n2", NodeVote.Answer.FAILED, "has not answered in time"));
     }
 }
