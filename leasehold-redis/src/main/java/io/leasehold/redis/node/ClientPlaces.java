@@ -1,11 +1,10 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
-import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.Map;
+import java.util.function.LongSupplier;
 
 /**
  * Which attempts of this client a member may have been asked to wake it for. A member knows clients, not attempts: so a client
@@ -17,59 +16,52 @@ final class ClientPlaces {
 
     private static final int SWEEP_EVERY = 4_096;
 
-    /** Stands for an attempt between two owner tokens. */
-    private static final Object NEXT = new Object();
-
-    private final LockRuntime runtime;
-    private final Map<LockName, Map<Object, Long>> keptUntilAtNanos = new HashMap<>();
+    private final LongSupplier nanoTime;
+    private final Map<LockName, Map<OwnerToken, Place>> places = new HashMap<>();
     private int entered;
 
-    ClientPlaces(LockRuntime runtime) {
-        this.runtime = runtime;
+    /** Superseded: the attempt goes on under another owner token, which it has not told yet. */
+    private record Place(long untilAtNanos, boolean superseded) {}
+
+    ClientPlaces(LongSupplier nanoTime) {
+        this.nanoTime = nanoTime;
     }
 
     /** The attempt asks to be woken, for so long. Whether it had not before. */
     synchronized boolean enter(LockName name, OwnerToken owner, long placeNanos) {
-        long nowNanos = runtime.nanoTime();
+        long nowNanos = nanoTime.getAsLong();
         if (++entered % SWEEP_EVERY == 0) {
-            keptUntilAtNanos.values().removeIf(places -> isEmpty(places, nowNanos));
+            places.values().removeIf(ofOne -> isEmpty(ofOne, nowNanos));
         }
-        Map<Object, Long> places = keptUntilAtNanos.computeIfAbsent(name, missing -> new HashMap<>(2));
-        places.remove(NEXT);
-        return places.put(owner, nowNanos + placeNanos) == null;
+        Map<OwnerToken, Place> ofOne = places.computeIfAbsent(name, missing -> new HashMap<>(2));
+        ofOne.values().removeIf(Place::superseded);
+        return ofOne.put(owner, new Place(nowNanos + placeNanos, false)) == null;
     }
 
-    /** The attempt goes on under another owner token, which it has not told yet. */
+    /** The owner token ends, and its attempt does not. */
     synchronized void supersede(LockName name, OwnerToken owner) {
-        keptUntilAtNanos.computeIfPresent(name, (n, places) -> {
-            Long until = places.remove(owner);
-            if (until != null) {
-                places.put(NEXT, until);
-            }
-            return places;
-        });
+        Map<OwnerToken, Place> ofOne = places.get(name);
+        if (ofOne != null) {
+            ofOne.computeIfPresent(owner, (token, place) -> new Place(place.untilAtNanos(), true));
+        }
     }
 
     /** The attempt is over, or was not asked to wait. */
     synchronized void leave(LockName name, OwnerToken owner) {
-        keptUntilAtNanos.computeIfPresent(name, (n, places) -> {
-            places.remove(owner);
-            return places.isEmpty() ? null : places;
+        places.computeIfPresent(name, (n, ofOne) -> {
+            ofOne.remove(owner);
+            return ofOne.isEmpty() ? null : ofOne;
         });
     }
 
     /** Whether any attempt for this lock is left. */
     synchronized boolean isKept(LockName name) {
-        Map<Object, Long> places = keptUntilAtNanos.get(name);
-        return places != null && !isEmpty(places, runtime.nanoTime());
+        Map<OwnerToken, Place> ofOne = places.get(name);
+        return ofOne != null && !isEmpty(ofOne, nanoTime.getAsLong());
     }
 
-    private static boolean isEmpty(Map<Object, Long> places, long nowNanos) {
-        for (Iterator<Long> until = places.values().iterator(); until.hasNext(); ) {
-            if (nowNanos - until.next() >= 0) {
-                until.remove();
-            }
-        }
-        return places.isEmpty();
+    private static boolean isEmpty(Map<OwnerToken, Place> ofOne, long nowNanos) {
+        ofOne.values().removeIf(place -> nowNanos - place.untilAtNanos() >= 0);
+        return ofOne.isEmpty();
     }
 }

@@ -56,7 +56,7 @@ final class MemberVerbs {
         this.topology = topology;
         this.wakeUps = wakeUps;
         this.runtime = runtime;
-        this.places = new ClientPlaces(runtime);
+        this.places = new ClientPlaces(runtime::nanoTime);
         this.wake = wake;
     }
 
