@@ -72,7 +72,7 @@ public final class SqliteStore {
         SchemaCheck schema = new SchemaCheck(dialect, runtime, clock.kind(), "lock file " + file);
         SqliteFile opener = new SqliteFile(file, synchronous, fileSystems, dialect, schema, clock.origin(), runtime);
         try {
-            KeptConnection connection = new KeptConnection(opener);
+            KeptConnection connection = KeptConnection.toFile(opener);
             return LeaseTableStore.start(
                     new LeaseTableStore.Settings(
                             description,

@@ -30,6 +30,7 @@ final class MariaDbServer implements AutoCloseable {
     static MariaDbServer start(Path directory) throws IOException, InterruptedException {
         Path server = ServerProcess.find("mariadbd", PACKAGE);
         Path install = ServerProcess.find("mariadb-install-db", PACKAGE);
+        Files.createDirectories(directory);
         List<String> command = new ArrayList<>(List.of(
                 install.toString(),
                 "--no-defaults",
@@ -89,6 +90,10 @@ final class MariaDbServer implements AutoCloseable {
 
     private String url(String database) {
         return "jdbc:mariadb://127.0.0.1:" + port + "/" + database + "?user=root";
+    }
+
+    int port() {
+        return port;
     }
 
     Connection connect() throws SQLException {

@@ -28,20 +28,24 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LeaseTable {
 
+    private final Loan loan;
     private final Connection connection;
     private final Dialect dialect;
     private final Incarnation incarnation;
     private final Map<String, PreparedStatement> prepared = new HashMap<>();
-    private final int tunedFrom;
     private long knownHorizon;
     private long highestFence;
 
     /** The table at the other end of the connection, where {@link SchemaCheck} found it. */
-    public LeaseTable(Connection connection, Dialect dialect, Incarnation incarnation) throws SQLException {
-        this.connection = connection;
+    public LeaseTable(Loan loan, Dialect dialect, Incarnation incarnation) {
+        this.loan = loan;
+        this.connection = loan.connection();
         this.dialect = dialect;
         this.incarnation = incarnation;
-        this.tunedFrom = dialect.tuning().begin(connection);
+    }
+
+    Loan loan() {
+        return loan;
     }
 
     Connection connection() {
@@ -373,11 +377,26 @@ public final class LeaseTable {
         }
     }
 
-    /** Gives the connection back as it was. */
-    void giveBack() throws SQLException {
-        forgetStatements();
-        dialect.tuning().end(connection, tunedFrom);
-        connection.close();
+    /** Gives the connection back as it came. */
+    void giveBack() {
+        try {
+            forgetStatements();
+        } catch (SQLException e) {
+            loan.discard();
+            return;
+        }
+        loan.giveBack();
+    }
+
+    /** Ends the connection: it is not fit for anybody. */
+    void discard() {
+        try {
+            forgetStatements();
+        } catch (SQLException e) {
+            // They end with it.
+        } finally {
+            loan.discard();
+        }
     }
 
     /**

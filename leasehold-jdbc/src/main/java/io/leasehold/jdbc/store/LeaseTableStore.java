@@ -74,7 +74,7 @@ public final class LeaseTableStore implements LockStore {
             Guarantees guarantees,
             StoreClock clock,
             SchemaCheck schema,
-            Connections connections,
+            KeptConnection connections,
             Spare spare,
             Lives lives) {
         /** Refuses nulls. */
@@ -112,6 +112,7 @@ public final class LeaseTableStore implements LockStore {
                 settings.dialect(),
                 settings.description(),
                 this::reconnected);
+        queue.explainDelaysBy(worker::delayedBy);
     }
 
     private @Nullable Waking waking(Settings of) {
@@ -125,7 +126,8 @@ public final class LeaseTableStore implements LockStore {
                     of.spare(),
                     this::submitEcho,
                     new NotificationWatch.Ear(this::wake, operations::takenWord),
-                    of.description());
+                    of.description(),
+                    NotificationWatch::thread);
         }
         return null;
     }
@@ -222,6 +224,7 @@ public final class LeaseTableStore implements LockStore {
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        settings.connections().needFor(request.ttlNanos());
         return queue.submit(
                 Task.<AcquireReply>acquiring(
                         request.owner(),
@@ -237,6 +240,11 @@ public final class LeaseTableStore implements LockStore {
 
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        settings.connections()
+                .needFor(batch.items().stream()
+                        .mapToLong(RenewBatch.Item::ttlNanos)
+                        .max()
+                        .orElse(0));
         return queue.submit(
                 Task.renewing(
                         "renewal of " + batch.items().size() + " lease(s)",

@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,11 +40,28 @@ final class WorkQueue {
     private final Set<Task<?>> acquires = new LinkedHashSet<>();
     private final Map<OwnerToken, Task<?>> acquiresByOwner = new HashMap<>();
     private final TimeLimits limits;
+    private long shortestLimitNanos = Long.MAX_VALUE;
     private boolean closed;
+    private volatile Supplier<@Nullable String> delayedBy = () -> null;
 
     WorkQueue(LockRuntime runtime, String store) {
         this.limits = new TimeLimits(runtime, this::timeIsUp);
         this.store = store;
+    }
+
+    /** Asked what delays the worker now, for the words of a request that was not answered in time; null for the usual. */
+    void explainDelaysBy(Supplier<@Nullable String> words) {
+        delayedBy = words;
+    }
+
+    /** The shortest time limit that was ever set for what acquires or keeps a hold. */
+    long shortestLimitNanos() {
+        lock.lock();
+        try {
+            return shortestLimitNanos;
+        } finally {
+            lock.unlock();
+        }
     }
 
     /**
@@ -63,7 +81,7 @@ final class WorkQueue {
         if (limitNanos > 0) {
             limits.add(task, limitNanos);
         }
-        String refusal = enqueued(task);
+        String refusal = enqueued(task, limitNanos);
         if (refusal != null) {
             limits.remove(task);
             task.fail(
@@ -71,10 +89,13 @@ final class WorkQueue {
         }
     }
 
-    private @Nullable String enqueued(Task<?> task) {
+    private @Nullable String enqueued(Task<?> task, long limitNanos) {
         lock.lock();
         try {
             OwnerToken owner = task.acquires();
+            if (limitNanos > 0 && (owner != null || task.renews())) {
+                shortestLimitNanos = Math.min(shortestLimitNanos, limitNanos);
+            }
             Set<Task<?>> line = owner == null ? urgent : acquires;
             if (closed) {
                 return ": the store is closed";
@@ -102,13 +123,16 @@ final class WorkQueue {
             lock.unlock();
         }
         String within = " was not answered within " + limitNanos / 1_000_000 + " ms";
+        String why = delayedBy.get();
         task.timeIsUp(
                 new StoreUnavailableException(
-                        task.what() + " at " + store + within
-                                + " and was taken back: the database was busy with other transactions",
+                        task.what() + " at " + store + within + " and was taken back: "
+                                + (why == null ? "the database was busy with other transactions" : why),
                         null),
                 new StoreUnavailableException(
-                        task.what() + " at " + store + within + ": the database is slow to commit", null));
+                        task.what() + " at " + store + within + ": "
+                                + (why == null ? "the database is slow to commit" : why),
+                        null));
     }
 
     private void remove(Task<?> task) {

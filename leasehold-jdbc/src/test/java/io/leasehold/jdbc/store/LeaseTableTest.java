@@ -60,7 +60,7 @@ class LeaseTableTest {
 
     private static LeaseTable table(Database database, Connection connection) throws SQLException {
         Incarnation incarnation = schema(database).prepare(connection);
-        return new LeaseTable(connection, database.dialect, incarnation);
+        return new LeaseTable(Loan.begin(connection, database.dialect.tuning()), database.dialect, incarnation);
     }
 
     private static LockName name(String text) {
