@@ -7,11 +7,13 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Both locks or none, in a fixed order, whatever happens at the second. */
 @Timeout(60)
+@Tag("quick")
 class LockBridgeTest {
 
     private final LockClient older = Leasehold.connect("memory:");

@@ -33,9 +33,11 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A cluster of three whose members are killed and frozen, leases that end, and what waiting costs. */
+@Tag("full")
 class EtcdFaultsTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);

@@ -20,11 +20,13 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Members with a disk: restarted from an older state they are quarantined, declared durable they are not. */
 @Timeout(120)
+@Tag("full")
 final class RedlockRestartTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);

@@ -25,10 +25,12 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What becomes of holders and waiters when sessions end, and what waiting costs the server. */
+@Tag("full")
 class SessionFaultsTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);

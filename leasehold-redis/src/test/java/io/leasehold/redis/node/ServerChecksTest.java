@@ -6,9 +6,11 @@ import io.leasehold.Finding;
 import io.leasehold.Finding.Grade;
 import java.util.HashMap;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The grades that a server in a test cannot be brought to: old versions, clocks, uptimes. */
+@Tag("quick")
 class ServerChecksTest {
 
     private static final Map<String, String> CONFIG = Map.of("maxmemory-policy", "noeviction");
