@@ -117,6 +117,23 @@ class LeaseRulesTest {
     }
 
     @Test
+    void aHoldWithNoMoreLeftThanItsTtlMayBeOfThisBootWhateverItIsCalled() {
+        LeaseRow held = heldBy(ANN, at(0));
+        assertThat(LeaseRules.mayBeOfThisBoot(held, new StoreTime("boot:2", 0, WALL, 0)))
+                .isTrue();
+        assertThat(LeaseRules.mayBeOfThisBoot(held, new StoreTime("boot:2", TTL - 1, WALL, 0)))
+                .isTrue();
+        assertThat(LeaseRules.mayBeOfThisBoot(held, new StoreTime("boot:2", TTL, WALL, 0)))
+                .as("its end has come")
+                .isFalse();
+        assertThat(LeaseRules.mayBeOfThisBoot(held, new StoreTime("boot:2", -1, WALL, 0)))
+                .as("no hold has more left than its ttl")
+                .isFalse();
+        assertThat(LeaseRules.mayBeOfThisBoot(free(5), new StoreTime("boot:2", 0, WALL, 0)))
+                .isFalse();
+    }
+
+    @Test
     void aHoldThatEndsLaterThanItsTtlAllowsIsCutToOneTtl() {
         LeaseRow held = heldBy(ANN, at(Duration.ofHours(5).toNanos()));
         LeaseRow now = LeaseRules.asOf(held, at(100));
