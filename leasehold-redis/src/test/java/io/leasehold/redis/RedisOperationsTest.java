@@ -234,7 +234,8 @@ class RedisOperationsTest {
                 .start()) {
             Map<String, Finding> findings = diagnosed(bad.uri());
             assertThat(grade(findings, "eviction")).isEqualTo(Grade.UNSAFE);
-            assertThat(findings.get("eviction").remedy()).isEqualTo("CONFIG SET maxmemory-policy noeviction");
+            assertThat(findings.get("eviction").remedy())
+                    .isEqualTo("CONFIG SET maxmemory-policy noeviction; CONFIG RESETSTAT; CONFIG REWRITE");
             assertThat(grade(findings, "persistence")).isEqualTo(Grade.UNSAFE);
             assertThat(grade(findings, "buffers")).isEqualTo(Grade.WARNING);
             assertThat(grade(findings, "idle")).isEqualTo(Grade.WARNING);
