@@ -54,8 +54,8 @@ final class MountTable {
     /** Reads the file; a line that is not understood is passed over. */
     static MountTable parse(byte[] mountinfo) {
         List<Mount> mounts = new ArrayList<>();
-        for (String line : new String(mountinfo, StandardCharsets.ISO_8859_1).split("\n")) {
-            Mount mount = mount(line.split(" "));
+        for (String line : new String(mountinfo, StandardCharsets.ISO_8859_1).split("\n", -1)) {
+            Mount mount = mount(line.split(" ", -1));
             if (mount != null) {
                 mounts.add(mount);
             }
