@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Interruption.</b> Waiting methods throw {@link InterruptedException} and leave nothing behind:
  * a grant that arrives later is given back.
  *
- * <p><b>Asynchronous forms</b> return futures that complete on the client's callback executor.
+ * <p><b>Asynchronous forms</b> return futures that complete on the client's callback threads.
  * Cancelling one, or a stage derived from it, withdraws the attempt; a grant that finds its future
  * already completed is given back. Put the patience inside ({@code attemptAsync(maxWait)}) and not
  * outside ({@code orTimeout}), and prefer {@link #holdWhile}, which cannot leak.
@@ -57,9 +57,9 @@ public interface Acquirable<H extends Hold> {
     CompletableFuture<Attempt<H>> attemptAsync(Duration maxWait);
 
     /**
-     * Acquires, runs {@code work} on the callback executor, and releases when the stage that it
-     * returned has ended, however it ended. Completes exceptionally with {@link LockBusyException} if
-     * the lock stayed busy for {@code maxWait}.
+     * Acquires, runs {@code work} on the client's {@linkplain Leasehold.Builder#workExecutor work executor}, and releases
+     * when the stage that it returned has ended, however it ended. The work may block: neither callbacks nor other work wait
+     * for it. Completes exceptionally with {@link LockBusyException} if the lock stayed busy for {@code maxWait}.
      */
     <T> CompletableFuture<T> holdWhile(Duration maxWait, Function<? super H, ? extends CompletionStage<T>> work);
 }

@@ -1,9 +1,7 @@
-// Long because it is one state machine under one guard: what is asked, kept and removed for an owner token.
 package io.leasehold.etcd;
 
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
-import io.etcd.jetcd.Watch;
 import io.etcd.jetcd.kv.TxnResponse;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
@@ -15,6 +13,7 @@ import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.KeptUntil;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;
@@ -30,6 +29,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * The place of one owner token in the queue of one lock: one key, kept by a lease of etcd of its own.
  *
+ * <p><b>Who holds</b> is told by the queue alone: the first in it does. A waiter asks when the key before its own has gone,
+ * for whatever reason, and that is enough. Each key that goes by itself goes after the validity of its holder: a key that is
+ * given back was dead to its holder before, one that nobody renewed is removed no earlier than a ttl after the request that the
+ * validity counts from, and its lease outlives that span, too ({@link #countedFromNanos}). What an operator deletes or revokes by
+ * hand is a release by force.
+ *
  * <p>What is sent for it is sent in turn, and nothing after the removal was asked for. The key is made only if it is not
  * there, so that asking again after a lost reply finds it; and since a key cannot be made under a lease that was revoked, no
  * late copy of a request makes it anew. All fields that change are guarded by {@code this}; nobody is called while it is held.
@@ -39,8 +44,8 @@ final class Place {
     private static final int MOST_LOOKS = 8;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
     private static final long LEAST_PATIENCE_NANOS = Duration.ofSeconds(3).toNanos();
-    private static final long LOSS_NOTICE_NANOS = Duration.ofSeconds(2).toNanos();
-    /** How long a lost holder may be left without its cause: clearly less than {@link #LOSS_NOTICE_NANOS}. */
+    private static final long MOST_PATIENCE_NANOS = Duration.ofDays(1).toNanos();
+    /** How long a lost holder may be left without its cause. */
     private static final long CAUSE_NANOS = Duration.ofMillis(500).toNanos();
 
     private static final long REMOVAL_PAUSE_NANOS = Duration.ofSeconds(1).toNanos();
@@ -73,11 +78,15 @@ final class Place {
     private final ByteSequence queue;
     private final ByteSequence value;
     private final long ttlNanos;
+    /** After this the store removes the key by itself: nobody renewed or asked for it. */
+    private final KeptUntil kept;
 
     private CompletableFuture<?> tail = CompletableFuture.completedFuture(null);
     private Etcd.@Nullable Leased lease;
     /** From when the lease may be counted. */
     private long leasedFromNanos;
+    /** The lease under which the key is being put: nobody knows yet which of the two it is under. */
+    private Etcd.@Nullable Leased moving;
 
     /** The create revision of our key while we believe in it, else 0. */
     private long revision;
@@ -87,23 +96,18 @@ final class Place {
 
     private boolean held;
     private boolean ended;
-    private Watch.@Nullable Watcher awaiting;
-    /** Whose word counts: a watch that was replaced has nothing to say. */
-    private @Nullable Awaited awaited;
+    private boolean repeating;
+    /** Of the key before ours, while that watch stands; whose word counts, since one that was replaced has nothing to say. */
+    private @Nullable KeyWatch awaiting;
 
     private boolean queued;
-    private Watch.@Nullable Watcher guarding;
     private @Nullable Holder holder;
-    /** What we awaited was lost, and its holder is given time to hear of it. */
-    private boolean pausing;
-
     /** When we last said that we wait. */
     private long queuedAtNanos;
 
-    private long keptUntilAtNanos;
-    private LockRuntime.@Nullable Timer timer;
-    private long timerAtNanos;
     private LockRuntime.@Nullable Timer heartbeat;
+    /** Of our own key, while we hold. */
+    private @Nullable KeyWatch guarding;
 
     Place(Shared shared, AcquireRequest request) {
         this.shared = shared;
@@ -114,6 +118,7 @@ final class Place {
         this.queue = shared.keys.queue(name);
         this.value = Keys.bytes(request.holderId());
         this.ttlNanos = request.ttlNanos();
+        this.kept = new KeptUntil(shared.runtime, this::end);
     }
 
     LockName name() {
@@ -127,11 +132,9 @@ final class Place {
     // ---- asking
 
     CompletableFuture<AcquireReply> ask(AcquireRequest request) {
+        keepFor(request);
         synchronized (this) {
-            long untilAtNanos = shared.runtime.nanoTime() + patienceNanos(request);
-            keep(timer != null && keptUntilAtNanos - untilAtNanos > 0 ? keptUntilAtNanos : untilAtNanos);
-            if (!ended && request.isWaiting() && (pausing || isRecheck(request)) && queued && isLeaseSure()) {
-                // The watch tells; asking the cluster again would tell nothing new.
+            if (isTold(request)) {
                 queuedAtNanos = shared.runtime.nanoTime();
                 return done(new AcquireReply.Queued(holder, 0, List.of()));
             }
@@ -139,18 +142,25 @@ final class Place {
         return inTurn(() -> look(request, 0));
     }
 
-    /** Called under the guard. Who asks again sooner than for a recheck was told something, and is not put off. */
-    private boolean isRecheck(AcquireRequest request) {
-        return request.isWaiting() && shared.runtime.nanoTime() - queuedAtNanos >= request.recheckNanos() / 2;
+    /** An attempt waits for its answer, and a waiter asks again within its recheck; what is silent for clearly longer is forgotten. */
+    private void keepFor(AcquireRequest request) {
+        long limitNanos = Math.min(request.timeoutNanos(), MOST_PATIENCE_NANOS);
+        long recheckNanos = Math.min(request.recheckNanos(), MOST_PATIENCE_NANOS);
+        kept.atLeast(shared.runtime.nanoTime() + LEAST_PATIENCE_NANOS + limitNanos + recheckNanos * 3 / 2);
     }
 
-    /** A waiter asks again within its recheck; one that has been silent for clearly longer is forgotten. */
-    private static long patienceNanos(AcquireRequest request) {
-        return LEAST_PATIENCE_NANOS + Math.min(request.recheckNanos(), Long.MAX_VALUE / 8) * 3 / 2;
-    }
-
-    private boolean isLeaseSure() {
-        return lease != null && shared.runtime.nanoTime() - leasedFromNanos < lease.ttlNanos();
+    /**
+     * Called under the guard. Whether this is a recheck that the watch answers: asking the cluster would tell nothing new. A
+     * waiter that asks sooner than for a recheck was told something, and is not put off.
+     */
+    private boolean isTold(AcquireRequest request) {
+        long nowNanos = shared.runtime.nanoTime();
+        return request.isWaiting()
+                && nowNanos - queuedAtNanos >= request.recheckNanos() / 2
+                && !ended
+                && queued
+                && lease != null
+                && nowNanos - leasedFromNanos < lease.ttlNanos();
     }
 
     private synchronized <T> CompletableFuture<T> inTurn(Supplier<CompletableFuture<T>> step) {
@@ -253,12 +263,26 @@ final class Place {
         return decide(request, first.get(), looks);
     }
 
-    private synchronized void leaseIsGone() {
-        lease = null;
+    /** The key is gone as well, or goes with it. */
+    private void leaseIsGone() {
+        synchronized (this) {
+            lease = null;
+            moving = null;
+        }
+        keyIsGone();
+    }
+
+    private void keyIsGone() {
+        close(forgetKey());
+    }
+
+    private synchronized @Nullable KeyWatch forgetKey() {
         revision = 0;
         held = false;
         queued = false;
-        pausing = false;
+        KeyWatch watch = guarding;
+        guarding = null;
+        return watch;
     }
 
     /** The key was made before: whether it is still there, and its lease as well. */
@@ -292,19 +316,14 @@ final class Place {
                 .thenCompose(next -> next);
     }
 
-    private synchronized void keyIsGone() {
-        revision = 0;
-        held = false;
-        queued = false;
-        pausing = false;
-    }
-
     private CompletableFuture<AcquireReply> decide(AcquireRequest request, KeyValue first, int looks) {
         if (first.getKey().equals(key)) {
             return grant();
         }
         return request.isWaiting() ? queue(request, first, looks) : remove().thenApply(nothing -> busy(first));
     }
+
+    // ---- waiting
 
     /** Awaits the key before ours, and only that: its end wakes one waiter, not all of them. */
     private CompletableFuture<AcquireReply> queue(AcquireRequest request, KeyValue first, int looks) {
@@ -317,120 +336,29 @@ final class Place {
             if (before.isEmpty()) {
                 return look(request, looks + 1);
             }
-            Awaited next = new Awaited();
+            KeyWatch next = new KeyWatch(etcd, before.get().getKey(), (watch, what) -> awaitedIsOver(watch));
+            KeyWatch old;
             synchronized (this) {
-                awaited = next;
+                old = awaiting;
+                awaiting = next;
                 queued = true;
                 queuedAtNanos = shared.runtime.nanoTime();
                 holder = shared.heads.holder(first);
                 beat();
             }
-            Watch.Watcher watcher =
-                    etcd.onDeletion(before.get().getKey(), found.getHeader().getRevision() + 1, next);
-            Watch.Watcher old;
-            synchronized (this) {
-                old = awaiting;
-                awaiting = watcher;
-            }
             close(old);
+            next.begin(found.getHeader().getRevision() + 1);
             return done(new AcquireReply.Queued(shared.heads.holder(first), 0, List.of()));
         });
     }
 
-    private CompletableFuture<AcquireReply> grant() {
-        Etcd.Leased leased;
-        long token;
-        long fromNanos;
-        Watch.Watcher old;
-        synchronized (this) {
-            leased = lease;
-            token = shared.uri.tokenBase() + revision;
-            fromNanos = leasedFromNanos;
-            old = awaiting;
-            awaiting = null;
-            queued = false;
-        }
-        close(old);
-        if (token >= TokenRange.LIMIT) {
-            UnsafeStoreException error = new UnsafeStoreException(
-                    "lock \"" + name + "\" at " + shared.uri + ": tokenBase " + shared.uri.tokenBase()
-                            + " and the revision together reach 2^53, where fencing tokens end; use a smaller tokenBase",
-                    null);
-            return remove().thenApply(nothing -> new AcquireReply.Failed(FailureKind.PERMANENT, error, 0));
-        }
-        synchronized (this) {
-            if (ended || leased == null) {
-                return done(givenUp("the attempt was taken back"));
-            }
-            if (!held) {
-                held = true;
-                long made = revision;
-                shared.runtime.schedule(WATCHED_AFTER_NANOS, () -> guard(made));
-            }
-            keep(fromNanos + ttlNanos);
-        }
-        Grant grant = new Grant(
-                owner, TokenRange.of(token, 1), countedFromNanos(leased, fromNanos, ttlNanos), Incarnation.DURABLE);
-        return done(new AcquireReply.Granted(grant, List.of()));
-    }
-
-    /**
-     * From when a ttl may be counted, if the lease was granted or extended by a request sent then. A leader that is cut
-     * off may extend it for an election timeout more without the new leader's knowing: so much of the lease is not sure.
-     */
-    private long countedFromNanos(Etcd.Leased leased, long sentAtNanos, long forNanos) {
-        long sureNanos = leased.ttlNanos() - shared.uri.electionTimeout().toNanos();
-        return sentAtNanos - Math.max(0, forNanos - sureNanos);
-    }
-
-    // ---- waiting
-
     /** Whatever happens to the watch of the key before ours, asking again tells more. */
-    private final class Awaited implements Etcd.Deletion {
-        @Override
-        public void deleted(long revision) {
-            awaitedHasGone(this, revision);
-        }
-
-        @Override
-        public void broken() {
-            awaitedIsOver(this);
-        }
-
-        @Override
-        public void over() {
-            awaitedIsOver(this);
-        }
-    }
-
-    private synchronized boolean isAwaiting(Awaited one) {
-        return queued && !ended && awaited == one;
-    }
-
-    private void awaitedHasGone(Awaited one, long deletedAtRevision) {
-        if (!isAwaiting(one)) {
-            return;
-        }
-        // A key that was not given back was lost by somebody who may not know it yet: a moment passes before we ask.
-        shared.heads.wasGivenBack(deletedAtRevision).whenComplete((givenBack, error) -> {
-            if (error == null && givenBack) {
-                awaitedIsOver(one);
-            } else {
-                synchronized (this) {
-                    pausing = true;
-                }
-                shared.runtime.schedule(LOSS_NOTICE_NANOS, () -> awaitedIsOver(one));
-            }
-        });
-    }
-
-    private void awaitedIsOver(Awaited one) {
+    private void awaitedIsOver(KeyWatch watch) {
         synchronized (this) {
-            if (!isAwaiting(one)) {
+            if (!queued || ended || awaiting != watch) {
                 return;
             }
             queued = false;
-            pausing = false;
         }
         shared.events.woken(this);
     }
@@ -454,133 +382,207 @@ final class Place {
         }
         long sentAtNanos = shared.runtime.nanoTime();
         etcd.keepAlive(leased.id()).whenComplete((kept, error) -> {
-            boolean gone = error == null && kept.isEmpty();
+            if (error == null && kept.isEmpty()) {
+                leaseIsGone();
+                shared.events.woken(this);
+                return;
+            }
             synchronized (this) {
-                if (gone) {
-                    leaseIsGone();
-                } else if (error == null && lease != null && lease.id() == leased.id()) {
+                if (error == null && lease != null && lease.id() == leased.id()) {
                     leasedFromNanos = sentAtNanos;
                 }
                 beat();
-            }
-            if (gone) {
-                shared.events.woken(this);
             }
         });
     }
 
     // ---- holding
 
-    /** Extends the lease, and looks whether the key is still there. */
+    private CompletableFuture<AcquireReply> grant() {
+        Etcd.Leased leased;
+        long made;
+        long fromNanos;
+        KeyWatch old;
+        synchronized (this) {
+            leased = lease;
+            made = revision;
+            fromNanos = leasedFromNanos;
+            old = awaiting;
+            awaiting = null;
+            queued = false;
+        }
+        close(old);
+        long token = shared.uri.tokenBase() + made;
+        if (token >= TokenRange.LIMIT) {
+            UnsafeStoreException error = new UnsafeStoreException(
+                    "lock \"" + name + "\" at " + shared.uri + ": tokenBase " + shared.uri.tokenBase()
+                            + " and the revision together reach 2^53, where fencing tokens end; use a smaller tokenBase",
+                    null);
+            return remove().thenApply(nothing -> new AcquireReply.Failed(FailureKind.PERMANENT, error, 0));
+        }
+        boolean first;
+        synchronized (this) {
+            if (ended || leased == null || made == 0) {
+                return done(givenUp("the attempt was taken back"));
+            }
+            first = !held;
+            held = true;
+        }
+        if (first) {
+            kept.exactly(fromNanos + ttlNanos);
+            shared.runtime.schedule(WATCHED_AFTER_NANOS, () -> guard(made));
+        } else {
+            kept.atLeast(fromNanos + ttlNanos);
+        }
+        Grant grant = new Grant(
+                owner, TokenRange.of(token, 1), countedFromNanos(leased, fromNanos, ttlNanos), Incarnation.DURABLE);
+        return done(new AcquireReply.Granted(grant, List.of()));
+    }
+
+    /**
+     * From when a ttl may be counted, if the lease was granted or extended by a request sent then. A leader that is cut
+     * off may extend it for an election timeout more without the new leader's knowing: so much of the lease is not sure.
+     */
+    private long countedFromNanos(Etcd.Leased leased, long sentAtNanos, long forNanos) {
+        long sureNanos = leased.ttlNanos() - shared.uri.electionTimeout().toNanos();
+        return sentAtNanos - Math.max(0, forNanos - sureNanos);
+    }
+
+    /** Extends the lease, or puts the key under a longer one, and looks whether the key is still there. */
     CompletableFuture<RenewReply.Item> renew(long forNanos) {
         Etcd.Leased leased;
         long ours;
         synchronized (this) {
             leased = lease;
-            ours = held && !ended ? revision : 0;
-        }
-        if (leased == null || ours == 0) {
-            return done(new RenewReply.NotOurs());
-        }
-        if (leased.ttlNanos() < forNanos) {
-            return inTurn(() -> move(ours, leased, forNanos));
+            if (leased == null || !held || ended) {
+                return done(new RenewReply.NotOurs());
+            }
+            if (moving != null || leased.ttlNanos() < forNanos) {
+                return inTurn(() -> move(forNanos));
+            }
+            ours = revision;
         }
         long sentAtNanos = shared.runtime.nanoTime();
         CompletableFuture<Optional<Etcd.Leased>> keeping = etcd.keepAlive(leased.id());
-        return etcd.look(key, ours, queue).thenCombine(keeping, (found, kept) -> {
-            if (kept.isEmpty() || !found.isSucceeded()) {
-                return new RenewReply.NotOurs();
-            }
-            return renewed(kept.get(), found, sentAtNanos, forNanos);
-        });
+        return etcd.look(key, ours, queue)
+                .thenCombine(
+                        keeping,
+                        (found, longer) -> longer.isEmpty() || !found.isSucceeded()
+                                ? new RenewReply.NotOurs()
+                                : renewed(longer.get(), found, sentAtNanos, forNanos));
     }
 
-    private RenewReply.Item renewed(Etcd.Leased kept, TxnResponse found, long sentAtNanos, long forNanos) {
+    private RenewReply.Item renewed(Etcd.Leased longer, TxnResponse found, long sentAtNanos, long forNanos) {
         long made;
         synchronized (this) {
             made = revision;
-            if (held && !ended) {
-                lease = kept;
-                leasedFromNanos = sentAtNanos;
-                seenAtRevision = found.getHeader().getRevision();
-                keep(sentAtNanos + forNanos);
+            if (!held || ended) {
+                return new RenewReply.NotOurs();
             }
+            lease = longer;
+            leasedFromNanos = sentAtNanos;
+            seenAtRevision = found.getHeader().getRevision();
         }
+        kept.atLeast(sentAtNanos + forNanos);
         guard(made);
-        return new RenewReply.Renewed(countedFromNanos(kept, sentAtNanos, forNanos));
+        return new RenewReply.Renewed(countedFromNanos(longer, sentAtNanos, forNanos));
     }
 
-    /** A lease of etcd cannot be made longer, so the key is put under another. */
-    private CompletableFuture<RenewReply.Item> move(long ours, Etcd.Leased old, long forNanos) {
-        long sentAtNanos = shared.runtime.nanoTime();
-        return etcd.lease(secondsFor(forNanos)).thenCompose(leased -> {
-            synchronized (this) {
-                if (ended) {
-                    return done(new RenewReply.NotOurs());
-                }
-                // From now on both may keep the key; whichever does, revoking this one prevents late copies.
-                lease = leased;
+    /**
+     * A lease of etcd cannot be made longer, so the key is put under another. While that is not answered, the key may be
+     * under either of the two, and a copy of the request may still come: so nothing is told, and the next renewal repeats the request
+     * with the same new lease, which any copy agrees with. Only in turn.
+     */
+    private CompletableFuture<RenewReply.Item> move(long forNanos) {
+        Etcd.Leased begun;
+        synchronized (this) {
+            begun = moving;
+            if (lease == null || !held || ended) {
+                return done(new RenewReply.NotOurs());
             }
-            return etcd.move(key, ours, value, leased.id()).thenApply(moved -> {
-                if (!moved.isSucceeded()) {
-                    return new RenewReply.NotOurs();
+        }
+        long sentAtNanos = shared.runtime.nanoTime();
+        CompletableFuture<Optional<Etcd.Leased>> leasing =
+                begun == null ? etcd.lease(secondsFor(forNanos)).thenApply(Optional::of) : etcd.keepAlive(begun.id());
+        return leasing.thenCompose(leased -> {
+            if (leased.isEmpty()) {
+                // The key went with that lease, or will never be under it: no copy of the request can succeed any more.
+                synchronized (this) {
+                    moving = null;
                 }
-                etcd.revoke(old.id());
-                return renewed(leased, moved, sentAtNanos, forNanos);
-            });
+                return move(forNanos);
+            }
+            return moveTo(leased.get(), sentAtNanos, forNanos);
         });
     }
 
-    /** The watch of our own key, from the making of this revision. */
-    private final class Own implements Etcd.Deletion {
-        private final long made;
-
-        Own(long made) {
-            this.made = made;
-        }
-
-        @Override
-        public void deleted(long revision) {
-            ownIsGone(made);
-        }
-
-        @Override
-        public void broken() {
-            if (isHeldSince(made)) {
-                shared.events.suspended(Place.this);
+    private CompletableFuture<RenewReply.Item> moveTo(Etcd.Leased next, long sentAtNanos, long forNanos) {
+        long ours;
+        boolean over;
+        synchronized (this) {
+            over = !held || ended;
+            ours = revision;
+            if (!over) {
+                moving = next;
             }
         }
-
-        @Override
-        public void over() {
-            synchronized (Place.this) {
-                guarding = null; // The next renewal watches again.
-            }
+        if (over) {
+            etcd.revoke(next.id());
+            return done(new RenewReply.NotOurs());
         }
+        return etcd.move(key, ours, value, next.id()).thenApply(moved -> {
+            // Not done: the key is gone, and the removal that follows ends both leases.
+            return moved.isSucceeded() ? movedTo(next, moved, sentAtNanos, forNanos) : new RenewReply.NotOurs();
+        });
+    }
+
+    private RenewReply.Item movedTo(Etcd.Leased next, TxnResponse moved, long sentAtNanos, long forNanos) {
+        Etcd.Leased old;
+        synchronized (this) {
+            old = lease;
+            moving = null;
+            lease = next;
+        }
+        if (old != null && old.id() != next.id()) {
+            etcd.revoke(old.id());
+        }
+        return renewed(next, moved, sentAtNanos, forNanos);
     }
 
     private synchronized boolean isHeldSince(long made) {
         return held && !ended && revision == made;
     }
 
+    /** Watches our own key, once; a watch that has ended is made again by the next renewal. */
     private void guard(long made) {
-        long seen;
+        KeyWatch watch;
+        long fromRevision;
         synchronized (this) {
             if (!isHeldSince(made) || guarding != null) {
                 return;
             }
-            seen = seenAtRevision;
+            watch = new KeyWatch(etcd, key, (own, what) -> ownHeard(made, own, what));
+            guarding = watch;
+            fromRevision = seenAtRevision + 1;
         }
-        Watch.Watcher watcher = etcd.onDeletion(key, seen + 1, new Own(made));
-        boolean late;
-        synchronized (this) {
-            late = !isHeldSince(made) || guarding != null;
-            if (!late) {
-                guarding = watcher;
+        watch.begin(fromRevision);
+    }
+
+    private void ownHeard(long made, KeyWatch watch, KeyWatch.Heard what) {
+        switch (what) {
+            case DELETED -> ownIsGone(made);
+            case BROKEN -> {
+                if (isHeldSince(made)) {
+                    shared.events.suspended(this);
+                }
             }
-        }
-        if (late) {
-            close(watcher);
+            case OVER -> {
+                synchronized (this) {
+                    if (guarding == watch) {
+                        guarding = null;
+                    }
+                }
+            }
         }
     }
 
@@ -605,42 +607,15 @@ final class Place {
     }
 
     private void taken(long made, LossCause cause) {
+        KeyWatch watch;
         synchronized (this) {
             if (!isHeldSince(made)) {
                 return;
             }
-            keyIsGone();
+            watch = forgetKey();
         }
+        close(watch);
         shared.events.taken(this, cause);
-        end();
-    }
-
-    /** Called under the guard. */
-    private void keep(long untilAtNanos) {
-        keptUntilAtNanos = untilAtNanos;
-        if (ended || (timer != null && timerAtNanos - untilAtNanos <= 0)) {
-            return; // It looks again when it fires.
-        }
-        cancel(timer);
-        arm();
-    }
-
-    private void arm() {
-        timerAtNanos = keptUntilAtNanos;
-        timer = shared.runtime.schedule(keptUntilAtNanos - shared.runtime.nanoTime(), this::timeIsUp);
-    }
-
-    private void timeIsUp() {
-        synchronized (this) {
-            timer = null;
-            if (ended) {
-                return;
-            }
-            if (keptUntilAtNanos - shared.runtime.nanoTime() > 0) {
-                arm();
-                return;
-            }
-        }
         end();
     }
 
@@ -653,36 +628,55 @@ final class Place {
      */
     CompletableFuture<Boolean> end() {
         long goneByItselfAtNanos;
+        LockRuntime.Timer beating;
         synchronized (this) {
             ended = true;
-            cancel(timer);
-            cancel(heartbeat);
-            timer = null;
+            beating = heartbeat;
             heartbeat = null;
             goneByItselfAtNanos = lease == null ? shared.runtime.nanoTime() : leasedFromNanos + 2 * lease.ttlNanos();
+        }
+        kept.end();
+        if (beating != null) {
+            beating.cancel();
         }
         CompletableFuture<Boolean> removal = inTurn(this::remove);
         removal.whenComplete((was, error) -> {
             if (error == null || shared.runtime.nanoTime() - goneByItselfAtNanos > 0) {
                 shared.events.over(this);
             } else {
-                shared.runtime.schedule(REMOVAL_PAUSE_NANOS, this::end);
+                endAgain();
             }
         });
         return removal;
     }
 
-    /** Only in turn. */
+    /** One repetition at a time, however often the end is asked for. */
+    private void endAgain() {
+        synchronized (this) {
+            if (repeating) {
+                return;
+            }
+            repeating = true;
+        }
+        shared.runtime.schedule(REMOVAL_PAUSE_NANOS, () -> {
+            synchronized (this) {
+                repeating = false;
+            }
+            end();
+        });
+    }
+
+    /** Only in turn. Deletes, and writes nothing: a cluster that is full refuses what writes. */
     private CompletableFuture<Boolean> remove() {
         Etcd.Leased leased;
+        Etcd.Leased other;
         long ours;
-        boolean was;
-        Watch.Watcher awaited;
-        Watch.Watcher guarded;
+        KeyWatch awaited;
+        KeyWatch guarded;
         synchronized (this) {
             leased = lease;
+            other = moving;
             ours = revision;
-            was = held;
             awaited = awaiting;
             guarded = guarding;
             awaiting = null;
@@ -698,26 +692,27 @@ final class Place {
             // A late copy of the request that makes the key cannot succeed any more.
             return etcd.revoke(leased.id()).thenApply(nothing -> gone(false));
         }
-        return etcd.leave(key, ours, shared.keys.released()).thenApply(left -> {
+        return etcd.delete(key, ours).thenApply(deleted -> {
             etcd.revoke(leased.id());
-            return gone(was && left);
+            if (other != null) {
+                etcd.revoke(other.id());
+            }
+            return gone(deleted);
         });
     }
 
-    private synchronized boolean gone(boolean was) {
+    private boolean gone(boolean deleted) {
+        boolean was;
+        synchronized (this) {
+            was = held && deleted;
+        }
         leaseIsGone();
         return was;
     }
 
-    private static void cancel(LockRuntime.@Nullable Timer timer) {
-        if (timer != null) {
-            timer.cancel();
-        }
-    }
-
-    private static void close(Watch.@Nullable Watcher watcher) {
-        if (watcher != null) {
-            watcher.close();
+    private static void close(@Nullable KeyWatch watch) {
+        if (watch != null) {
+            watch.close();
         }
     }
 

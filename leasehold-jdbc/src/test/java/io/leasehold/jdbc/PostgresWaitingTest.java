@@ -33,12 +33,14 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Waiting at PostgreSQL: by notifications, which nothing depends on. */
 @Timeout(120)
+@Tag("full")
 class PostgresWaitingTest {
 
     private static final long RECHECK_NANOS = Duration.ofMinutes(5).toNanos();

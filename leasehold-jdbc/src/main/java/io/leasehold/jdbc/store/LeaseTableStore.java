@@ -188,7 +188,10 @@ public final class LeaseTableStore implements LockStore {
                         looking.look(table);
                         return true;
                     },
-                    (kind, error) -> false));
+                    (kind, error) -> {
+                        looking.lookFailed();
+                        return false;
+                    }));
         }
     }
 

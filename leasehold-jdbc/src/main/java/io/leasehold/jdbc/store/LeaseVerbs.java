@@ -134,7 +134,7 @@ final class LeaseVerbs {
         List<RenewReply.Item> answers = new ArrayList<>(batch.items().size());
         for (RenewBatch.Item item : batch.items()) {
             LeaseRow stored = table.find(item.name());
-            LeaseRow row = stored == null ? null : LeaseRules.asOf(stored, now);
+            LeaseRow row = stored == null ? null : lives.asOf(stored, now);
             LeaseRow renewed = row == null ? null : LeaseRules.renew(row, item.owner(), item.ttlNanos(), now);
             if (renewed != null && !renewed.equals(stored)) {
                 table.update(renewed);
@@ -167,7 +167,7 @@ final class LeaseVerbs {
     LeaseRow.@Nullable Held forceRelease(LockName name, @Nullable String holderId, LeaseTable table, StoreTime now)
             throws SQLException {
         LeaseRow stored = table.find(name);
-        LeaseRow row = stored == null ? null : LeaseRules.asOf(stored, now);
+        LeaseRow row = stored == null ? null : lives.asOf(stored, now);
         LeaseRow.Held held = row == null ? null : row.held();
         LeaseRow released = row == null ? null : LeaseRules.forceRelease(row, holderId, now);
         if (row == null || held == null || released == null) {

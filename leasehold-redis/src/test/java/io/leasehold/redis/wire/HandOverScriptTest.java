@@ -22,10 +22,12 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The step in which a lock that becomes free is its next holder's. */
+@Tag("quick")
 class HandOverScriptTest {
 
     private static final String DEAF = "lock:wake:nobody-listens";
