@@ -17,7 +17,6 @@ import io.leasehold.spi.KeptUntil;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;
-import io.leasehold.spi.TimeLimit;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;
@@ -32,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Who holds</b> is told by the queue alone: the first in it does. A waiter asks when the key before its own has gone,
  * for whatever reason, and that is enough. Each key that goes by itself goes after the validity of its holder: a key that is
  * given back was dead to its holder before, one that nobody renewed is removed no earlier than a ttl after the request that the
- * validity counts from, and its lease outlives that span, too ({@link #countedFromNanos}). What an operator deletes or revokes by
+ * validity counts from, and its lease outlives that span, too ({@link KeyLease#countedFromNanos}). What an operator deletes or revokes by
  * hand is a release by force.
  *
  * <p>What is sent for it is sent in turn, and nothing after the removal was asked for. The key is made only if it is not
@@ -42,12 +41,8 @@ import org.jspecify.annotations.Nullable;
 final class Place {
 
     private static final int MOST_LOOKS = 8;
-    private static final long NANOS_PER_SECOND = 1_000_000_000L;
     private static final long LEAST_PATIENCE_NANOS = Duration.ofSeconds(3).toNanos();
     private static final long MOST_PATIENCE_NANOS = Duration.ofDays(1).toNanos();
-    /** How long a lost holder may be left without its cause. */
-    private static final long CAUSE_NANOS = Duration.ofMillis(500).toNanos();
-
     private static final long REMOVAL_PAUSE_NANOS = Duration.ofSeconds(1).toNanos();
     /** Shorter holds are not watched: that would cost more than it tells. */
     private static final long WATCHED_AFTER_NANOS = Duration.ofMillis(200).toNanos();
@@ -81,13 +76,10 @@ final class Place {
     /** After this the store removes the key by itself: nobody renewed or asked for it. */
     private final KeptUntil kept;
 
-    private CompletableFuture<?> tail = CompletableFuture.completedFuture(null);
-    private Etcd.@Nullable Leased lease;
-    /** From when the lease may be counted. */
-    private long leasedFromNanos;
-    /** The lease under which the key is being put: nobody knows yet which of the two it is under. */
-    private Etcd.@Nullable Leased moving;
+    private final KeyLease lease;
+    private final OwnKey ownKey;
 
+    private CompletableFuture<?> tail = CompletableFuture.completedFuture(null);
     /** The create revision of our key while we believe in it, else 0. */
     private long revision;
 
@@ -106,8 +98,6 @@ final class Place {
     private long queuedAtNanos;
 
     private LockRuntime.@Nullable Timer heartbeat;
-    /** Of our own key, while we hold. */
-    private @Nullable KeyWatch guarding;
 
     Place(Shared shared, AcquireRequest request) {
         this.shared = shared;
@@ -118,6 +108,8 @@ final class Place {
         this.queue = shared.keys.queue(name);
         this.value = Keys.bytes(request.holderId());
         this.ttlNanos = request.ttlNanos();
+        this.lease = new KeyLease(etcd, shared.runtime, shared.uri);
+        this.ownKey = new OwnKey(etcd, shared.runtime, key, lease, new Own());
         this.kept = new KeptUntil(shared.runtime, this::end);
     }
 
@@ -154,13 +146,11 @@ final class Place {
      * waiter that asks sooner than for a recheck was told something, and is not put off.
      */
     private boolean isTold(AcquireRequest request) {
-        long nowNanos = shared.runtime.nanoTime();
         return request.isWaiting()
-                && nowNanos - queuedAtNanos >= request.recheckNanos() / 2
+                && shared.runtime.nanoTime() - queuedAtNanos >= request.recheckNanos() / 2
                 && !ended
                 && queued
-                && lease != null
-                && nowNanos - leasedFromNanos < lease.ttlNanos();
+                && lease.isSure();
     }
 
     private synchronized <T> CompletableFuture<T> inTurn(Supplier<CompletableFuture<T>> step) {
@@ -170,23 +160,19 @@ final class Place {
     }
 
     private CompletableFuture<AcquireReply> look(AcquireRequest request, int looks) {
-        Etcd.Leased leased;
+        Etcd.Leased leased = lease.current();
         boolean standing;
         synchronized (this) {
             if (ended) {
                 return done(givenUp("the attempt was taken back"));
             }
-            leased = lease;
             standing = revision != 0;
         }
         if (looks >= MOST_LOOKS) {
             return done(givenUp("its key was removed again and again"));
         }
-        if (leased != null && standing) {
-            return confirm(request, leased, looks);
-        }
         if (leased != null) {
-            return make(request, leased, looks);
+            return standing ? confirm(request, looks) : make(request, leased, looks);
         }
         if (request.isWaiting()) {
             return leaseAndMake(request, looks);
@@ -209,20 +195,8 @@ final class Place {
         return new AcquireReply.Busy(shared.heads.holder(first), 0, List.of());
     }
 
-    private long secondsFor(long forNanos) {
-        long sureNanos = forNanos + shared.uri.electionTimeout().toNanos();
-        return (sureNanos + NANOS_PER_SECOND - 1) / NANOS_PER_SECOND;
-    }
-
     private CompletableFuture<AcquireReply> leaseAndMake(AcquireRequest request, int looks) {
-        long sentAtNanos = shared.runtime.nanoTime();
-        return etcd.lease(secondsFor(ttlNanos)).thenCompose(leased -> {
-            synchronized (this) {
-                lease = leased;
-                leasedFromNanos = sentAtNanos;
-            }
-            return look(request, looks + 1);
-        });
+        return lease.grant(ttlNanos).thenCompose(granted -> look(request, looks + 1));
     }
 
     private CompletableFuture<AcquireReply> make(AcquireRequest request, Etcd.Leased leased, int looks) {
@@ -255,9 +229,7 @@ final class Place {
         if (keptBy != leased.id()) {
             // Made before, under another lease, by a request of the same owner token: that one is taken over.
             etcd.revoke(leased.id());
-            synchronized (this) {
-                lease = new Etcd.Leased(keptBy, 0);
-            }
+            lease.takeOver(keptBy);
             return look(request, looks + 1);
         }
         return decide(request, first.get(), looks);
@@ -265,43 +237,34 @@ final class Place {
 
     /** The key is gone as well, or goes with it. */
     private void leaseIsGone() {
-        synchronized (this) {
-            lease = null;
-            moving = null;
-        }
+        lease.forget();
         keyIsGone();
     }
 
     private void keyIsGone() {
-        close(forgetKey());
+        forgetKey();
+        ownKey.close();
     }
 
-    private synchronized @Nullable KeyWatch forgetKey() {
+    private synchronized void forgetKey() {
         revision = 0;
         held = false;
         queued = false;
-        KeyWatch watch = guarding;
-        guarding = null;
-        return watch;
     }
 
     /** The key was made before: whether it is still there, and its lease as well. */
-    private CompletableFuture<AcquireReply> confirm(AcquireRequest request, Etcd.Leased leased, int looks) {
+    private CompletableFuture<AcquireReply> confirm(AcquireRequest request, int looks) {
         long ours;
         synchronized (this) {
             ours = revision;
         }
-        long sentAtNanos = shared.runtime.nanoTime();
-        CompletableFuture<Optional<Etcd.Leased>> keeping = etcd.keepAlive(leased.id());
-        return etcd.look(key, ours, queue)
-                .thenCombine(keeping, (found, kept) -> {
-                    if (kept.isEmpty()) {
+        return lease.extend()
+                .thenCombine(etcd.look(key, ours, queue), (there, found) -> {
+                    if (!there) {
                         leaseIsGone();
                         return look(request, looks + 1);
                     }
                     synchronized (this) {
-                        lease = kept.get();
-                        leasedFromNanos = sentAtNanos;
                         seenAtRevision = found.getHeader().getRevision();
                     }
                     Optional<KeyValue> first = found.isSucceeded()
@@ -365,32 +328,26 @@ final class Place {
 
     /** Called under the guard. Keeps the lease while we wait; nobody else does. */
     private void beat() {
-        Etcd.Leased leased = lease;
+        Etcd.Leased leased = lease.current();
         if (heartbeat == null && leased != null && !ended) {
             heartbeat = shared.runtime.schedule(leased.ttlNanos() / 3, this::heartbeatIsDue);
         }
     }
 
     private void heartbeatIsDue() {
-        Etcd.Leased leased;
         synchronized (this) {
             heartbeat = null;
-            leased = lease;
-            if (!queued || ended || leased == null) {
+            if (!queued || ended) {
                 return;
             }
         }
-        long sentAtNanos = shared.runtime.nanoTime();
-        etcd.keepAlive(leased.id()).whenComplete((kept, error) -> {
-            if (error == null && kept.isEmpty()) {
+        lease.extend().whenComplete((there, error) -> {
+            if (error == null && !there) {
                 leaseIsGone();
                 shared.events.woken(this);
                 return;
             }
             synchronized (this) {
-                if (error == null && lease != null && lease.id() == leased.id()) {
-                    leasedFromNanos = sentAtNanos;
-                }
                 beat();
             }
         });
@@ -399,14 +356,10 @@ final class Place {
     // ---- holding
 
     private CompletableFuture<AcquireReply> grant() {
-        Etcd.Leased leased;
         long made;
-        long fromNanos;
         KeyWatch old;
         synchronized (this) {
-            leased = lease;
             made = revision;
-            fromNanos = leasedFromNanos;
             old = awaiting;
             awaiting = null;
             queued = false;
@@ -422,201 +375,115 @@ final class Place {
         }
         boolean first;
         synchronized (this) {
-            if (ended || leased == null || made == 0) {
+            if (ended || made == 0) {
                 return done(givenUp("the attempt was taken back"));
             }
             first = !held;
             held = true;
         }
+        long fromNanos = lease.countedFromNanos(ttlNanos);
         if (first) {
             kept.exactly(fromNanos + ttlNanos);
             shared.runtime.schedule(WATCHED_AFTER_NANOS, () -> guard(made));
         } else {
             kept.atLeast(fromNanos + ttlNanos);
         }
-        Grant grant = new Grant(
-                owner, TokenRange.of(token, 1), countedFromNanos(leased, fromNanos, ttlNanos), Incarnation.DURABLE);
+        Grant grant = new Grant(owner, TokenRange.of(token, 1), fromNanos, Incarnation.DURABLE);
         return done(new AcquireReply.Granted(grant, List.of()));
-    }
-
-    /**
-     * From when a ttl may be counted, if the lease was granted or extended by a request sent then. A leader that is cut
-     * off may extend it for an election timeout more without the new leader's knowing: so much of the lease is not sure.
-     */
-    private long countedFromNanos(Etcd.Leased leased, long sentAtNanos, long forNanos) {
-        long sureNanos = leased.ttlNanos() - shared.uri.electionTimeout().toNanos();
-        return sentAtNanos - Math.max(0, forNanos - sureNanos);
     }
 
     /** Extends the lease, or puts the key under a longer one, and looks whether the key is still there. */
     CompletableFuture<RenewReply.Item> renew(long forNanos) {
-        Etcd.Leased leased;
         long ours;
         synchronized (this) {
-            leased = lease;
-            if (leased == null || !held || ended) {
+            if (!held || ended) {
                 return done(new RenewReply.NotOurs());
-            }
-            if (moving != null || leased.ttlNanos() < forNanos) {
-                return inTurn(() -> move(forNanos));
             }
             ours = revision;
         }
-        long sentAtNanos = shared.runtime.nanoTime();
-        CompletableFuture<Optional<Etcd.Leased>> keeping = etcd.keepAlive(leased.id());
-        return etcd.look(key, ours, queue)
-                .thenCombine(
-                        keeping,
-                        (found, longer) -> longer.isEmpty() || !found.isSucceeded()
-                                ? new RenewReply.NotOurs()
-                                : renewed(longer.get(), found, sentAtNanos, forNanos));
+        return lease.isLongEnough(forNanos) ? extend(ours, forNanos) : inTurn(() -> move(ours, forNanos));
     }
 
-    private RenewReply.Item renewed(Etcd.Leased longer, TxnResponse found, long sentAtNanos, long forNanos) {
-        long made;
+    private CompletableFuture<RenewReply.Item> extend(long ours, long forNanos) {
+        return lease.extend()
+                .thenCombine(
+                        etcd.look(key, ours, queue),
+                        (there, found) -> there && found.isSucceeded()
+                                ? renewed(ours, found, forNanos)
+                                : new RenewReply.NotOurs());
+    }
+
+    private RenewReply.Item renewed(long ours, TxnResponse found, long forNanos) {
         synchronized (this) {
-            made = revision;
-            if (!held || ended) {
+            if (!isHeldSince(ours)) {
                 return new RenewReply.NotOurs();
             }
-            lease = longer;
-            leasedFromNanos = sentAtNanos;
             seenAtRevision = found.getHeader().getRevision();
         }
-        kept.atLeast(sentAtNanos + forNanos);
-        guard(made);
-        return new RenewReply.Renewed(countedFromNanos(longer, sentAtNanos, forNanos));
+        long fromNanos = lease.countedFromNanos(forNanos);
+        kept.atLeast(fromNanos + forNanos);
+        guard(ours);
+        return new RenewReply.Renewed(fromNanos);
     }
 
-    /**
-     * A lease of etcd cannot be made longer, so the key is put under another. While that is not answered, the key may be
-     * under either of the two, and a copy of the request may still come: so nothing is told, and the next renewal repeats the request
-     * with the same new lease, which any copy agrees with. Only in turn.
-     */
-    private CompletableFuture<RenewReply.Item> move(long forNanos) {
-        Etcd.Leased begun;
-        synchronized (this) {
-            begun = moving;
-            if (lease == null || !held || ended) {
-                return done(new RenewReply.NotOurs());
-            }
+    /** Puts the key under a longer lease. Nothing is told before that is answered; if it is not, the next renewal repeats it. */
+    private CompletableFuture<RenewReply.Item> move(long ours, long forNanos) {
+        if (lease.isLongEnough(forNanos)) {
+            return extend(ours, forNanos); // Another renewal has done it meanwhile.
         }
-        long sentAtNanos = shared.runtime.nanoTime();
-        CompletableFuture<Optional<Etcd.Leased>> leasing =
-                begun == null ? etcd.lease(secondsFor(forNanos)).thenApply(Optional::of) : etcd.keepAlive(begun.id());
-        return leasing.thenCompose(leased -> {
-            if (leased.isEmpty()) {
-                // The key went with that lease, or will never be under it: no copy of the request can succeed any more.
-                synchronized (this) {
-                    moving = null;
-                }
-                return move(forNanos);
+        return isHeldSince(ours)
+                ? lease.longer(forNanos).thenCompose(longer -> moveTo(longer, ours, forNanos))
+                : done(new RenewReply.NotOurs());
+    }
+
+    private CompletableFuture<RenewReply.Item> moveTo(Etcd.Leased longer, long ours, long forNanos) {
+        if (!isHeldSince(ours)) {
+            return done(new RenewReply.NotOurs()); // The removal, whose turn comes, ends both leases.
+        }
+        return etcd.move(key, ours, value, longer.id()).thenApply(moved -> {
+            if (!moved.isSucceeded()) {
+                return new RenewReply.NotOurs(); // The key is gone.
             }
-            return moveTo(leased.get(), sentAtNanos, forNanos);
+            lease.movedTo(longer);
+            return renewed(ours, moved, forNanos);
         });
-    }
-
-    private CompletableFuture<RenewReply.Item> moveTo(Etcd.Leased next, long sentAtNanos, long forNanos) {
-        long ours;
-        boolean over;
-        synchronized (this) {
-            over = !held || ended;
-            ours = revision;
-            if (!over) {
-                moving = next;
-            }
-        }
-        if (over) {
-            etcd.revoke(next.id());
-            return done(new RenewReply.NotOurs());
-        }
-        return etcd.move(key, ours, value, next.id()).thenApply(moved -> {
-            // Not done: the key is gone, and the removal that follows ends both leases.
-            return moved.isSucceeded() ? movedTo(next, moved, sentAtNanos, forNanos) : new RenewReply.NotOurs();
-        });
-    }
-
-    private RenewReply.Item movedTo(Etcd.Leased next, TxnResponse moved, long sentAtNanos, long forNanos) {
-        Etcd.Leased old;
-        synchronized (this) {
-            old = lease;
-            moving = null;
-            lease = next;
-        }
-        if (old != null && old.id() != next.id()) {
-            etcd.revoke(old.id());
-        }
-        return renewed(next, moved, sentAtNanos, forNanos);
     }
 
     private synchronized boolean isHeldSince(long made) {
         return held && !ended && revision == made;
     }
 
-    /** Watches our own key, once; a watch that has ended is made again by the next renewal. */
     private void guard(long made) {
-        KeyWatch watch;
-        long fromRevision;
+        long seen;
         synchronized (this) {
-            if (!isHeldSince(made) || guarding != null) {
-                return;
-            }
-            watch = new KeyWatch(etcd, key, (own, what) -> ownHeard(made, own, what));
-            guarding = watch;
-            fromRevision = seenAtRevision + 1;
+            seen = seenAtRevision;
         }
-        watch.begin(fromRevision);
+        ownKey.guard(made, seen + 1);
     }
 
-    private void ownHeard(long made, KeyWatch watch, KeyWatch.Heard what) {
-        switch (what) {
-            case DELETED -> ownIsGone(made);
-            case BROKEN -> {
-                if (isHeldSince(made)) {
-                    shared.events.suspended(this);
+    private final class Own implements OwnKey.Owner {
+        @Override
+        public boolean isHeldSince(long made) {
+            return Place.this.isHeldSince(made);
+        }
+
+        @Override
+        public void taken(long made, LossCause cause) {
+            synchronized (Place.this) {
+                if (!isHeldSince(made)) {
+                    return;
                 }
+                forgetKey();
             }
-            case OVER -> {
-                synchronized (this) {
-                    if (guarding == watch) {
-                        guarding = null;
-                    }
-                }
-            }
+            ownKey.close();
+            shared.events.taken(Place.this, cause);
+            end();
         }
-    }
 
-    private void ownIsGone(long made) {
-        Etcd.Leased leased;
-        synchronized (this) {
-            leased = lease;
-            if (!isHeldSince(made) || leased == null) {
-                return;
-            }
+        @Override
+        public void suspended() {
+            shared.events.suspended(Place.this);
         }
-        // A key that was deleted by hand leaves its lease behind, so only an answer tells the one from the other.
-        TimeLimit.within(
-                        shared.runtime,
-                        CAUSE_NANOS,
-                        () -> etcd.remaining(leased.id())
-                                .thenApply(
-                                        left -> left.isPresent() ? LossCause.FORCE_RELEASED : LossCause.SESSION_LOST),
-                        error -> LossCause.SESSION_LOST,
-                        () -> LossCause.SESSION_LOST)
-                .thenAccept(cause -> taken(made, cause));
-    }
-
-    private void taken(long made, LossCause cause) {
-        KeyWatch watch;
-        synchronized (this) {
-            if (!isHeldSince(made)) {
-                return;
-            }
-            watch = forgetKey();
-        }
-        close(watch);
-        shared.events.taken(this, cause);
-        end();
     }
 
     // ---- ending
@@ -627,14 +494,13 @@ final class Place {
      * @return whether it held until now
      */
     CompletableFuture<Boolean> end() {
-        long goneByItselfAtNanos;
         LockRuntime.Timer beating;
         synchronized (this) {
             ended = true;
             beating = heartbeat;
             heartbeat = null;
-            goneByItselfAtNanos = lease == null ? shared.runtime.nanoTime() : leasedFromNanos + 2 * lease.ttlNanos();
         }
+        long goneByItselfAtNanos = lease.goneAtNanos();
         kept.end();
         if (beating != null) {
             beating.cancel();
@@ -668,35 +534,22 @@ final class Place {
 
     /** Only in turn. Deletes, and writes nothing: a cluster that is full refuses what writes. */
     private CompletableFuture<Boolean> remove() {
-        Etcd.Leased leased;
-        Etcd.Leased other;
         long ours;
         KeyWatch awaited;
-        KeyWatch guarded;
         synchronized (this) {
-            leased = lease;
-            other = moving;
             ours = revision;
             awaited = awaiting;
-            guarded = guarding;
             awaiting = null;
-            guarding = null;
             queued = false;
         }
         close(awaited);
-        close(guarded);
-        if (leased == null) {
-            return done(false);
-        }
+        ownKey.close();
         if (ours == 0) {
             // A late copy of the request that makes the key cannot succeed any more.
-            return etcd.revoke(leased.id()).thenApply(nothing -> gone(false));
+            return lease.revoke().thenApply(nothing -> gone(false));
         }
         return etcd.delete(key, ours).thenApply(deleted -> {
-            etcd.revoke(leased.id());
-            if (other != null) {
-                etcd.revoke(other.id());
-            }
+            lease.revoke();
             return gone(deleted);
         });
     }

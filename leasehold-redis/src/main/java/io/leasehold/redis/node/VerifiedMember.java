@@ -110,11 +110,11 @@ public final class VerifiedMember implements LockNode {
     private void heard(Incarnation life) {
         current = life;
         if (!lives.containsKey(life)) {
-            look(life);
+            look();
         }
     }
 
-    private void look(Incarnation life) {
+    private void look() {
         synchronized (this) {
             if (looking) {
                 return;
@@ -154,13 +154,12 @@ public final class VerifiedMember implements LockNode {
     }
 
     private void lookAgain() {
-        Incarnation life = current;
         boolean due;
         synchronized (this) {
             due = runtime.nanoTime() - lookedAtNanos > LOOK_AGAIN_NANOS;
         }
-        if (due && life != null) {
-            look(life);
+        if (due) {
+            look();
         }
     }
 
