@@ -21,6 +21,7 @@ import io.leasehold.spi.LockStore;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Locale;
 import java.util.Objects;
 import javax.sql.DataSource;
@@ -69,6 +70,7 @@ public final class JdbcStores {
                     schema,
                     new BorrowedConnections(dataSource, statements, incarnation),
                     dataSource::getConnection,
+                    LeaseTableStore.Settings.RETENTION,
                     runtime);
         } catch (SQLException e) {
             throw refusal(statements, where, e);
@@ -77,6 +79,11 @@ public final class JdbcStores {
 
     /** A store with one connection of its own to a JDBC URL. */
     static LockStore connect(String url, String redacted, SqlDialect dialect, LockRuntime runtime) {
+        return connect(url, redacted, dialect, runtime, LeaseTableStore.Settings.RETENTION);
+    }
+
+    /** A store with one connection of its own to a JDBC URL, which deletes what nobody has used for so long. */
+    static LockStore connect(String url, String redacted, SqlDialect dialect, LockRuntime runtime, Duration retention) {
         Dialect statements = dialect.statements();
         DatabaseClock clock = clock(statements, runtime);
         SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), redacted);
@@ -106,6 +113,7 @@ public final class JdbcStores {
                     schema,
                     new KeptConnection(opener),
                     () -> DriverManager.getConnection(url),
+                    retention,
                     runtime);
         } catch (SQLException e) {
             throw refusal(statements, redacted, e);
@@ -120,12 +128,13 @@ public final class JdbcStores {
             SchemaCheck schema,
             Connections connections,
             LeaseTableStore.Spare spare,
+            Duration retention,
             LockRuntime runtime) {
         Guarantees guarantees = new Guarantees(
                 Guarantee.Exclusion.WITHIN_DRIFT, Guarantee.Fencing.INCREASING, Guarantee.Queueing.POLLING, scope(url));
         return LeaseTableStore.start(
                 new LeaseTableStore.Settings(
-                        description, dialect, guarantees, clock, schema, connections, spare, Lives.UNKNOWN),
+                        description, dialect, guarantees, clock, schema, connections, spare, Lives.UNKNOWN, retention),
                 runtime);
     }
 

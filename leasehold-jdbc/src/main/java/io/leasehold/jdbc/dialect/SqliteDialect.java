@@ -9,6 +9,9 @@ public final class SqliteDialect {
     private static final String COLUMNS =
             "name, origin, owner, holder, expires_at, ttl, token, waiter, waiting_since, freed_at, fence, life";
 
+    /** A transaction that writes has locked the whole file. */
+    private static final StandardStatements STATEMENTS = new StandardStatements("", "", "");
+
     private static final String CLIENTS = """
             CREATE TABLE IF NOT EXISTS leasehold_client (
                 holder TEXT PRIMARY KEY,
@@ -38,7 +41,7 @@ public final class SqliteDialect {
                 new Dialect.ByStatements("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"),
                 leases(),
                 store(),
-                StandardStatements.clients(CLIENTS, KEEP),
+                STATEMENTS.clients(CLIENTS, KEEP),
                 new Dialect.ByChanges("PRAGMA data_version"),
                 durable ? null : horizon(),
                 Dialect.Tuning.NONE,
@@ -47,22 +50,16 @@ public final class SqliteDialect {
 
     private static Dialect.Leases leases() {
         String find = "SELECT " + COLUMNS + " FROM leasehold_lock WHERE name = ?";
-        return new Dialect.Leases(
+        return STATEMENTS.leases(
+                COLUMNS,
                 find,
                 find,
-                "INSERT INTO leasehold_lock (" + COLUMNS + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                """
-                UPDATE leasehold_lock SET origin = ?, owner = ?, holder = ?, expires_at = ?, ttl = ?, token = ?,
-                    waiter = ?, waiting_since = ?, freed_at = ?, fence = ?, life = ? WHERE name = ?""",
-                "SELECT " + COLUMNS + " FROM leasehold_lock WHERE owner IS NOT NULL ORDER BY name",
-                "SELECT " + COLUMNS + " FROM leasehold_lock WHERE fence < ? ORDER BY fence LIMIT 100",
-                "DELETE FROM leasehold_lock WHERE name = ?",
                 null,
                 "SELECT DISTINCT life FROM leasehold_lock WHERE owner IS NOT NULL AND life IS NOT NULL");
     }
 
     private static Dialect.Store store() {
-        return new Dialect.Store(
+        return STATEMENTS.store(
                 2,
                 List.of("""
                         CREATE TABLE IF NOT EXISTS leasehold_store (
@@ -86,10 +83,7 @@ public final class SqliteDialect {
                             freed_at INTEGER NOT NULL,
                             fence INTEGER NOT NULL,
                             life TEXT) WITHOUT ROWID""", "CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence)", CLIENTS),
-                "INSERT INTO leasehold_store (id, schema_version, store_id, clock, fence_floor) VALUES (1, ?, ?, ?, 0)",
-                "SELECT schema_version, store_id, clock FROM leasehold_store WHERE id = 1",
-                "SELECT fence_floor FROM leasehold_store WHERE id = 1",
-                "UPDATE leasehold_store SET fence_floor = MAX(fence_floor, ?) WHERE id = 1");
+                "MAX");
     }
 
     private static Dialect.Horizon horizon() {
