@@ -100,7 +100,7 @@ final class GrantKeeper {
         wiring.announcer().watch();
         perform(machine.begin(grant.sentAtNanos(), wiring.random()));
         if (wiring.suspensions().hasSleptSince(mark)) {
-            on(new LeaseMachine.Suspended());
+            suspended();
         }
         return wiring.leaks().handle(first);
     }
@@ -411,6 +411,11 @@ final class GrantKeeper {
 
     private synchronized boolean suspectedForce() {
         return takenByForce;
+    }
+
+    /** Nothing is known of it until a renewal succeeds. */
+    void suspended() {
+        on(new LeaseMachine.Suspended());
     }
 
     void contactLost() {

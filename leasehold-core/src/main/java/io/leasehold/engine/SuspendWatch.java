@@ -1,6 +1,7 @@
 package io.leasehold.engine;
 
 import io.leasehold.spi.LockRuntime;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
@@ -47,7 +48,7 @@ final class SuspendWatch {
 
     /** Something is held, and stands in the table of holds: watches until nothing does. */
     synchronized void watch() {
-        Baseline now = baseline.get();
+        Baseline now = baseline();
         if (!now.watching()) {
             baseline.set(new Baseline(true, offset(), now.suspensions()));
         }
@@ -69,7 +70,7 @@ final class SuspendWatch {
 
     /** How many suspensions were noticed so far: a grant that has seen fewer is unconfirmed. */
     long suspensions() {
-        return baseline.get().suspensions();
+        return baseline().suspensions();
     }
 
     private void tick() {
@@ -101,7 +102,7 @@ final class SuspendWatch {
         Baseline before;
         Baseline after;
         do {
-            before = baseline.get();
+            before = baseline();
             long nowNanos = offset();
             long movedNanos = nowNanos - before.offsetNanos();
             boolean slept = movedNanos > TOLERANCE_NANOS;
@@ -115,6 +116,10 @@ final class SuspendWatch {
                 Edge.guarded("noticing a suspension", hold::noticeSuspension);
             }
         }
+    }
+
+    private Baseline baseline() {
+        return Objects.requireNonNull(baseline.get());
     }
 
     private long offset() {
