@@ -9,10 +9,12 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** At a real pseudo-terminal, made by {@code script(1)}: the keyboard reaches the command once, and jobs can be stopped. */
+@Tag("full")
 class RunTerminalTest {
 
     private static final String CTRL_C = "\u0003";

@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * One lease of a grant: its token, who listens, and how it ended. What the caller has is a {@link LeaseHandle} to it, so
  * that a forgotten handle can be noticed.
  *
- * <p>Fields that change are guarded by {@code this}; user code runs on the callback executor.
+ * <p>Fields that change are guarded by {@code this}; user code runs on threads for callbacks.
  */
 final class LeaseState {
 
@@ -209,7 +209,7 @@ final class LeaseState {
     }
 
     private void call(Runnable userCode) {
-        keeper.wiring().runtime().execute(userCode);
+        Edge.execute(keeper.wiring().runtime(), userCode);
     }
 
     void lost(LossCause why, List<NodeVote> said) {

@@ -65,7 +65,7 @@ final class MultiLeaseHandle implements MultiLease {
         parts.forEach(part -> part.ensureValidFor(duration));
     }
 
-    /** Part by part: the callback executor, on which the asynchronous form completes, may be waiting for this. */
+    /** Part by part, without the asynchronous form, which completes on another thread. */
     @Override
     public void renew() {
         parts.forEach(Lease::renew);

@@ -5,17 +5,27 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.FileSystemLoopException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFileAttributes;
+import java.nio.file.attribute.PosixFilePermission;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A file that refuses older holders: the newest token is kept beside it, in {@code NAME.fence}.
@@ -23,7 +33,11 @@ import java.util.stream.Stream;
  * <p><b>Guarantee.</b> Among all who use the file through this class, in any process of this machine, a token below the
  * largest one seen neither reads nor writes. Check and use are one step, under the kernel's lock on {@code NAME.fence}. A
  * token is on disk before the content that it admits, and the content is replaced as a whole: after a crash the file has the
- * old content or the new one, never a part. Not for network file systems, whose locks and renames may promise less.
+ * old content or the new one, never a part. A symbolic link is the file that it leads to. The new content has the rights of the old:
+ * what few could read, no others can (where the group cannot be kept, the new one has no rights).
+ *
+ * <p><b>Condition.</b> One name: a hard link has a fence of its own. {@code NAME.fence} is kept as long as the file; one that is empty, or
+ * that holds anything but a token, lets nobody in. Not for network file systems, whose locks and renames may promise less.
  *
  * <p><b>Threads.</b> Any thread may use it; it blocks on I/O, and while somebody else uses the same file.
  */
@@ -32,6 +46,12 @@ public final class FencedFile {
     /** The kernel's lock is the process's: within the process these come first. Two files that share one wait in vain. */
     private static final List<ReentrantLock> STRIPES =
             Stream.generate(ReentrantLock::new).limit(64).toList();
+
+    private static final int MOST_LINKS = 40;
+    private static final int MOST_FENCE_BYTES = 64;
+    private static final Pattern DIGITS = Pattern.compile("[0-9]{1,16}");
+    private static final Set<PosixFilePermission> OF_THE_GROUP = Set.of(
+            PosixFilePermission.GROUP_READ, PosixFilePermission.GROUP_WRITE, PosixFilePermission.GROUP_EXECUTE);
 
     private final Path file;
     private final Path fence;
@@ -62,13 +82,26 @@ public final class FencedFile {
      */
     public static FencedFile at(Path path, Consumer<? super Admission> observer) throws IOException {
         Objects.requireNonNull(observer, "observer");
-        Path absolute = path.toAbsolutePath();
-        Path name = absolute.getFileName();
-        Path directory = absolute.getParent();
-        if (name == null || directory == null) {
-            throw new IllegalArgumentException("\"" + path + "\" is not the path of a file");
+        return new FencedFile(behindLinks(path), observer);
+    }
+
+    /** Two names that lead to one file must lead to one fence. The last name of the path need not exist. */
+    private static Path behindLinks(Path path) throws IOException {
+        Path at = path.toAbsolutePath();
+        for (int links = 0; links <= MOST_LINKS; links++) {
+            Path name = at.getFileName();
+            Path directory = at.getParent();
+            if (name == null || directory == null) {
+                throw new IllegalArgumentException("\"" + path + "\" is not the path of a file");
+            }
+            Path real = directory.toRealPath();
+            at = real.resolve(name);
+            if (!Files.isSymbolicLink(at)) {
+                return Files.exists(at) ? at.toRealPath() : at;
+            }
+            at = real.resolve(Files.readSymbolicLink(at));
         }
-        return new FencedFile(directory.toRealPath().resolve(name), observer);
+        throw new FileSystemLoopException(path.toString());
     }
 
     /**
@@ -106,9 +139,12 @@ public final class FencedFile {
     private <T> T underLock(long token, Use<T> use) throws IOException {
         FencingToken.require(token);
         lock.lock();
-        try (FileChannel channel = FileChannel.open(
-                        fence, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        try (FileChannel channel = openFence();
                 FileLock held = channel.lock()) {
+            if (Files.isSymbolicLink(file)) {
+                throw new IOException("\"" + file
+                        + "\" has become a symbolic link, and what it leads to has a fence of its own: open it anew");
+            }
             Admission admission = admit(channel, token);
             observer.accept(admission);
             admission.orElseThrow();
@@ -118,43 +154,120 @@ public final class FencedFile {
         }
     }
 
+    private FileChannel openFence() throws IOException {
+        while (true) {
+            try {
+                return FileChannel.open(fence, StandardOpenOption.READ, StandardOpenOption.WRITE);
+            } catch (NoSuchFileException first) {
+                makeFence();
+            }
+        }
+    }
+
+    /** It appears with its first number in it: one that is found empty has lost it. */
+    private void makeFence() throws IOException {
+        Path made = Files.createTempFile(file.getParent(), fence.getFileName() + "-", ".new");
+        // Its name is taken, and its rights are to be those of any new file.
+        Files.delete(made);
+        try {
+            try (FileChannel channel =
+                    FileChannel.open(made, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+                put(channel, 0);
+            }
+            if (Files.exists(file)) {
+                PosixFileAttributeView rights = keepRights(made);
+                if (rights != null) {
+                    // Also where the file itself may only be replaced.
+                    Set<PosixFilePermission> all = rights.readAttributes().permissions();
+                    all.addAll(Set.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE));
+                    rights.setPermissions(all);
+                }
+            }
+            link(made);
+        } finally {
+            Files.deleteIfExists(made);
+        }
+        forceDirectory();
+    }
+
+    private void link(Path made) throws IOException {
+        try {
+            // Unlike a rename it never replaces what another process has made meanwhile.
+            Files.createLink(fence, made);
+        } catch (FileAlreadyExistsException another) {
+            // Its fence is ours, too.
+        } catch (UnsupportedOperationException | FileSystemException noLinks) {
+            makeFenceInPlace();
+        }
+    }
+
+    /** Where the file system has no links. A crash at this moment leaves it empty, and a person has to delete it. */
+    private void makeFenceInPlace() throws IOException {
+        try (FileChannel channel = FileChannel.open(fence, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+                FileLock held = channel.lock()) {
+            put(channel, 0);
+        } catch (FileAlreadyExistsException another) {
+            // Its fence is ours, too.
+        }
+    }
+
+    /** So that a loss of power does not leave the content without its fence. */
+    private void forceDirectory() {
+        try (FileChannel directory = FileChannel.open(file.getParent(), StandardOpenOption.READ)) {
+            directory.force(true);
+        } catch (IOException notHere) {
+            // Windows opens no directories, and needs none to be forced.
+        }
+    }
+
     private Admission admit(FileChannel channel, long token) throws IOException {
         long newest = newest(channel);
         if (token < newest) {
             return new Admission.Rejected(file.toString(), token, newest);
         }
         if (token > newest) {
-            // Of fixed length and from the front: if a crash tears it, what is left is not below the old token.
-            ByteBuffer text = StandardCharsets.US_ASCII.encode(String.format("%016d%n", token));
-            while (text.hasRemaining()) {
-                channel.write(text, text.position());
-            }
-            channel.force(true);
+            put(channel, token);
         }
         return new Admission.Admitted(file.toString(), token);
     }
 
+    /** Of fixed length and from the front: if a crash tears it, what is left is not below the old token. */
+    private static void put(FileChannel channel, long token) throws IOException {
+        // In the digits that are read: the machine's own locale may have others.
+        ByteBuffer text = StandardCharsets.US_ASCII.encode(String.format(Locale.ROOT, "%016d\n", token));
+        while (text.hasRemaining()) {
+            channel.write(text, text.position());
+        }
+        channel.force(true);
+    }
+
     private long newest(FileChannel channel) throws IOException {
-        ByteBuffer bytes = ByteBuffer.allocate(64);
+        ByteBuffer bytes = ByteBuffer.allocate(MOST_FENCE_BYTES);
         while (bytes.hasRemaining() && channel.read(bytes, bytes.position()) > 0) {
             // until the end
         }
         String text = StandardCharsets.US_ASCII.decode(bytes.flip()).toString().strip();
-        if (text.isEmpty()) {
-            return 0;
+        long newest = DIGITS.matcher(text).matches() ? Long.parseLong(text) : -1;
+        if (newest < 0 || newest > FencingToken.LARGEST || channel.size() > MOST_FENCE_BYTES) {
+            throw new IOException("\"" + fence + "\" does not contain a fencing token" + (text.isEmpty() ? ": it is empty" : "")
+                    + "; nobody is let in until a person has put the largest token that was ever used into it");
         }
-        try {
-            return Long.parseLong(text);
-        } catch (NumberFormatException e) {
-            throw new IOException(
-                    "\"" + fence + "\" does not contain a fencing token; nobody is let in until a person has put"
-                            + " the largest token that was ever used into it",
-                    e);
-        }
+        return newest;
     }
 
     private void replace(byte[] content) throws IOException {
         Path next = file.resolveSibling(file.getFileName() + ".next");
+        // What a crash left has rights of its own.
+        Files.deleteIfExists(next);
+        PosixFileAttributeView rights = null;
+        if (Files.exists(file)) {
+            Files.copy(file, next, StandardCopyOption.COPY_ATTRIBUTES);
+            rights = keepRights(next);
+        }
+        Set<PosixFilePermission> kept = rights == null ? Set.of() : rights.readAttributes().permissions();
+        if (rights != null && !kept.contains(PosixFilePermission.OWNER_WRITE)) {
+            rights.setPermissions(Set.of(PosixFilePermission.OWNER_WRITE));
+        }
         try (FileChannel channel = FileChannel.open(
                 next, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
             ByteBuffer bytes = ByteBuffer.wrap(content);
@@ -163,6 +276,41 @@ public final class FencedFile {
             }
             channel.force(true);
         }
+        if (rights != null) {
+            rights.setPermissions(kept);
+        }
         Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    /**
+     * Gives another file the group and the rights of this one; nobody gets rights that has none here.
+     *
+     * @return the other file's rights, or null where the file system knows none of this kind
+     */
+    private @Nullable PosixFileAttributeView keepRights(Path other) throws IOException {
+        PosixFileAttributeView from = Files.getFileAttributeView(file, PosixFileAttributeView.class);
+        PosixFileAttributeView to = Files.getFileAttributeView(other, PosixFileAttributeView.class);
+        if (from == null || to == null) {
+            return null;
+        }
+        PosixFileAttributes wanted = from.readAttributes();
+        PosixFileAttributes made = to.readAttributes();
+        Set<PosixFilePermission> permissions = wanted.permissions();
+        if (!wanted.group().equals(made.group())) {
+            try {
+                to.setGroup(wanted.group());
+            } catch (IOException notAMember) {
+                permissions.removeAll(OF_THE_GROUP);
+            }
+        }
+        if (!wanted.owner().equals(made.owner())) {
+            try {
+                to.setOwner(wanted.owner());
+            } catch (IOException notAnAdministrator) {
+                // Who replaces a file that is another's owns it then.
+            }
+        }
+        to.setPermissions(permissions);
+        return to;
     }
 }

@@ -22,12 +22,14 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Function;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * A client is closed while the thread that brings a grant is anywhere in its way: stopped at each of its looks at the clock in
  * turn, until the closing thread waits for it or is done. Whatever was granted has been ended at the store when close() returns.
  */
+@Tag("quick")
 final class CloseDuringGrantTest {
 
     /** Far more than the looks at the clock between a reply and the end of its attempt. */

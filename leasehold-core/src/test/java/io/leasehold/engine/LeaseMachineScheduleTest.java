@@ -13,9 +13,11 @@ import io.leasehold.engine.LeaseMachine.SendRelease;
 import io.leasehold.engine.LeaseMachine.TellAtRisk;
 import io.leasehold.engine.LeaseMachine.TellLost;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** When a lease is renewed, at risk, at its cap, lost and released, to the nanosecond. */
+@Tag("quick")
 final class LeaseMachineScheduleTest {
 
     private static final long MS = 1_000_000;

@@ -4,20 +4,28 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
+import java.nio.file.FileSystemLoopException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
+@Tag("quick")
 class FencedFileTest {
 
     @TempDir
@@ -85,6 +93,143 @@ class FencedFileTest {
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("balance.fence");
         assertThat(Files.readString(path)).isEqualTo("x");
+    }
+
+    /** An emptied fence has lost its token; a negative one, and one beyond what a lease can have, never was one. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", "\n", "-5", "+5", "5 6", "0x5", "9007199254740992", "\u0665"})
+    void letsNobodyInIfTheFenceHoldsNoToken(String text) throws IOException {
+        file.write(8, "x".getBytes(UTF_8));
+        Files.writeString(directory.resolve("balance.fence"), text);
+
+        assertThatThrownBy(() -> file.read(1)).isInstanceOf(IOException.class).hasMessageContaining("balance.fence");
+        assertThatThrownBy(() -> file.write(9, "y".getBytes(UTF_8))).isInstanceOf(IOException.class);
+        assertThat(Files.readString(path)).isEqualTo("x");
+    }
+
+    @Test
+    void takesWhatAPersonPutThere() throws IOException {
+        file.write(8, "x".getBytes(UTF_8));
+        Files.writeString(directory.resolve("balance.fence"), "42\n");
+
+        assertThatThrownBy(() -> file.read(41)).isInstanceOf(StaleTokenException.class);
+        file.write(43, "y".getBytes(UTF_8));
+        assertThatThrownBy(() -> file.read(42)).isInstanceOf(StaleTokenException.class);
+    }
+
+    /** Arabic, Persian, Bengali, Burmese and Marathi write numbers in digits of their own. */
+    @ParameterizedTest
+    @ValueSource(strings = {"ar-EG-u-nu-arab", "fa-IR", "bn-BD", "my-MM", "mr-IN"})
+    void theFenceIsReadInEveryLocale(String tag) throws IOException {
+        Locale before = Locale.getDefault();
+        Locale.setDefault(Locale.forLanguageTag(tag));
+        try {
+            file.write(8, "x".getBytes(UTF_8));
+            assertThat(read(9)).isEqualTo("x");
+        } finally {
+            Locale.setDefault(before);
+        }
+        assertThat(Files.readString(directory.resolve("balance.fence"))).isEqualTo("0000000000000009\n");
+        assertThatThrownBy(() -> read(8)).isInstanceOf(StaleTokenException.class);
+    }
+
+    @Test
+    void aSymbolicLinkIsTheFileThatItLeadsTo() throws IOException {
+        Path links = Files.createDirectory(directory.resolve("links"));
+        Path link = Files.createSymbolicLink(links.resolve("balance"), Path.of("..", "balance"));
+        Path again = Files.createSymbolicLink(links.resolve("again"), link);
+        FencedFile dangling = FencedFile.at(again);
+        dangling.write(8, "x".getBytes(UTF_8));
+
+        assertThat(Files.readString(path)).isEqualTo("x");
+        for (Path name : List.of(path, link, again)) {
+            assertThatThrownBy(() -> FencedFile.at(name).read(7))
+                    .as(name.toString())
+                    .isInstanceOf(StaleTokenException.class);
+        }
+        assertThat(links).isDirectoryNotContaining("glob:**.fence");
+        assertThat(Files.isSymbolicLink(link)).isTrue();
+
+        Files.createSymbolicLink(links.resolve("a"), links.resolve("b"));
+        Files.createSymbolicLink(links.resolve("b"), links.resolve("a"));
+        assertThatThrownBy(() -> FencedFile.at(links.resolve("a"))).isInstanceOf(FileSystemLoopException.class);
+    }
+
+    @Test
+    void aFileThatBecameALinkSinceIsRefused() throws IOException {
+        Files.createSymbolicLink(path, directory.resolve("other"));
+        assertThatThrownBy(() -> file.write(8, "x".getBytes(UTF_8)))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("symbolic link");
+        assertThat(directory.resolve("other")).doesNotExist();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"rw-------", "rw-r-----", "rw-rw-rw-", "r--------"})
+    void theNewContentHasTheRightsOfTheOld(String rights) throws IOException {
+        assumeTrue(Files.getFileStore(directory).supportsFileAttributeView("posix"), "needs POSIX permissions");
+        Files.writeString(path, "secret");
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString(rights));
+        // A crash may have left one that everybody reads.
+        Path next = Files.writeString(directory.resolve("balance.next"), "left");
+        Files.setPosixFilePermissions(next, PosixFilePermissions.fromString("rw-rw-rw-"));
+        file.write(8, "new secret".getBytes(UTF_8));
+
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(path)))
+                .isEqualTo(rights);
+        assertThat(Files.readString(path)).isEqualTo("new secret");
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(directory.resolve("balance.fence"))))
+                .as("whoever may use the file must be able to use its fence")
+                .isEqualTo("rw" + rights.substring(2));
+    }
+
+    @Test
+    void theFileStaysThatOfItsOwnerAndGroup() throws IOException {
+        assumeTrue(System.getProperty("user.name").equals("root"), "needs the right to give files away: run as root");
+        Files.writeString(path, "of nobody");
+        Files.setAttribute(path, "unix:uid", 65534);
+        Files.setAttribute(path, "unix:gid", 65534);
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-r-----"));
+        file.write(8, "x".getBytes(UTF_8));
+
+        assertThat(Files.getAttribute(path, "unix:uid")).isEqualTo(65534);
+        assertThat(Files.getAttribute(path, "unix:gid")).isEqualTo(65534);
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(path)))
+                .isEqualTo("rw-r-----");
+        for (String id : List.of("unix:uid", "unix:gid")) {
+            assertThat(Files.getAttribute(directory.resolve("balance.fence"), id))
+                    .isEqualTo(65534);
+        }
+    }
+
+    /** Whoever finds no fence makes one; the tokens of all end up in the same. */
+    @Test
+    void manyWhoComeFirstShareOneFence() throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(4);
+        try {
+            for (int round = 0; round < 50; round++) {
+                FencedFile shared = FencedFile.at(directory.resolve("file-" + round));
+                List<Future<?>> runs = new ArrayList<>();
+                for (long token = 1; token <= 4; token++) {
+                    long mine = token;
+                    runs.add(threads.submit(() -> {
+                        try {
+                            shared.read(mine);
+                        } catch (StaleTokenException late) {
+                            assertThat(mine).isLessThan(4);
+                        }
+                        return null;
+                    }));
+                }
+                for (Future<?> run : runs) {
+                    run.get();
+                }
+                assertThatThrownBy(() -> shared.read(3)).isInstanceOf(StaleTokenException.class);
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+        assertThat(directory).isDirectoryNotContaining("glob:**.new");
     }
 
     @Test

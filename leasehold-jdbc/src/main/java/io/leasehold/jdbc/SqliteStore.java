@@ -26,8 +26,8 @@ import java.util.Objects;
  *
  * <p><b>Guarantee.</b> Exclusion is decided by transactions, and leases end by the machine's monotonic clock, which all
  * its processes share: steps of the wall clock neither end nor lengthen a lease. The death of any process, at any
- * moment, leaves the file usable. <b>Condition.</b> The file lies on a local disk and is not deleted, moved or copied
- * while it is used. {@code docs/stores/sqlite.md} has the whole contract.
+ * moment, leaves the file usable. <b>Condition.</b> The file lies on a local disk, has one path (what can be
+ * recognised as a second one is refused), and is not deleted, moved or copied while it is used. {@code docs/stores/sqlite.md} has the whole contract.
  */
 public final class SqliteStore {
 
@@ -78,7 +78,7 @@ public final class SqliteStore {
         SchemaCheck schema = new SchemaCheck(dialect, runtime, clock.kind(), "lock file " + file);
         SqliteFile opener = new SqliteFile(file, synchronous, fileSystems, dialect, schema, clock.origin(), runtime);
         try {
-            KeptConnection connection = new KeptConnection(opener);
+            KeptConnection connection = KeptConnection.toFile(opener);
             return LeaseTableStore.start(
                     new LeaseTableStore.Settings(
                             description,

@@ -11,9 +11,11 @@ import java.time.Duration;
 import org.h2.tools.Server;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The backend contract over a real H2 server, which can be restarted. */
+@Tag("full")
 class H2TckTest implements BackendTck {
 
     @TempDir

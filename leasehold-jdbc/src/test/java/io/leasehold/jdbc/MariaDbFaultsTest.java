@@ -30,12 +30,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What goes wrong with a real MariaDB: restarts, sessions killed, rows kept, deadlocks, read-only, rights, clocks. */
 @Timeout(180)
+@Tag("full")
 class MariaDbFaultsTest implements ContentionTests, ClientRecordTests {
 
     @TempDir

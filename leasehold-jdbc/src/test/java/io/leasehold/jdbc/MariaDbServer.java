@@ -17,6 +17,9 @@ final class MariaDbServer implements AutoCloseable {
 
     private static final String PACKAGE = "mariadb-server";
 
+    /** A data directory as it is when it has just been made, shared by the classes of this build. */
+    private static final Path SHARED = Path.of("target", "servers", "mariadb").toAbsolutePath();
+
     private final Path directory;
     private final int port;
     private ServerProcess process;
@@ -27,9 +30,27 @@ final class MariaDbServer implements AutoCloseable {
         this.process = process;
     }
 
-    static MariaDbServer start(Path directory) throws IOException, InterruptedException {
+    static MariaDbServer start(Path directory) throws IOException {
         Path server = ServerProcess.find("mariadbd", PACKAGE);
+        DataDirectory.copy(DataDirectory.template(SHARED, MariaDbServer::install), directory);
+        int port = ServerProcess.freePort();
+        MariaDbServer started = new MariaDbServer(directory, port, launch(server, directory, port));
+        try {
+            started.process.awaitConnection(() -> DriverManager.getConnection(started.url("mysql")));
+            try (Connection connection = DriverManager.getConnection(started.url("mysql"));
+                    var statement = connection.createStatement()) {
+                statement.execute("CREATE DATABASE IF NOT EXISTS app");
+            }
+        } catch (SQLException e) {
+            started.close();
+            throw new IOException(e);
+        }
+        return started;
+    }
+
+    private static void install(Path directory) throws IOException {
         Path install = ServerProcess.find("mariadb-install-db", PACKAGE);
+        Files.createDirectories(directory);
         List<String> command = new ArrayList<>(List.of(
                 install.toString(),
                 "--no-defaults",
@@ -44,22 +65,14 @@ final class MariaDbServer implements AutoCloseable {
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
                 .start();
-        assertThat(made.waitFor(3, TimeUnit.MINUTES) && made.exitValue() == 0)
-                .as("the data directory is made: %s", Files.readString(log))
-                .isTrue();
-        int port = ServerProcess.freePort();
-        MariaDbServer started = new MariaDbServer(directory, port, launch(server, directory, port));
         try {
-            started.process.awaitConnection(() -> DriverManager.getConnection(started.url("mysql")));
-            try (Connection connection = DriverManager.getConnection(started.url("mysql"));
-                    var statement = connection.createStatement()) {
-                statement.execute("CREATE DATABASE IF NOT EXISTS app");
-            }
-        } catch (SQLException e) {
-            started.close();
-            throw new IOException(e);
+            assertThat(made.waitFor(3, TimeUnit.MINUTES) && made.exitValue() == 0)
+                    .as("the data directory is made: %s", Files.readString(log))
+                    .isTrue();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted while the data directory was made", e);
         }
-        return started;
     }
 
     private static List<String> user() {
@@ -89,6 +102,10 @@ final class MariaDbServer implements AutoCloseable {
 
     private String url(String database) {
         return "jdbc:mariadb://127.0.0.1:" + port + "/" + database + "?user=root";
+    }
+
+    int port() {
+        return port;
     }
 
     Connection connect() throws SQLException {

@@ -13,9 +13,11 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The backend contract, and the protection of rows, over a real MariaDB server, which can be restarted. */
+@Tag("full")
 class MariaDbTckTest implements BackendTck, RowProtectionTests {
 
     @TempDir

@@ -24,12 +24,14 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Other transactions in the way, at a real PostgreSQL; and what clients tell of themselves there. */
 @Timeout(180)
+@Tag("full")
 class PostgresContentionTest implements ContentionTests, ClientRecordTests {
 
     @TempDir

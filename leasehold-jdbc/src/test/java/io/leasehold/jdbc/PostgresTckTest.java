@@ -11,9 +11,11 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The backend contract over a real PostgreSQL server, which can be restarted. */
+@Tag("quick")
 class PostgresTckTest implements BackendTck {
 
     @TempDir

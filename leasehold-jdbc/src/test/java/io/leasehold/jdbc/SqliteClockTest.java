@@ -19,12 +19,14 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** By what clock the leases of an SQLite store end. */
+@Tag("full")
 class SqliteClockTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -131,7 +133,8 @@ class SqliteClockTest {
         try (LeaseClient client = open(new SteppedWallClock())) {
             OwnerToken owner = client.owner();
             AcquireReply.Granted granted = client.granted("x", owner);
-            execute("UPDATE leasehold_lock SET origin = 'boot:earlier', expires_at = expires_at + 86400000000000");
+            execute(
+                    "UPDATE leasehold_lock SET origin = 'boot:earlier', life = 'gone', expires_at = expires_at + 86400000000000");
             assertThat(client.store.describe(LockName.exactly("x")).join()).isEmpty();
             assertThat(client.renew("x", owner, LeaseClient.TTL)).isInstanceOf(RenewReply.NotOurs.class);
             AcquireReply.Granted next = client.granted("x", client.owner());
@@ -153,7 +156,10 @@ class SqliteClockTest {
     /** What a loss of power can do: the last commits are gone, and the machine boots with a clock that is behind. */
     @ParameterizedTest
     @ValueSource(
-            strings = {"DELETE FROM leasehold_lock", "UPDATE leasehold_lock SET fence = 1, origin = 'boot:before'"})
+            strings = {
+                "DELETE FROM leasehold_lock",
+                "UPDATE leasehold_lock SET fence = 1, origin = 'boot:before', life = 'gone', expires_at = 86400000000000000"
+            })
     void tokensIncreaseOverALossOfPower(String loss) throws SQLException {
         long before;
         try (LeaseClient client = open(new SteppedWallClock())) {

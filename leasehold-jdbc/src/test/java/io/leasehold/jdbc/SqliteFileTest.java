@@ -36,12 +36,14 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The file of an SQLite store: how it is made, what is refused, and what happens when it changes under a store. */
+@Tag("quick")
 class SqliteFileTest {
 
     @TempDir
@@ -209,8 +211,27 @@ class SqliteFileTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "virtiofs", "fakeowner"})
-    void networkFileSystemsAreRefusedBeforeAnythingIsMadeThere(String type) {
+    @ValueSource(
+            strings = {
+                "nfs",
+                "nfs4",
+                "cifs",
+                "smb3",
+                "fuse.sshfs",
+                "9p",
+                "virtiofs",
+                "fakeowner",
+                "fuse",
+                "fuse.bindfs",
+                "fuse.mergerfs",
+                "fuse.encfs",
+                "fuse.gocryptfs",
+                "fuse.securefs",
+                "fuse.unheard-of",
+                "macfuse",
+                "ecryptfs"
+            })
+    void sharedFileSystemsAreRefusedBeforeAnythingIsMadeThere(String type) {
         Path file = directory.resolve("locks.db");
         FileSystems mounted = existing -> type;
         assertThatThrownBy(
@@ -236,6 +257,20 @@ class SqliteFileTest {
             })
     void localFileSystemsAreTaken(String type) {
         assertThat(FileSystems.isNetwork(type)).isFalse();
+        assertThat(FileSystems.mayBeASecondView(type)).isFalse();
+    }
+
+    /** The directory of the link says nothing of where the file is. */
+    @Test
+    void aLinkToARefusedFileSystemIsRefused() throws IOException {
+        Path elsewhere = Files.createDirectory(directory.resolve("elsewhere"));
+        Path link = Files.createSymbolicLink(directory.resolve("locks.db"), elsewhere.resolve("real.db"));
+        Files.createFile(elsewhere.resolve("real.db"));
+        FileSystems mounted = existing -> existing.startsWith(elsewhere) ? "nfs4" : "ext4";
+        assertThatThrownBy(
+                        () -> LeaseClient.open(runtime -> SqliteStore.open(link, Synchronous.NORMAL, mounted, runtime)))
+                .isInstanceOf(UnsafeStoreException.class)
+                .hasMessageContainingAll(link.toString(), "nfs4");
     }
 
     @Test

@@ -8,9 +8,11 @@ import io.leasehold.testkit.tck.BackendTck;
 import io.leasehold.testkit.tck.StoreFixture;
 import java.nio.file.Path;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The backend contract over a real SQLite file. */
+@Tag("quick")
 class SqliteTckTest implements BackendTck {
 
     @TempDir

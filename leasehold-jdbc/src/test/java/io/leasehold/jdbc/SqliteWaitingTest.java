@@ -11,6 +11,7 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.StoreSignals;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -19,10 +20,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Waiting at an SQLite store: who is woken when, and whose turn it is. */
+@Tag("full")
 class SqliteWaitingTest {
 
     private static final long RECHECK_NANOS = Duration.ofSeconds(60).toNanos();
@@ -181,6 +185,32 @@ class SqliteWaitingTest {
             assertThat(client.release("x", waiter)).isInstanceOf(ReleaseReply.NotOurs.class);
             client.release("x", held);
             client.granted("x", client.owner());
+        }
+    }
+
+    /** The file is away for a moment, and the waiter's connection was just lost. */
+    @Test
+    void aFileThatCannotBeOpenedOnceCostsTheWaiterNothing() throws Exception {
+        try (LeaseClient holder = open();
+                LeaseClient waiter = open()) {
+            Ear ear = listen(waiter);
+            OwnerToken held = holder.owner();
+            holder.granted("x", held);
+            OwnerToken owner = waiter.owner();
+            assertThat(waiter.acquire(waiting("x", owner))).isInstanceOf(AcquireReply.Queued.class);
+            Path file = directory.resolve("locks.db");
+            Path aside = Files.move(file, directory.resolve("aside"));
+            Files.createDirectory(file);
+            assertThat(waiter.acquire("y", waiter.owner()))
+                    .as("its connection leads elsewhere, and another cannot be opened")
+                    .isInstanceOf(AcquireReply.Failed.class);
+            // Time for a look to fail; were it too short, nothing would be tested, and nothing fail.
+            LockSupport.parkNanos(500_000_000);
+            Files.delete(file);
+            Files.move(aside, file);
+            assertThat(holder.release("x", held)).isInstanceOf(ReleaseReply.Released.class);
+            ear.awaitWake();
+            assertThat(waiter.acquire(waiting("x", owner))).isInstanceOf(AcquireReply.Granted.class);
         }
     }
 

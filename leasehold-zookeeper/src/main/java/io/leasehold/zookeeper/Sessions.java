@@ -11,26 +11,34 @@ import java.util.function.Predicate;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.common.ClientX509Util;
+import org.apache.zookeeper.common.ZKConfig;
 import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The sessions of one store: one for each session timeout, since the ensemble keeps the locks of a dead process for that
- * long. Ended ones are replaced when they are next needed.
+ * long; and one for lists, once locks are listed. Ended ones are replaced when they are next needed.
  *
- * <p>Safe for use by any thread; the map is guarded by {@code this}.
+ * <p>Safe for use by any thread; what changes is guarded by {@code this}.
  */
 final class Sessions {
 
     private static final int USUAL_NUMBER = 8;
     private static final int CLOSE_MILLIS = 2_000;
+    /** The ttl whose session timeout the session for lists has: the default one of locks. */
+    private static final long LISTS_TTL_NANOS = Duration.ofSeconds(30).toNanos();
+
+    /** What the children of one node may take: some hundred thousand locks. The driver's own limit is 1 MB. */
+    private static final int LIST_BYTES = 64 * 1024 * 1024;
 
     private final ZooKeeperUri uri;
     private final Session.Listener listener;
     private final Predicate<Session> inUse;
     private final List<ACL> acl;
     private final ZKClientConfig config;
+    private final ZKClientConfig listConfig;
     private final Map<Integer, Session> byTimeout = new HashMap<>();
+    private @Nullable Session forLists;
     private boolean closed;
 
     Sessions(ZooKeeperUri uri, Session.Listener listener, Predicate<Session> inUse) {
@@ -39,6 +47,10 @@ final class Sessions {
         this.inUse = inUse;
         this.acl = uri.credentials() == null ? ZooDefs.Ids.OPEN_ACL_UNSAFE : ZooDefs.Ids.CREATOR_ALL_ACL;
         this.config = config(uri);
+        this.listConfig = config(uri);
+        listConfig.setProperty(
+                ZKConfig.JUTE_MAXBUFFER,
+                Integer.toString(Math.max(LIST_BYTES, listConfig.getInt(ZKConfig.JUTE_MAXBUFFER, LIST_BYTES))));
     }
 
     private static ZKClientConfig config(ZooKeeperUri uri) {
@@ -85,14 +97,12 @@ final class Sessions {
 
     /** A connected session in which a lease with this ttl can live. */
     CompletableFuture<Session> forTtl(long ttlNanos) {
-        Duration fixed = uri.sessionTimeout();
-        int millis = fixed == null ? Session.timeoutMillisFor(ttlNanos, uri.tickTime()) : (int) fixed.toMillis();
+        int millis = millisFor(ttlNanos);
         Session idle = null;
         Session session;
         synchronized (this) {
             if (closed) {
-                return CompletableFuture.failedFuture(
-                        new StoreUnavailableException("the store " + uri + " is closed", null));
+                return closed();
             }
             session = byTimeout.get(millis);
             if (session == null || session.isEnded()) {
@@ -107,6 +117,31 @@ final class Sessions {
             closeAside(List.of(idle));
         }
         return session.connected();
+    }
+
+    /** A connected session in which no lease lives, and that takes larger answers than others. */
+    CompletableFuture<Session> forLists() {
+        Session session;
+        synchronized (this) {
+            if (closed) {
+                return closed();
+            }
+            session = forLists;
+            if (session == null || session.isEnded()) {
+                session = Session.open(uri, millisFor(LISTS_TTL_NANOS), acl, listConfig, listener);
+                forLists = session;
+            }
+        }
+        return session.connected();
+    }
+
+    private int millisFor(long ttlNanos) {
+        Duration fixed = uri.sessionTimeout();
+        return fixed == null ? Session.timeoutMillisFor(ttlNanos, uri.tickTime()) : (int) fixed.toMillis();
+    }
+
+    private CompletableFuture<Session> closed() {
+        return CompletableFuture.failedFuture(new StoreUnavailableException("the store " + uri + " is closed", null));
     }
 
     private @Nullable Session takeIdle() {
@@ -130,6 +165,9 @@ final class Sessions {
             closed = true;
             all = new ArrayList<>(byTimeout.values());
             byTimeout.clear();
+            if (forLists != null) {
+                all.add(forLists);
+            }
         }
         List<Thread> closers = closeAside(all);
         try {

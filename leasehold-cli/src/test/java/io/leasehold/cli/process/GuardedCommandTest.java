@@ -11,12 +11,14 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** With a validity that the test moves. */
 @Timeout(60)
+@Tag("quick")
 class GuardedCommandTest {
 
     private static final Duration GRACE = Duration.ofSeconds(2);

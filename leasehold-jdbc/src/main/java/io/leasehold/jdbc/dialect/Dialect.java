@@ -135,6 +135,9 @@ public record Dialect(
         /** What has been told since, waited for; possibly nothing. */
         List<String> next(Connection connection, int millis) throws SQLException;
 
+        /** Makes the database answer, which a connection that died in silence does not. */
+        void ask(Connection connection) throws SQLException;
+
         /** Ends listening. */
         void unlisten(Connection connection) throws SQLException;
     }

@@ -23,7 +23,9 @@ public final class PostgresDialect {
 
     /**
      * See {@code QuickAnswer}. The time is that of the statement's start: earlier than the lock on the row, which is safe. The
-     * limit on waiting for the row comes into force with the row that is to be inserted, and ends with the statement.
+     * limit on waiting for the row comes into force with the row that is to be inserted, and ends with the statement. Who holds
+     * is read by a lock on the row, which is ours already: else it would be what the row was before we waited for it, and
+     * a waiter that was noted then need not be now.
      */
     private static final String ACQUIRE = """
             WITH limits AS MATERIALIZED (SELECT set_config('lock_timeout', ?, true) AS rowWait),
@@ -46,11 +48,15 @@ public final class PostgresDialect {
                 WHERE (row.owner IS NULL OR row.expires_at <= excluded.freed_at)
                     AND (row.waiter IS NULL OR row.waiter = excluded.owner)
                     AND row.fence + 1 + excluded.fence - excluded.token < 9007199254740991
-                RETURNING row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter)
+                RETURNING row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter),
+            seen AS MATERIALIZED (
+                SELECT row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter
+                FROM leasehold_lock row
+                WHERE row.name = (SELECT name FROM asked) AND NOT EXISTS (SELECT 1 FROM granted)
+                FOR NO KEY UPDATE OF row)
             SELECT granted.*, asked.micros, TRUE FROM granted, asked
             UNION ALL
-            SELECT row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter, asked.micros, FALSE
-            FROM leasehold_lock row, asked WHERE row.name = asked.name AND NOT EXISTS (SELECT 1 FROM granted)""";
+            SELECT seen.*, asked.micros, FALSE FROM seen, asked""";
 
     private static final String KEEP = """
             INSERT INTO leasehold_client (holder, origin, expires_at, told) VALUES (?, ?, ?, ?)

@@ -25,6 +25,9 @@ public final class SqliteDialect {
                 ON CONFLICT (holder) DO UPDATE
                 SET origin = excluded.origin, expires_at = excluded.expires_at, told = excluded.told""";
 
+    /** No record is kept for longer. */
+    private static final String MINUTE = "60000000000";
+
     private SqliteDialect() {}
 
     /**
@@ -41,11 +44,29 @@ public final class SqliteDialect {
                 new Dialect.ByStatements("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"),
                 leases(),
                 store(),
-                STATEMENTS.clients(CLIENTS, KEEP),
+                clients(),
                 new Dialect.ByChanges("PRAGMA data_version"),
                 durable ? null : horizon(),
                 Dialect.Tuning.NONE,
                 SqliteDialect::trouble);
+    }
+
+    /** What another boot id told counts if it can be of this boot: containers may have boot ids of their own. */
+    private static Dialect.Clients clients() {
+        Dialect.Clients standard = STATEMENTS.clients(CLIENTS, KEEP);
+        return new Dialect.Clients(
+                standard.create(),
+                standard.find(),
+                standard.keep(),
+                "SELECT told FROM leasehold_client WHERE holder = ?1 AND expires_at > ?3"
+                        + " AND (origin = ?2 OR expires_at <= ?3 + " + MINUTE + ")",
+                standard.taken(),
+                standard.lock(),
+                standard.note(),
+                "SELECT holder FROM leasehold_client WHERE expires_at <= ?2 OR (origin <> ?1 AND expires_at > ?2 + "
+                        + MINUTE + ") LIMIT " + Dialect.Clients.EXPIRED_ROWS,
+                "DELETE FROM leasehold_client WHERE holder = ?1"
+                        + " AND (expires_at <= ?3 OR (origin <> ?2 AND expires_at > ?3 + " + MINUTE + "))");
     }
 
     private static Dialect.Leases leases() {

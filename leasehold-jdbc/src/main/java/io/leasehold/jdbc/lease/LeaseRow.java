@@ -83,6 +83,11 @@ public record LeaseRow(
         return new LeaseRow(name, origin, newHeld, newWaiter, freedAtNanos, newFence);
     }
 
+    /** The row with its times as they are, counted from this origin. */
+    public LeaseRow countedFrom(String newOrigin) {
+        return new LeaseRow(name, newOrigin, held, waiter, freedAtNanos, fence);
+    }
+
     /** The row with a fence that is not below this one. */
     public LeaseRow withFenceAbove(long floor) {
         return floor <= fence ? this : with(held, waiter, floor);

@@ -72,7 +72,8 @@ public final class LeaseRules {
     public record Exhausted(long token) implements Decision {}
 
     /**
-     * The row without what time has ended. Times of another origin belong to processes that are gone. A hold with
+     * The row without what time has ended. Times of another origin belong to processes that are gone: who knows better counts the
+     * row {@linkplain LeaseRow#countedFrom from this one} before. A hold with
      * more left than its whole ttl was written by a clock ahead of this one; its ttl from now on is an end that is
      * surely not too early, and bounded.
      */
@@ -99,6 +100,16 @@ public final class LeaseRules {
                         held.expiringAt(now.nanos() + held.ttlNanos(), held.ttlNanos()),
                         current.waiter(),
                         current.fence());
+    }
+
+    /**
+     * Whether a hold of another origin may be one of this boot all the same, which its holder calls by another name: its end
+     * is ahead by this clock, and by no more than its ttl. A hold of an earlier boot hardly ever is.
+     */
+    public static boolean mayBeOfThisBoot(LeaseRow row, StoreTime now) {
+        Held held = row.held();
+        long leftNanos = held == null ? 0 : held.expiresAtNanos() - now.nanos();
+        return held != null && leftNanos > 0 && leftNanos <= held.ttlNanos();
     }
 
     /**

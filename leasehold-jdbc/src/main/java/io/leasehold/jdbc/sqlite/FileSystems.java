@@ -1,7 +1,6 @@
 package io.leasehold.jdbc.sqlite;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Set;
@@ -43,29 +42,38 @@ public interface FileSystems {
             "vmhgfs",
             "webdav");
 
-    /** FUSE file systems that only add something to a local one. */
-    Set<String> LOCAL_FUSE = Set.of(
-            "fuse.bindfs",
-            "fuse.encfs",
-            "fuse.fuse-overlayfs",
-            "fuse.gocryptfs",
-            "fuse.mergerfs",
-            "fuse.ntfs-3g",
-            "fuse.securefs");
+    /** FUSE file systems with a disk, or a container, of their own: nothing reaches their files by another path. */
+    Set<String> LOCAL_FUSE = Set.of("fuse.fuse-overlayfs", "fuse.ntfs-3g", "fuseblk");
+
+    /** Others that show the files of another directory, and keep locks to themselves. */
+    Set<String> SECOND_VIEWS = Set.of("ecryptfs", "macfuse", "osxfuse", "shiftfs");
 
     /** The type as the operating system calls it. */
     String typeOf(Path existing) throws IOException;
 
+    /** Whether the file itself is a mount, and not only the directory that it is in. */
+    default boolean isMountPoint(Path file) throws IOException {
+        return false;
+    }
+
     /** Asks the operating system. */
     static FileSystems real() {
-        return existing -> Files.getFileStore(existing).type();
+        return new MountedFileSystems();
     }
 
     /** Whether a file on such a file system may be open on several machines at once. */
     static boolean isNetwork(String type) {
         String lower = type.toLowerCase(Locale.ROOT);
-        // A FUSE file system may be anything; those with a block device of their own are called fuseblk.
-        boolean unknownFuse = lower.startsWith("fuse.") && !LOCAL_FUSE.contains(lower);
-        return NETWORK.contains(lower) || unknownFuse || lower.startsWith("nfs");
+        return NETWORK.contains(lower) || lower.startsWith("nfs");
+    }
+
+    /**
+     * Whether a file on such a file system may have another path, or be open on other machines, without its locks being known
+     * there: so any that is made by a program (FUSE), unless it is known to be otherwise.
+     */
+    static boolean mayBeASecondView(String type) {
+        String lower = type.toLowerCase(Locale.ROOT);
+        boolean fuse = lower.equals("fuse") || lower.startsWith("fuse.") || lower.startsWith("fusefs");
+        return SECOND_VIEWS.contains(lower) || (fuse && !LOCAL_FUSE.contains(lower));
     }
 }

@@ -163,25 +163,30 @@ final class LifeFile implements Lives {
     }
 
     @Override
-    public boolean isOver(String life) {
-        return isDead(life, true);
+    public State stateOf(String life) {
+        return stateOf(life, true);
     }
 
     /**
-     * Whether the process with this life is surely dead.
+     * What is known of the process with this life.
      *
      * @param withChildren whether what it may have started must have ended, too
      */
-    private boolean isDead(String life, boolean withChildren) {
-        if (life.startsWith(process) || !LIFE.matcher(life).matches()) {
-            return false;
+    private State stateOf(String life, boolean withChildren) {
+        if (life.startsWith(process)) {
+            return State.ALIVE;
+        } else if (!LIFE.matcher(life).matches()) {
+            return State.UNKNOWN;
         }
         try (FileChannel other = FileChannel.open(file(database, life), StandardOpenOption.READ)) {
-            // Shared, so that several may look at once.
+            // Shared, so that several may look at once: what refuses it is the lock of the one whose life it is.
             FileLock lock = other.tryLock(0, Long.MAX_VALUE, true);
-            return lock != null && (!withChildren || saysThatAllHasEnded(other));
+            if (lock == null) {
+                return State.ALIVE;
+            }
+            return !withChildren || saysThatAllHasEnded(other) ? State.OVER : State.UNKNOWN;
         } catch (OverlappingFileLockException | IOException e) {
-            return false;
+            return State.UNKNOWN;
         }
     }
 
@@ -199,7 +204,7 @@ final class LifeFile implements Lives {
                 path -> path.getFileName().toString().startsWith(prefix))) {
             for (Path path : files) {
                 String life = path.getFileName().toString().substring(prefix.length());
-                if (!named.contains(life) && isDead(life, false)) {
+                if (!named.contains(life) && stateOf(life, false) == State.OVER) {
                     Files.deleteIfExists(path);
                 }
             }

@@ -38,7 +38,7 @@ final class LockFile {
         }
         try {
             makeDirectories(directory);
-            refuseNetwork(directory);
+            refuseFileSystem(directory);
             makeFile();
         } catch (AccessDeniedException e) {
             throw access(
@@ -51,6 +51,11 @@ final class LockFile {
         }
         if (!Files.isRegularFile(path)) {
             throw unavailable("is neither a file nor can one be made there", null);
+        }
+        try {
+            refuseSecondPaths();
+        } catch (IOException e) {
+            throw unavailable("cannot be looked at: " + e.getMessage(), e);
         }
         if (!Files.isReadable(path) || !Files.isWritable(path)) {
             throw access("may not be read and written by this user; it needs both rights", null);
@@ -94,15 +99,43 @@ final class LockFile {
                 : new FileAttribute<?>[0];
     }
 
-    private void refuseNetwork(Path directory) throws IOException {
-        String type = fileSystems.typeOf(directory);
+    private void refuseFileSystem(Path existing) throws IOException {
+        String type = fileSystems.typeOf(existing);
         if (FileSystems.isNetwork(type)) {
-            throw new UnsafeStoreException(
-                    "lock file " + path + " is on a file system of type " + type
-                            + ", which other machines may share without sharing its locks; name a file on a local disk, or"
-                            + " use a store with a server",
-                    null);
+            throw unsafe("is on a file system of type " + type
+                    + ", which other machines may share without sharing its locks; name a file on a local disk, or"
+                    + " use a store with a server");
+        } else if (FileSystems.mayBeASecondView(type)) {
+            throw unsafe("is on a file system of type " + type
+                    + ", through which a file may have another path, or be seen by other machines, that do not share its locks;"
+                    + " name the file by its path on the local disk, or use a store with a server");
         }
+    }
+
+    /**
+     * SQLite keeps its log beside the name by which it opened the file. By another name it has another log, and what one
+     * process writes another does not see.
+     */
+    private void refuseSecondPaths() throws IOException {
+        Path real = path.toRealPath();
+        refuseFileSystem(real);
+        if (fileSystems.isMountPoint(real)) {
+            throw unsafe(
+                    "is mounted as a single file: SQLite keeps a log beside it, which those who use the file by its"
+                            + " other path would not share; mount the directory that contains it instead");
+        }
+        long names = names(real);
+        if (names > 1) {
+            throw unsafe("has " + names
+                    + " names (hard links): SQLite keeps a log beside each, and those who use the file by"
+                    + " another name would not share it; find them with `find / -xdev -samefile " + real
+                    + "`, stop its users, and delete all but one");
+        }
+    }
+
+    private static long names(Path file) throws IOException {
+        boolean unix = file.getFileSystem().supportedFileAttributeViews().contains("unix");
+        return unix && Files.getAttribute(file, "unix:nlink") instanceof Number links ? links.longValue() : 1;
     }
 
     /** What an error while opening means. */
@@ -129,6 +162,10 @@ final class LockFile {
 
     private StoreUnavailableException unavailable(String what, @Nullable Throwable cause) {
         return new StoreUnavailableException("lock file " + path + " " + what, cause);
+    }
+
+    private UnsafeStoreException unsafe(String what) {
+        return new UnsafeStoreException("lock file " + path + " " + what, null);
     }
 
     private StoreAccessException access(String what, @Nullable Throwable cause) {

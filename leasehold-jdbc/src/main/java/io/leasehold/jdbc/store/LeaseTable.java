@@ -27,24 +27,28 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LeaseTable {
 
+    private final Loan loan;
     private final Connection connection;
     private final Dialect dialect;
     private final Incarnation incarnation;
     private final RowColumns columns;
     private final Map<String, PreparedStatement> prepared = new HashMap<>();
-    private final int tunedFrom;
     private long knownHorizon;
     private long highestFence;
     private boolean patient;
     private @Nullable Long rowMicros;
 
     /** The table at the other end of the connection, where {@link SchemaCheck} found it. */
-    public LeaseTable(Connection connection, Dialect dialect, Incarnation incarnation) throws SQLException {
-        this.connection = connection;
+    public LeaseTable(Loan loan, Dialect dialect, Incarnation incarnation) {
+        this.loan = loan;
+        this.connection = loan.connection();
         this.dialect = dialect;
         this.incarnation = incarnation;
         this.columns = new RowColumns(dialect.leases().lives() != null);
-        this.tunedFrom = dialect.tuning().begin(connection);
+    }
+
+    Loan loan() {
+        return loan;
     }
 
     Connection connection() {
@@ -411,11 +415,26 @@ public final class LeaseTable {
         }
     }
 
-    /** Gives the connection back as it was. */
-    void giveBack() throws SQLException {
-        forgetStatements();
-        dialect.tuning().end(connection, tunedFrom);
-        connection.close();
+    /** Gives the connection back as it came. */
+    void giveBack() {
+        try {
+            forgetStatements();
+        } catch (SQLException e) {
+            loan.discard();
+            return;
+        }
+        loan.giveBack();
+    }
+
+    /** Ends the connection: it is not fit for anybody. */
+    void discard() {
+        try {
+            forgetStatements();
+        } catch (SQLException e) {
+            // They end with it.
+        } finally {
+            loan.discard();
+        }
     }
 
     /**

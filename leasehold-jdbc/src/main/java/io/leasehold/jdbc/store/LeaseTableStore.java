@@ -78,7 +78,7 @@ public final class LeaseTableStore implements LockStore {
             Guarantees guarantees,
             StoreClock clock,
             SchemaCheck schema,
-            Connections connections,
+            KeptConnection connections,
             Spare spare,
             Lives lives,
             Duration retention) {
@@ -116,6 +116,7 @@ public final class LeaseTableStore implements LockStore {
         this.verbs = new LeaseVerbs(settings, runtime, watch, this::submitPrune);
         this.worker = new Worker(
                 runtime, queue, settings.connections(), settings.dialect(), settings.description(), this::reconnected);
+        queue.explainDelaysBy(worker::delayedBy);
     }
 
     private @Nullable Waking waking(Settings of) {
@@ -129,7 +130,8 @@ public final class LeaseTableStore implements LockStore {
                     of.spare(),
                     this::submitEcho,
                     new NotificationWatch.Ear(this::wake, operations::takenWord),
-                    of.description());
+                    of.description(),
+                    NotificationWatch::thread);
         }
         return null;
     }
@@ -190,7 +192,10 @@ public final class LeaseTableStore implements LockStore {
                         looking.look(table);
                         return true;
                     },
-                    (kind, error) -> false));
+                    (kind, error) -> {
+                        looking.lookFailed();
+                        return false;
+                    }));
         }
     }
 
@@ -226,6 +231,7 @@ public final class LeaseTableStore implements LockStore {
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        settings.connections().needFor(request.ttlNanos());
         return queue.submit(
                 Task.<AcquireReply>acquiring(
                         request.owner(),
@@ -242,6 +248,11 @@ public final class LeaseTableStore implements LockStore {
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         long begunAtNanos = runtime.nanoTime();
+        settings.connections()
+                .needFor(batch.items().stream()
+                        .mapToLong(RenewBatch.Item::ttlNanos)
+                        .max()
+                        .orElse(0));
         return queue.submit(
                 Task.renewing(
                         "renewal of " + batch.items().size() + " lease(s)",

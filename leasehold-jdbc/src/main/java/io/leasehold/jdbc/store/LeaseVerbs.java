@@ -171,12 +171,12 @@ final class LeaseVerbs {
         return lockedByOthers.isEmpty() || last ? new RenewReply(answers) : null;
     }
 
-    private static RenewReply.Item renew(
+    private RenewReply.Item renew(
             RenewBatch.Item item, @Nullable LeaseRow stored, LeaseTable table, StoreTime now) throws SQLException {
         if (stored == null) {
             return new RenewReply.NotOurs();
         }
-        LeaseRow renewed = LeaseRules.renew(LeaseRules.asOf(stored, now), item.owner(), item.ttlNanos(), now);
+        LeaseRow renewed = LeaseRules.renew(lives.asOf(stored, now), item.owner(), item.ttlNanos(), now);
         LeaseRow.Held held = renewed == null ? null : renewed.held();
         if (held == null) {
             return new RenewReply.NotOurs();
@@ -228,7 +228,7 @@ final class LeaseVerbs {
         long askedAtNanos = runtime.nanoTime();
         LeaseRow stored = table.find(name);
         StoreTime now = clock.readBehindRows(table, askedAtNanos);
-        LeaseRow row = stored == null ? null : LeaseRules.asOf(stored, now);
+        LeaseRow row = stored == null ? null : lives.asOf(stored, now);
         LeaseRow.Held held = row == null ? null : row.held();
         LeaseRow released = row == null ? null : LeaseRules.forceRelease(row, holderId, now);
         if (row == null || held == null || released == null) {

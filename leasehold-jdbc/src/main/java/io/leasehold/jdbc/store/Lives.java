@@ -14,6 +14,16 @@ import org.jspecify.annotations.Nullable;
  */
 public interface Lives extends AutoCloseable {
 
+    /** What is known of the process that holds. */
+    enum State {
+        /** It is surely dead, and so is what it started and holds for. */
+        OVER,
+        /** It surely lives, on this machine and since the machine's last boot. */
+        ALIVE,
+        /** Nothing. */
+        UNKNOWN
+    }
+
     /** What is written behind what a life says of children, when none is left. */
     byte CHILDREN_ENDED = 'e';
 
@@ -25,8 +35,8 @@ public interface Lives extends AutoCloseable {
         }
 
         @Override
-        public boolean isOver(String life) {
-            return false;
+        public State stateOf(String life) {
+            return State.UNKNOWN;
         }
 
         @Override
@@ -50,8 +60,13 @@ public interface Lives extends AutoCloseable {
         return Optional.empty();
     }
 
+    /** What is known of the process with this life. */
+    State stateOf(String life);
+
     /** Whether the process with this life is surely dead; false where that is not known. */
-    boolean isOver(String life);
+    default boolean isOver(String life) {
+        return stateOf(life) == State.OVER;
+    }
 
     /**
      * Forgets the lives of dead processes that hold nothing any more.
@@ -64,10 +79,23 @@ public interface Lives extends AutoCloseable {
     @Override
     void close();
 
-    /** The row without what time or death has ended. */
+    /**
+     * The row without what time or death has ended.
+     *
+     * <p>A row that names another boot is not always one of an earlier boot: the managers of some containers give each a boot
+     * id of its own. So its hold is over if its holder is dead, or if its times cannot be of this boot; while the holder
+     * surely lives it counts by the clock that all processes of one kernel share, whatever they call the boot.
+     */
     default LeaseRow asOf(LeaseRow stored, StoreTime now) {
-        LeaseRow row = LeaseRules.asOf(stored, now);
-        String life = row.held() == null ? null : row.held().life();
-        return life != null && isOver(life) ? row.freedAt(now.nanos()) : row;
+        LeaseRow.Held held = stored.held();
+        if (held == null || stored.origin().equals(now.origin())) {
+            LeaseRow row = LeaseRules.asOf(stored, now);
+            String life = row.held() == null ? null : row.held().life();
+            return life != null && isOver(life) ? row.freedAt(now.nanos()) : row;
+        }
+        State holder = held.life() == null ? State.UNKNOWN : stateOf(held.life());
+        boolean isOfThisBoot =
+                holder == State.ALIVE || (holder == State.UNKNOWN && LeaseRules.mayBeOfThisBoot(stored, now));
+        return LeaseRules.asOf(isOfThisBoot ? stored.countedFrom(now.origin()) : stored, now);
     }
 }

@@ -15,6 +15,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -27,13 +28,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>With each look it asks whether the holders still live: nobody writes when one dies.
  *
- * <p>Everything but the timer's callback happens on the worker's thread, so nothing is locked.
+ * <p>Everything but the timer's callback and {@link #lookFailed} happens on the worker's thread, so nothing is locked.
  */
 final class WakeWatch implements Waking {
 
     private static final long LEAST_INTERVAL_NANOS = 1_000_000L;
     private static final long MOST_INTERVAL_NANOS = 20_000_000L;
     private static final int SHARE_OF_CALM = 8;
+
+    /** After failures the time between two looks doubles up to this, 0.64 s: opening a file may be tried for seconds. */
+    private static final int MOST_DOUBLINGS = 5;
 
     /** A waiter that was woken and has neither asked nor gone is woken again after this. */
     private static final long WAKE_AGAIN_NANOS = 50_000_000L;
@@ -57,6 +61,9 @@ final class WakeWatch implements Waking {
     private long lastChanges = Long.MIN_VALUE;
     private long lastChangeAtNanos;
     private boolean lookPending;
+    private @Nullable LeaseTable lookedAt;
+    private final AtomicInteger failures = new AtomicInteger();
+    private volatile boolean closed;
 
     private static final class Watch {
         private final List<LockName> names;
@@ -138,35 +145,48 @@ final class WakeWatch implements Waking {
         }
     }
 
-    /** Looks, wakes whom it concerns, and comes back while somebody waits. */
+    /**
+     * Looks, wakes whom it concerns, and comes back while somebody waits. Whatever it throws, and if it cannot be called at all:
+     * {@link #lookFailed} is due.
+     */
     void look(LeaseTable table) throws SQLException {
+        long againInNanos = watches.isEmpty() ? MOST_INTERVAL_NANOS : lookNow(table);
+        failures.set(0);
         lookPending = false;
-        if (watches.isEmpty()) {
-            return;
-        }
+        lookAgainIn(againInNanos);
+    }
+
+    /** Reads what may have changed; says when to look again. */
+    private long lookNow(LeaseTable table) throws SQLException {
         StoreTime now = clock.read(table);
-        try {
-            long changes = table.number(changesQuery);
-            if (changes != lastChanges) {
-                lastChanges = changes;
-                lastChangeAtNanos = now.readAtNanos();
-                toRead.addAll(watches.keySet());
-            }
-            noticeDeaths();
-            long dueInNanos = dropLapsedAndFindDue(now.readAtNanos());
-            readRows(table, now);
-            long calmNanos = now.readAtNanos() - lastChangeAtNanos;
-            long interval = Math.min(MOST_INTERVAL_NANOS, Math.min(calmNanos / SHARE_OF_CALM, dueInNanos));
-            lookAgainIn(toRead.isEmpty() ? Math.max(LEAST_INTERVAL_NANOS, interval) : LEAST_INTERVAL_NANOS);
-        } finally {
-            // Also after an error: whoever waits is not to depend on one look.
-            lookAgainIn(MOST_INTERVAL_NANOS);
+        long changes = table.number(changesQuery);
+        // Each connection counts for itself, and what an earlier look failed to read is still to be read.
+        if (changes != lastChanges || table != lookedAt || failures.get() > 0) {
+            lookedAt = table;
+            lastChanges = changes;
+            lastChangeAtNanos = now.readAtNanos();
+            toRead.addAll(watches.keySet());
+        }
+        noticeDeaths();
+        long dueInNanos = dropLapsedAndFindDue(now.readAtNanos());
+        readRows(table, now);
+        long calmNanos = now.readAtNanos() - lastChangeAtNanos;
+        long interval = Math.min(MOST_INTERVAL_NANOS, Math.min(calmNanos / SHARE_OF_CALM, dueInNanos));
+        return toRead.isEmpty() ? Math.max(LEAST_INTERVAL_NANOS, interval) : LEAST_INTERVAL_NANOS;
+    }
+
+    /** The look that was submitted has failed, or there was no connection for it: it stays pending. Any thread may call. */
+    void lookFailed() {
+        int doublings = Math.min(MOST_DOUBLINGS, failures.getAndIncrement());
+        if (!closed) {
+            runtime.schedule(MOST_INTERVAL_NANOS << doublings, submitLook);
         }
     }
 
     @Override
     public void close() {
         // The timers end with the runtime, and the worker takes no more looks.
+        closed = true;
     }
 
     private void noticeDeaths() {
@@ -247,8 +267,8 @@ final class WakeWatch implements Waking {
 
     private void lookAgainIn(long nanos) {
         if (!lookPending && !watches.isEmpty()) {
-            lookPending = true;
             runtime.schedule(nanos, submitLook);
+            lookPending = true;
         }
     }
 }

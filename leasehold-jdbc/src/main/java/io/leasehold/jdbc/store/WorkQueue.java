@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,11 +55,17 @@ final class WorkQueue {
     private long shortestLimitNanos = Long.MAX_VALUE;
     private int takenBeforeHousekeeping;
     private boolean closed;
+    private volatile Supplier<@Nullable String> delayedBy = () -> null;
 
     WorkQueue(LockRuntime runtime, String store) {
         this.runtime = runtime;
         this.limits = new TimeLimits(runtime, this::timeIsUp);
         this.store = store;
+    }
+
+    /** Asked what delays the worker now, for the words of a request that was not answered in time; null for the usual. */
+    void explainDelaysBy(Supplier<@Nullable String> words) {
+        delayedBy = words;
     }
 
     /** The shortest time limit that was ever set for what acquires or keeps a hold. */
@@ -178,13 +185,16 @@ final class WorkQueue {
             lock.unlock();
         }
         String within = " was not answered within " + limitNanos / 1_000_000 + " ms";
+        String why = delayedBy.get();
         task.timeIsUp(
                 new StoreUnavailableException(
-                        task.what() + " at " + store + within
-                                + " and was taken back: the database was busy with other transactions",
+                        task.what() + " at " + store + within + " and was taken back: "
+                                + (why == null ? "the database was busy with other transactions" : why),
                         null),
                 new StoreUnavailableException(
-                        task.what() + " at " + store + within + ": the database is slow to commit", null));
+                        task.what() + " at " + store + within + ": "
+                                + (why == null ? "the database is slow to commit" : why),
+                        null));
     }
 
     private void forget(Task<?> task) {

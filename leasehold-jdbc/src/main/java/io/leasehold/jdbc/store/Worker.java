@@ -27,6 +27,9 @@ final class Worker implements Runnable {
     /** Connections after which a store that keeps moving is given up. */
     private static final int MOST_RESTARTS = 5;
 
+    /** No statement waits for a row so long: the database says nothing at all. */
+    private static final long SILENCE_NANOS = 1_200_000_000L;
+
     /** A transaction waits for a row at most so long, and at most this part of the shortest time limit. */
     private static final long MOST_WAIT_NANOS = 250_000_000L;
 
@@ -45,11 +48,12 @@ final class Worker implements Runnable {
 
     private final LockRuntime runtime;
     private final WorkQueue queue;
-    private final Connections connections;
+    private final KeptConnection connections;
     private final Dialect dialect;
     private final String store;
     private final Runnable reachableAgain;
     private boolean unreachable;
+    private volatile @Nullable Waiting waiting;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
 
     /**
@@ -60,7 +64,7 @@ final class Worker implements Runnable {
     Worker(
             LockRuntime runtime,
             WorkQueue queue,
-            Connections connections,
+            KeptConnection connections,
             Dialect dialect,
             String store,
             Runnable reachableAgain) {
@@ -70,6 +74,24 @@ final class Worker implements Runnable {
         this.dialect = dialect;
         this.store = store;
         this.reachableAgain = reachableAgain;
+    }
+
+    /** What the worker waits for, told to others. */
+    private record Waiting(boolean connecting, long sinceNanos) {}
+
+    /** What delays what is queued, in words, where it is not other transactions. */
+    @Nullable
+    String delayedBy() {
+        Waiting now = waiting;
+        if (now == null || !connections.mayFallSilent()) {
+            return null;
+        }
+        long millis = (runtime.nanoTime() - now.sinceNanos()) / 1_000_000;
+        if (now.connecting()) {
+            return "no connection to the database came within " + millis
+                    + " ms: it does not answer, or all connections of the pool are in use";
+        }
+        return millis * 1_000_000 > SILENCE_NANOS ? "the database has not answered for " + millis + " ms" : null;
     }
 
     /** Completes when the queue is closed and all connections are. */
@@ -184,11 +206,15 @@ final class Worker implements Runnable {
 
         Try run() {
             LeaseTable table = null;
+            boolean mayBeOutdated = connections.isOpen();
             try {
-                table = connections.take();
+                waiting = new Waiting(true, runtime.nanoTime());
+                // Who looks at much waits longer for the first of it.
+                table = connections.take(task.writes() ? queue.shortestLimitNanos() : Long.MAX_VALUE);
+                waiting = new Waiting(false, runtime.nanoTime());
                 return task.writes() ? write(table) : read(table);
             } catch (SQLException e) {
-                return failed(table, e);
+                return failed(table, e, mayBeOutdated);
             } catch (LockStoreException e) {
                 Failure failure = Failure.of(e);
                 fit = table != null && rolledBack(table);
@@ -201,6 +227,7 @@ final class Worker implements Runnable {
                 }
                 throw e;
             } finally {
+                waiting = null;
                 if (table != null) {
                     connections.putBack(table, !fit);
                 }
@@ -295,8 +322,10 @@ final class Worker implements Runnable {
             return Try.ENDED;
         }
 
-        private Try failed(@Nullable LeaseTable table, SQLException e) {
-            SqlTrouble trouble = dialect.troubles().apply(e);
+        private Try failed(@Nullable LeaseTable table, SQLException e, boolean mayBeOutdated) {
+            SqlTrouble told = dialect.troubles().apply(e);
+            // Pools say in words of their own that they have no connection to give.
+            SqlTrouble trouble = table == null && told == SqlTrouble.OTHER ? SqlTrouble.UNREACHABLE : told;
             if (isInTheWay(trouble, e)) {
                 fit = table != null && (!begun || rolledBack(table));
                 if (task.rank() != Task.Rank.HOUSEKEEPING) {
@@ -309,10 +338,13 @@ final class Worker implements Runnable {
             unreachable |= trouble == SqlTrouble.UNREACHABLE;
             fit = trouble != SqlTrouble.UNREACHABLE
                     && trouble != SqlTrouble.DAMAGED
+                    && trouble != SqlTrouble.READ_ONLY
                     && table != null
                     && rolledBack(table);
-            if (trouble == SqlTrouble.UNREACHABLE && table != null && (!committing || repeatable) && mayReconnect) {
-                // The connection may have been dead for long; nothing was committed, so a new one may be tried.
+            // A connection may have been dead for long, or have stayed at a server that is the primary no more.
+            boolean newOneMayDo =
+                    trouble == SqlTrouble.UNREACHABLE || (trouble == SqlTrouble.READ_ONLY && mayBeOutdated);
+            if (newOneMayDo && table != null && (!committing || repeatable) && mayReconnect) {
                 return Try.MOVED;
             }
             Failure failure = Failure.of(trouble, task.what(), store, e);

@@ -11,8 +11,10 @@ import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("quick")
 class LeaseRulesTest {
 
     private static final long TTL = Duration.ofSeconds(30).toNanos();
@@ -112,6 +114,23 @@ class LeaseRulesTest {
         assertThat(now.held()).isNull();
         assertThat(now.fence()).isEqualTo(held.fence());
         assertThat(now.origin()).isEqualTo("boot:2");
+    }
+
+    @Test
+    void aHoldWithNoMoreLeftThanItsTtlMayBeOfThisBootWhateverItIsCalled() {
+        LeaseRow held = heldBy(ANN, at(0));
+        assertThat(LeaseRules.mayBeOfThisBoot(held, new StoreTime("boot:2", 0, WALL, 0)))
+                .isTrue();
+        assertThat(LeaseRules.mayBeOfThisBoot(held, new StoreTime("boot:2", TTL - 1, WALL, 0)))
+                .isTrue();
+        assertThat(LeaseRules.mayBeOfThisBoot(held, new StoreTime("boot:2", TTL, WALL, 0)))
+                .as("its end has come")
+                .isFalse();
+        assertThat(LeaseRules.mayBeOfThisBoot(held, new StoreTime("boot:2", -1, WALL, 0)))
+                .as("no hold has more left than its ttl")
+                .isFalse();
+        assertThat(LeaseRules.mayBeOfThisBoot(free(5), new StoreTime("boot:2", 0, WALL, 0)))
+                .isFalse();
     }
 
     @Test

@@ -21,12 +21,14 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.UUID;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The statements of each dialect, against the real database. */
+@Tag("quick")
 class LeaseTableTest {
 
     private static final OwnerToken OWNER = OwnerToken.fromHex("0123456789abcdef0123456789abcdef01234567");
@@ -60,7 +62,7 @@ class LeaseTableTest {
 
     private static LeaseTable table(Database database, Connection connection) throws SQLException {
         Incarnation incarnation = schema(database).prepare(connection);
-        return new LeaseTable(connection, database.dialect, incarnation);
+        return new LeaseTable(Loan.begin(connection, database.dialect.tuning()), database.dialect, incarnation);
     }
 
     private static LockName name(String text) {

@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A task is answered once, and what it says about its effect is true. */
+@Tag("quick")
 class TaskTest {
 
     private final StoreUnavailableException takenBack = new StoreUnavailableException("taken back", null);

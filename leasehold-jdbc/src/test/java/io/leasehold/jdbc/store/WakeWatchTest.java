@@ -1,0 +1,148 @@
+package io.leasehold.jdbc.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockName;
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.jdbc.dialect.SqliteDialect;
+import io.leasehold.jdbc.lease.LeaseRow;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a look at a real file sees, and what becomes of one that fails. */
+@Tag("quick")
+class WakeWatchTest {
+
+    private static final long MINUTE = Duration.ofMinutes(1).toNanos();
+    private static final LockName NAME = LockName.exactly("x");
+    private static final OwnerToken HOLDER = OwnerToken.fromHex("0123456789abcdef0123456789abcdef01234567");
+    private static final OwnerToken WAITER = OwnerToken.fromHex("f".repeat(40));
+
+    @TempDir
+    private Path directory;
+
+    private final Dialect dialect = SqliteDialect.dialect(false);
+    private final LockRuntime runtime = new SystemLockRuntime();
+    private final MachineClock clock = new MachineClock(runtime, null);
+    private final AtomicInteger submitted = new AtomicInteger();
+    private final List<LockName> woken = new ArrayList<>();
+    private WakeWatch watch;
+
+    @BeforeEach
+    void begin() throws SQLException {
+        String query = ((Dialect.ByChanges) dialect.waking()).query();
+        watch = new WakeWatch(runtime, clock, Lives.UNKNOWN, query, submitted::incrementAndGet, woken::add);
+        try (Connection connection = connect()) {
+            LeaseTable table = table(connection);
+            long nowNanos = clock.read().nanos();
+            LeaseRow.Held held = new LeaseRow.Held(HOLDER, "holder", nowNanos + MINUTE, MINUTE, 5, null);
+            // With its waiter noted: else it would be worth asking, in order to be.
+            LeaseRow.Waiter noted = new LeaseRow.Waiter(WAITER, nowNanos);
+            table.insert(new LeaseRow(NAME, clock.origin(), held, noted, 0, 5));
+        }
+    }
+
+    @AfterEach
+    void end() {
+        runtime.close();
+    }
+
+    private Connection connect() throws SQLException {
+        return DriverManager.getConnection("jdbc:sqlite:" + directory.resolve("t.db"));
+    }
+
+    private LeaseTable table(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("PRAGMA journal_mode=WAL");
+        }
+        Incarnation incarnation = new SchemaCheck(dialect, runtime, "wall", "store X").prepare(connection);
+        return new LeaseTable(Loan.begin(connection, dialect.tuning()), dialect, incarnation);
+    }
+
+    private void releaseElsewhere() throws SQLException {
+        try (Connection connection = connect()) {
+            LeaseTable table = table(connection);
+            table.update(new LeaseRow(NAME, clock.origin(), null, null, clock.read().nanos(), 5));
+        }
+    }
+
+    @Test
+    void aChangeThatFellBetweenTwoConnectionsIsSeen() throws SQLException {
+        watch.add(WAITER, List.of(NAME), MINUTE, MINUTE);
+        try (Connection first = connect()) {
+            LeaseTable table = table(first);
+            watch.look(table);
+            watch.look(table);
+            assertThat(woken).isEmpty();
+        }
+        releaseElsewhere();
+        try (Connection second = connect()) {
+            watch.look(table(second));
+            assertThat(woken).containsExactly(NAME);
+        }
+    }
+
+    @Test
+    void aChangeThatALookFailedToReadIsReadByTheNext() throws SQLException {
+        watch.add(WAITER, List.of(NAME), MINUTE, MINUTE);
+        try (Connection connection = connect()) {
+            LeaseTable table = table(connection);
+            watch.look(table);
+            releaseElsewhere();
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("ALTER TABLE leasehold_lock RENAME TO hidden");
+                int before = submitted.get();
+                try {
+                    watch.look(table);
+                    throw new AssertionError("the table was found");
+                } catch (SQLException e) {
+                    watch.lookFailed();
+                }
+                awaitLookAfter(before);
+                statement.execute("ALTER TABLE hidden RENAME TO leasehold_lock");
+            }
+            table.forgetStatements();
+            watch.look(table);
+            assertThat(woken).containsExactly(NAME);
+        }
+    }
+
+    @Test
+    void looksGoOnHoweverOftenTheyFailAndEndWithTheStore() {
+        watch.add(WAITER, List.of(NAME), MINUTE, MINUTE);
+        awaitLookAfter(0);
+        for (int i = 0; i < 6; i++) {
+            int before = submitted.get();
+            watch.lookFailed();
+            awaitLookAfter(before);
+        }
+        watch.close();
+        int before = submitted.get();
+        watch.lookFailed();
+        assertThat(submitted.get()).isEqualTo(before);
+    }
+
+    private void awaitLookAfter(int before) {
+        long startAtNanos = System.nanoTime();
+        while (submitted.get() <= before) {
+            assertThat(System.nanoTime() - startAtNanos).isLessThan(MINUTE);
+            Thread.onSpinWait();
+        }
+    }
+}
