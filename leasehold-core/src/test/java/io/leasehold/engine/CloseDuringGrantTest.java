@@ -50,8 +50,7 @@ final class CloseDuringGrantTest {
                 client.all(LockName.exactly("a"), LockName.exactly("b")).acquireAsync());
     }
 
-    private static void whereverItIsStopped(Function<LockClient, CompletableFuture<?>> acquire)
-            throws Exception {
+    private static void whereverItIsStopped(Function<LockClient, CompletableFuture<?>> acquire) throws Exception {
         for (int stop = 0; stop < MANY; stop++) {
             if (!closedAtLook(acquire, stop)) {
                 assertThat(stop).as("looks at the clock while a grant comes").isGreaterThan(3);
@@ -62,8 +61,7 @@ final class CloseDuringGrantTest {
     }
 
     /** Returns whether the thread that brought the grant came to that look at all. */
-    private static boolean closedAtLook(Function<LockClient, CompletableFuture<?>> acquire, int look)
-            throws Exception {
+    private static boolean closedAtLook(Function<LockClient, CompletableFuture<?>> acquire, int look) throws Exception {
         StoppingClock clock = new StoppingClock(look);
         LockRuntime runtime = clock.runtime();
         SilentStore store = new SilentStore();

@@ -24,7 +24,9 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 final class ErrorsTest {
 
-    private static final Error NO_THREAD = new InternalError("no thread (made by the test)");
+    private static Error noThread() {
+        return new InternalError("no thread (made by the test)");
+    }
 
     private final StillRuntime runtime = new StillRuntime();
     private final SilentStore store = new SilentStore();
@@ -70,7 +72,7 @@ final class ErrorsTest {
 
     @Test
     void anAttemptThatAnErrorMeetsIsTriedAgainAndNobodyWaitsBehindIt() {
-        store.failNext(NO_THREAD);
+        store.failNext(noThread());
         Waiter first = shop.waiter();
         Waiter second = shop.waiter();
         shop.desks.enter(first);
@@ -90,7 +92,7 @@ final class ErrorsTest {
     @Test
     void aBatchOfRenewalsThatAnErrorMeetsIsTriedAgain() {
         List<LeaseHandle> leases = leases(3);
-        store.failNext(NO_THREAD);
+        store.failNext(noThread());
         runtime.pass(Duration.ofSeconds(11));
         runtime.pass(Duration.ofSeconds(5));
         assertThat(answerRenewals(true)).isEqualTo(3);
@@ -101,7 +103,7 @@ final class ErrorsTest {
     @Test
     void aLeaseWhoseRenewalAnErrorMetIsReleased() {
         LeaseHandle lease = lease();
-        store.failNext(NO_THREAD);
+        store.failNext(noThread());
         CompletableFuture<Void> byHand = lease.renewAsync();
         assertThat(byHand).isCompletedExceptionally();
         assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseOutcome.RELEASED);
@@ -110,7 +112,7 @@ final class ErrorsTest {
     @Test
     void aReleaseThatAnErrorMeetsIsRepeated() {
         LeaseHandle lease = lease();
-        store.failNext(NO_THREAD);
+        store.failNext(noThread());
         assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseOutcome.UNCONFIRMED);
         assertThat(store.releases()).isEmpty();
         runtime.pass(Duration.ofSeconds(1));

@@ -34,6 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The ends of leases of several locks: each told once, and none made by asking for it. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(120)
 final class MultiLeaseEndsTest {

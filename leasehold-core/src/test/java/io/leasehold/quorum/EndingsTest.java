@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What ends at a set of nodes: places, holds that nobody ends, and holds that nodes tell the loss of. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class EndingsTest {
 

@@ -10,7 +10,16 @@ import java.util.concurrent.CompletableFuture;
 /** A runtime for one thread whose time a test moves; what is due runs on the way. */
 final class HandClock implements LockRuntime {
 
-    private record Entry(long atNanos, Runnable task) {}
+    /** Compared by identity. */
+    private static final class Entry {
+        private final long atNanos;
+        private final Runnable task;
+
+        Entry(long atNanos, Runnable task) {
+            this.atNanos = atNanos;
+            this.task = task;
+        }
+    }
 
     private final List<Entry> entries = new ArrayList<>();
     private long nowNanos = 5_000_000_000L;
@@ -21,7 +30,7 @@ final class HandClock implements LockRuntime {
         while (true) {
             Entry next = entries.stream()
                     .filter(entry -> entry.atNanos <= until)
-                    .min(Comparator.comparingLong(Entry::atNanos))
+                    .min(Comparator.comparingLong(entry -> entry.atNanos))
                     .orElse(null);
             if (next == null) {
                 break;
@@ -47,7 +56,7 @@ final class HandClock implements LockRuntime {
     public Timer schedule(long delayNanos, Runnable task) {
         Entry entry = new Entry(nowNanos + Math.max(0, delayNanos), task);
         entries.add(entry);
-        return () -> entries.removeIf(one -> one == entry);
+        return () -> entries.remove(entry);
     }
 
     @Override
@@ -59,7 +68,7 @@ final class HandClock implements LockRuntime {
     public void randomBytes(byte[] bytes) {
         drawn++;
         for (int i = 0; i < bytes.length; i++) {
-            bytes[i] = (byte) (i < 4 ? drawn >> 8 * i : 1);
+            bytes[i] = (byte) (i < 4 ? drawn >> (8 * i) : 1);
         }
     }
 
