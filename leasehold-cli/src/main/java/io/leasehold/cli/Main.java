@@ -15,6 +15,7 @@ import io.leasehold.cli.command.WatchCommand;
 import io.leasehold.cli.command.WhoCommand;
 import io.leasehold.cli.demo.DemoWorkerCommand;
 import io.leasehold.cli.demo.actor.ActorCommand;
+import io.leasehold.cli.output.OutputGoneException;
 import io.leasehold.cli.output.Terminal;
 import io.leasehold.cli.process.TypedArguments;
 import io.leasehold.cli.process.TypedWords;
@@ -50,6 +51,7 @@ public final class Main implements Runnable {
 
     private static final String LOG_LEVEL = "org.slf4j.simpleLogger.defaultLogLevel";
     private static final String LOG_VARIABLE = "LEASEHOLD_LOG";
+    private static final int SIGPIPE = 13;
 
     @Mixin
     private final StoreOption store = new StoreOption();
@@ -148,11 +150,22 @@ public final class Main implements Runnable {
 
         @Override
         public int handleExecutionException(Exception problem, CommandLine line, ParseResult parsed) {
+            if (problem instanceof OutputGoneException gone) {
+                return outputGone(gone);
+            }
             Failure failure = Failure.of(problem);
             if (failure.code() == ExitCode.INTERNAL && invocation.environment().containsKey(LOG_VARIABLE)) {
                 problem.printStackTrace();
             }
             return told(failure);
+        }
+
+        /** As if by SIGPIPE where the reader has left, which every shell takes for no failure. */
+        private int outputGone(OutputGoneException gone) {
+            if (gone.readerLeft()) {
+                return ExitCode.SIGNAL_BASE + SIGPIPE;
+            }
+            return told(new Failure(ExitCode.INTERNAL, String.valueOf(gone.getMessage())));
         }
 
         private int told(Failure failure) {

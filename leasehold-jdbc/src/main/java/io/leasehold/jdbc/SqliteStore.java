@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Locks in an SQLite file: real exclusion among the processes of one machine, without a server.
@@ -33,13 +34,18 @@ public final class SqliteStore {
 
     private SqliteStore() {}
 
-    /** {@code .leasehold/locks.db} in the user's home: shared by all processes of this user. */
+    /** {@code .leasehold/locks.db} in the user's home ({@code $HOME}, else that of the system): shared by all processes of this user. */
     public static Path defaultPath() {
         return home().resolve(".leasehold").resolve("locks.db");
     }
 
     static Path home() {
-        String home = System.getProperty("user.home", "");
+        return home(System.getenv("HOME"), System.getProperty("user.home", ""));
+    }
+
+    /** As every shell and most programs have it: the variable decides, and the table of users only where there is none. */
+    static Path home(@Nullable String variable, String ofTheUser) {
+        String home = variable != null && variable.startsWith("/") ? variable : ofTheUser;
         if (home.isBlank() || home.equals("?")) {
             throw new StoreUnavailableException(
                     "sqlite: has no path, and this user has no home directory; name a file, as in sqlite:/var/lib/app/locks.db",

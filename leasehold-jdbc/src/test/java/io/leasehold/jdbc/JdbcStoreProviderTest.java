@@ -56,18 +56,14 @@ class JdbcStoreProviderTest {
         return Charset.forName(encoding).newEncoder().canEncode(name);
     }
 
+    /** That the store uses it is seen by a process with a {@code HOME} of its own: {@code SmallFaultsTest} of the command line. */
     @Test
-    void theDefaultFileIsInTheHomeOfTheUser() throws InterruptedException {
-        String home = System.getProperty("user.home");
-        System.setProperty("user.home", directory.toString());
-        try {
-            assertLocks("sqlite:", Guarantee.Scope.MACHINE);
-            assertThat(directory.resolve(".leasehold/locks.db")).isRegularFile();
-            assertLocks("sqlite:~/other.db", Guarantee.Scope.MACHINE);
-            assertThat(directory.resolve("other.db")).isRegularFile();
-        } finally {
-            System.setProperty("user.home", home);
-        }
+    void theDefaultFileIsInTheHomeOfTheUser() {
+        assertThat(SqliteStore.home("/home/app", "/root")).isEqualTo(Path.of("/home/app"));
+        assertThat(SqliteStore.home(null, "/root")).isEqualTo(Path.of("/root"));
+        assertThat(SqliteStore.home("", "/root")).isEqualTo(Path.of("/root"));
+        assertThatThrownBy(() -> SqliteStore.home(null, "?")).isInstanceOf(StoreUnavailableException.class);
+        assertThat(SqliteStore.defaultPath()).isEqualTo(SqliteStore.home().resolve(".leasehold/locks.db"));
     }
 
     @Test

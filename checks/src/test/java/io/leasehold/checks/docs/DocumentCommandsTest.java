@@ -81,6 +81,6 @@ class DocumentCommandsTest {
     private static String program() {
         String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         String classPath = Objects.requireNonNull(System.getProperty("java.class.path"));
-        return "'" + java + "' -Duser.home='" + directory + "' -cp '" + classPath + "' io.leasehold.cli.Main";
+        return "env HOME='" + directory + "' '" + java + "' -cp '" + classPath + "' io.leasehold.cli.Main";
     }
 }

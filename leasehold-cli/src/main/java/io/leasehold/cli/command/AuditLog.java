@@ -34,13 +34,13 @@ final class AuditLog {
         String by = invocation.environment().getOrDefault("SUDO_USER", System.getProperty("user.name", "?"));
         Map<String, @Nullable Object> line = new LinkedHashMap<>();
         line.put("time", Instant.now().truncatedTo(ChronoUnit.MILLIS).toString());
-        line.put("action", action);
+        line.put("action", new Json.Word(action));
         line.put("lock", lock);
         line.put("holder", holder);
         line.put("store", store);
         line.put("by", by);
         String text = Json.of(line);
-        invocation.terminal().complain("audit: " + text);
+        invocation.terminal().complainJson("audit", line);
         String file = invocation.environment().get(VARIABLE);
         if (file == null || file.isBlank()) {
             return;

@@ -45,7 +45,7 @@ public final class DoctorCommand implements Callable<Integer> {
             findings = locks.admin().diagnose();
         }
         if (json) {
-            findings.forEach(finding -> invocation.terminal().print(Json.of(json(finding))));
+            findings.forEach(finding -> invocation.terminal().printJson(json(finding)));
         } else {
             Table table = new Table("GRADE", "CHECK", "WHY");
             findings.forEach(finding -> {
@@ -69,8 +69,8 @@ public final class DoctorCommand implements Callable<Integer> {
 
     private static Map<String, @Nullable Object> json(Finding finding) {
         Map<String, @Nullable Object> json = new LinkedHashMap<>();
-        json.put("check", finding.check());
-        json.put("grade", finding.grade().name().toLowerCase(Locale.ROOT));
+        json.put("check", new Json.Word(finding.check()));
+        json.put("grade", new Json.Word(finding.grade().name().toLowerCase(Locale.ROOT)));
         json.put("reason", finding.reason());
         json.put("remedy", finding.remedy());
         return json;

@@ -2,6 +2,7 @@ package io.leasehold.cli.command;
 
 import io.leasehold.Holder;
 import io.leasehold.Waiter;
+import io.leasehold.cli.output.Json;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -21,7 +22,9 @@ final class HolderView {
                 holder.fencingToken().isPresent() ? holder.fencingToken().getAsLong() : null);
         Duration remaining = holder.remainingTtl();
         json.put("remainingTtlMs", remaining == null ? null : remaining.toMillis());
-        json.put("ends", holder.ends().name().toLowerCase(Locale.ROOT).replace('_', '-'));
+        json.put(
+                "ends",
+                new Json.Word(holder.ends().name().toLowerCase(Locale.ROOT).replace('_', '-')));
         return json;
     }
 

@@ -54,7 +54,7 @@ public final class LeaksCommand implements Callable<Integer> {
             leaks = locks.admin().leaks(olderThan);
         }
         if (json) {
-            leaks.forEach(leak -> invocation.terminal().print(Json.of(json(leak))));
+            leaks.forEach(leak -> invocation.terminal().printJson(json(leak)));
         } else if (!leaks.isEmpty()) {
             Table table = new Table("LEAK", "SUBJECT", "WHY");
             leaks.forEach(leak -> table.row(kind(leak), leak.subject(), leak.detail()));
@@ -69,7 +69,7 @@ public final class LeaksCommand implements Callable<Integer> {
 
     private static Map<String, @Nullable Object> json(Leak leak) {
         Map<String, @Nullable Object> json = new LinkedHashMap<>();
-        json.put("kind", kind(leak));
+        json.put("kind", new Json.Word(kind(leak)));
         json.put("subject", leak.subject());
         json.put("detail", leak.detail());
         return json;

@@ -5,7 +5,6 @@ import io.leasehold.LockClient;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
-import io.leasehold.cli.output.Json;
 import io.leasehold.cli.output.Table;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -54,7 +53,7 @@ public final class ListCommand implements Callable<Integer> {
             held = locks.admin().list(glob, limit);
         }
         if (json) {
-            held.forEach(lock -> invocation.terminal().print(Json.of(json(lock))));
+            held.forEach(lock -> invocation.terminal().printJson(json(lock)));
             return ExitCode.OK.code();
         }
         Table table = new Table("LOCK", "HOLDER", "TOKEN", "LEFT");

@@ -11,7 +11,6 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -40,7 +39,11 @@ final class MetricsEndpoint implements AutoCloseable {
         try {
             server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot serve metrics at port " + port + ": " + e.getMessage(), e);
+            registry.close();
+            throw new IllegalArgumentException(
+                    "--metrics: cannot serve at port " + port + ": " + e.getMessage()
+                            + "; take another one, or 0 for any",
+                    e);
         }
         server.createContext("/metrics", this::answer);
         server.start();

@@ -5,7 +5,6 @@ import io.leasehold.NodeVote;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
-import io.leasehold.cli.output.Json;
 import io.leasehold.cli.output.SafeText;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -81,7 +80,7 @@ public final class RedlockCommand implements Callable<Integer> {
             line.put("node", vote.node());
             line.put("declared", declared);
             line.put("detail", vote.detail());
-            invocation.terminal().print(Json.of(line));
+            invocation.terminal().printJson(line);
         } else {
             invocation
                     .terminal()

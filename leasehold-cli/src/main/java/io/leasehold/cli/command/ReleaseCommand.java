@@ -99,12 +99,14 @@ public final class ReleaseCommand implements Callable<Integer> {
     private void tell(LockName lock, @Nullable Holder before, Outcome outcome) {
         if (json) {
             Map<String, @Nullable Object> report = new LinkedHashMap<>();
-            report.put("command", "release");
+            report.put("command", new Json.Word("release"));
             report.put("lock", lock.text());
-            report.put("outcome", outcome.name().toLowerCase(Locale.ROOT).replace('_', '-'));
+            report.put(
+                    "outcome",
+                    new Json.Word(outcome.name().toLowerCase(Locale.ROOT).replace('_', '-')));
             report.put("holder", before == null ? null : HolderView.json(before));
             report.put("fenceRaised", outcome == Outcome.RELEASED);
-            invocation.terminal().print(Json.of(report));
+            invocation.terminal().printJson(report);
             return;
         }
         String what = "lock \"" + lock.text() + "\" ";

@@ -7,7 +7,6 @@ import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Failure;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
-import io.leasehold.cli.output.Json;
 import io.leasehold.cli.output.Terminal;
 import io.leasehold.cli.process.Containment;
 import io.leasehold.cli.process.ForwardedSignal;
@@ -166,7 +165,7 @@ public final class RunCommand implements Callable<Integer> {
     public void report(Failure usage) {
         RunReport report = new RunReport(lock == null ? "" : lock)
                 .ended(RunReport.Outcome.USAGE, usage.code().code(), usage.reason());
-        invocation.terminal().report(Json.of(report.json()));
+        invocation.terminal().reportJson(report.json());
     }
 
     private void note(String line) {
@@ -184,7 +183,7 @@ public final class RunCommand implements Callable<Integer> {
     private void tell(RunReport report) {
         String reason = report.reason();
         if (json) {
-            invocation.terminal().report(Json.of(report.json()));
+            invocation.terminal().reportJson(report.json());
         } else if (reason != null && !(quiet && report.reasonIsNote())) {
             invocation.terminal().complain(reason);
         }
@@ -240,6 +239,12 @@ public final class RunCommand implements Callable<Integer> {
             throw usage("put -- before the command: leasehold run " + lock + " -- " + String.join(" ", given));
         }
         List<String> words = dashes < 0 ? List.of() : all.subList(dashes + 1, all.size());
+        // A lock whose name begins with a dash stands behind a -- of its own: run -- -x -- COMMAND.
+        boolean lockBehindDashes =
+                words.size() > 1 && words.get(0).equals(lock) && words.get(1).equals("--");
+        if (lockBehindDashes && given.equals(words.subList(1, words.size()))) {
+            return invocation.typed(all, dashes + 3);
+        }
         if (!words.equals(given) && lock != null) {
             throw usage("one lock, then -- and the command: leasehold run [options] LOCK -- COMMAND ARGS…");
         }

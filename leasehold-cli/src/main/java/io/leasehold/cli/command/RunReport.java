@@ -6,6 +6,7 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.output.Json;
 import io.leasehold.cli.process.Containment;
 import io.leasehold.cli.process.ForwardedSignal;
 import io.leasehold.cli.process.SignalForwarder;
@@ -144,9 +145,10 @@ final class RunReport {
 
     Map<String, @Nullable Object> json() {
         Map<String, @Nullable Object> json = new LinkedHashMap<>();
-        json.put("command", "run");
+        json.put("command", new Json.Word("run"));
         json.put("lock", lock);
-        json.put("outcome", outcome.name().toLowerCase(Locale.ROOT).replace('_', '-'));
+        json.put(
+                "outcome", new Json.Word(outcome.name().toLowerCase(Locale.ROOT).replace('_', '-')));
         json.put("exitCode", exitCode);
         json.put("reason", reason);
         json.put("commandExitCode", commandExitCode);
@@ -157,7 +159,7 @@ final class RunReport {
         json.put("release", release);
         json.put("lossCause", lossCause);
         json.put("leftBehind", leftBehind);
-        json.put("containment", containment == null ? null : containment.word());
+        json.put("containment", containment == null ? null : new Json.Word(containment.word()));
         json.put("busyHolder", busyHolder == null ? null : HolderView.json(busyHolder));
         return json;
     }

@@ -6,7 +6,6 @@ import io.leasehold.LockName;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
-import io.leasehold.cli.output.Json;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -50,7 +49,7 @@ public final class ShowCommand implements Callable<Integer> {
                     locks.guarantees().toString());
         }
         if (json) {
-            invocation.terminal().print(Json.of(report(seen)));
+            invocation.terminal().printJson(report(seen));
         } else {
             print(seen);
         }

@@ -82,12 +82,12 @@ public final class WaitCommand implements Callable<Integer> {
     private int ended(LockName lock, @Nullable Holder holder, long start, ExitCode code) {
         if (json) {
             Map<String, @Nullable Object> report = new LinkedHashMap<>();
-            report.put("command", "wait");
+            report.put("command", new Json.Word("wait"));
             report.put("lock", lock.text());
             report.put("free", code == ExitCode.OK);
             report.put("waitedMs", (System.nanoTime() - start) / 1_000_000);
             report.put("holder", holder == null ? null : HolderView.json(holder));
-            invocation.terminal().print(Json.of(report));
+            invocation.terminal().printJson(report);
         } else if (code == ExitCode.BUSY) {
             invocation.terminal().complain("lock \"" + lock.text() + "\" is still " + HolderView.sentence(holder));
         }

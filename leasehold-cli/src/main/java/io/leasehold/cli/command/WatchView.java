@@ -127,11 +127,11 @@ interface WatchView {
             }
             Map<String, @Nullable Object> line = new LinkedHashMap<>();
             line.put("time", now());
-            line.put("event", kind);
+            line.put("event", new Json.Word(kind));
             line.put("lock", lock);
             line.put("holder", holder == null ? null : HolderView.json(holder));
             line.put("detail", lock == null ? sentence : null);
-            terminal.print(Json.of(line));
+            terminal.printJson(line);
         }
     }
 }

@@ -6,7 +6,6 @@ import io.leasehold.LockName;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
-import io.leasehold.cli.output.Json;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -51,7 +50,7 @@ public final class WhoCommand implements Callable<Integer> {
         }
         Holder holder = view.holder();
         if (json) {
-            invocation.terminal().print(holder == null ? "null" : Json.of(report(holder, view)));
+            invocation.terminal().printJson(holder == null ? null : report(holder, view));
         } else if (holder != null && id) {
             invocation.terminal().print(holder.id());
         } else if (holder != null) {

@@ -3,6 +3,7 @@ package io.leasehold.cli.output;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,45 +14,61 @@ public final class Json {
 
     private Json() {}
 
+    /**
+     * A word of a closed list, or a number that is written as text: known beforehand, and so never hidden.
+     *
+     * @param text the word
+     */
+    public record Word(String text) {}
+
     /** The value as JSON. */
     public static String of(@Nullable Object value) {
+        return of(value, UnaryOperator.identity());
+    }
+
+    /** The same with every text in it, but for keys and {@linkplain Word words}, changed so. */
+    public static String of(@Nullable Object value, UnaryOperator<String> texts) {
         StringBuilder out = new StringBuilder();
-        write(out, value);
+        write(out, value, texts);
         return out.toString();
     }
 
-    private static void write(StringBuilder out, @Nullable Object value) {
+    private static void write(StringBuilder out, @Nullable Object value, UnaryOperator<String> texts) {
         if (value == null || value instanceof Boolean || value instanceof Integer || value instanceof Long) {
             out.append(value);
         } else if (value instanceof Map<?, ?> map) {
-            writeMap(out, map);
+            writeMap(out, map, texts);
         } else if (value instanceof List<?> list) {
-            writeList(out, list);
-        } else if (value instanceof CharSequence || value instanceof Enum<?>) {
+            writeList(out, list, texts);
+        } else if (value instanceof Word word) {
+            writeString(out, word.text());
+        } else if (value instanceof Enum<?>) {
             writeString(out, value.toString());
+        } else if (value instanceof CharSequence) {
+            writeString(out, texts.apply(value.toString()));
         } else {
             throw new IllegalArgumentException(
                     "no JSON for a " + value.getClass().getName());
         }
     }
 
-    private static void writeMap(StringBuilder out, Map<?, ?> map) {
+    private static void writeMap(StringBuilder out, Map<?, ?> map, UnaryOperator<String> texts) {
         String separator = "{";
         for (Map.Entry<?, ?> entry : map.entrySet()) {
             out.append(separator);
             writeString(out, String.valueOf(entry.getKey()));
             out.append(':');
-            write(out, entry.getValue());
+            write(out, entry.getValue(), texts);
             separator = ",";
         }
         out.append(map.isEmpty() ? "{}" : "}");
     }
 
-    private static void writeList(StringBuilder out, List<?> list) {
+    private static void writeList(StringBuilder out, List<?> list, UnaryOperator<String> texts) {
         String separator = "[";
         for (Object element : list) {
             out.append(separator);
-            write(out, element);
+            write(out, element, texts);
             separator = ",";
         }
         out.append(list.isEmpty() ? "[]" : "]");

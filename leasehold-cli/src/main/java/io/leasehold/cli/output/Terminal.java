@@ -2,10 +2,14 @@ package io.leasehold.cli.output;
 
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
+import java.io.FilterOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Standard output and standard error, in UTF-8 whatever the locale, one harmless line at a time. Safe for use by any
@@ -17,21 +21,47 @@ public final class Terminal {
 
     private final PrintStream out;
     private final PrintStream err;
+    private final Supplier<String> whyNotWritten;
     private volatile List<String> secrets = List.of();
 
     /** Writes to these. */
     public Terminal(PrintStream out, PrintStream err) {
+        this(out, err, () -> "");
+    }
+
+    private Terminal(PrintStream out, PrintStream err, Supplier<String> whyNotWritten) {
         this.out = out;
         this.err = err;
+        this.whyNotWritten = whyNotWritten;
     }
 
     /** Writes to this process's standard output and standard error. */
     public static Terminal standard() {
-        return new Terminal(stream(FileDescriptor.out), stream(FileDescriptor.err));
+        Remembering out = new Remembering(new FileOutputStream(FileDescriptor.out));
+        return new Terminal(stream(out), stream(new FileOutputStream(FileDescriptor.err)), () -> out.problem);
     }
 
-    private static PrintStream stream(FileDescriptor descriptor) {
-        return new PrintStream(new FileOutputStream(descriptor), true, StandardCharsets.UTF_8);
+    private static PrintStream stream(OutputStream out) {
+        return new PrintStream(out, true, StandardCharsets.UTF_8);
+    }
+
+    /** A print stream says that something went wrong, but not what. */
+    private static final class Remembering extends FilterOutputStream {
+        private volatile String problem = "";
+
+        Remembering(OutputStream out) {
+            super(out);
+        }
+
+        @Override
+        public void write(byte[] bytes, int from, int length) throws IOException {
+            try {
+                out.write(bytes, from, length);
+            } catch (IOException e) {
+                problem = String.valueOf(e.getMessage());
+                throw e;
+            }
+        }
     }
 
     /** Texts that are shown as {@code ***} from now on; those too short to be told from ordinary text are left. */
@@ -39,9 +69,32 @@ public final class Terminal {
         secrets = texts.stream().filter(text -> text.length() >= LEAST_SECRET).toList();
     }
 
-    /** One line to standard output. */
+    /**
+     * One line to standard output.
+     *
+     * @throws OutputGoneException if it cannot be written; so do all that write there
+     */
     public void print(String line) {
         out.println(SafeText.line(hidden(line)));
+        checkWritten();
+    }
+
+    private void checkWritten() {
+        if (out.checkError()) {
+            String why = whyNotWritten.get();
+            throw new OutputGoneException("standard output cannot be written: " + why, why.equals("Broken pipe"));
+        }
+    }
+
+    /** One line of JSON to standard output; secrets are hidden in its texts, and nothing else of it is touched. */
+    public void printJson(@Nullable Object value) {
+        out.println(Json.of(value, this::hidden));
+        checkWritten();
+    }
+
+    /** The same to standard error: a report for scripts. */
+    public void reportJson(@Nullable Object value) {
+        err.println(Json.of(value, this::hidden));
     }
 
     /** Lines to standard output. */
@@ -52,7 +105,7 @@ public final class Terminal {
     /** Text of our own with its line breaks to standard output. */
     public void printText(String text) {
         out.print(text);
-        out.flush();
+        checkWritten();
     }
 
     /** One line to standard error, with the name of the program before it. */
@@ -60,9 +113,9 @@ public final class Terminal {
         err.println("leasehold: " + SafeText.line(hidden(line)));
     }
 
-    /** One line to standard error as it is: a report for scripts. */
-    public void report(String line) {
-        err.println(SafeText.line(hidden(line)));
+    /** A complaint that is one line of JSON behind its subject. */
+    public void complainJson(String subject, Object value) {
+        err.println("leasehold: " + subject + ": " + Json.of(value, this::hidden));
     }
 
     /**

@@ -93,19 +93,18 @@ final class Guardian implements AutoCloseable {
     synchronized void command(StartedCommand command, ProcessTable table) {
         ProcessHandle adopter = command.adopter();
         if (adopter != null) {
-            commandLines.add("reaper " + adopter.pid() + " " + start(adopter, table));
+            commandLines.add("reaper " + adopter.pid() + " " + start(adopter.pid(), table));
         }
-        long pid = command.root().pid();
+        long pid = command.pid();
         if (adopter == null || adopter.pid() != pid) {
-            commandLines.add(
-                    "child " + pid + " " + start(command.root(), table) + (command.ownGroup() ? " " + pid : ""));
+            commandLines.add("child " + pid + " " + start(pid, table) + (command.ownGroup() ? " " + pid : ""));
         }
         commandLines.forEach(this::tell);
     }
 
-    private static long start(ProcessHandle process, ProcessTable table) {
+    private static long start(long pid, ProcessTable table) {
         try {
-            return table.row(process.pid()).map(Row::start).orElse(0L);
+            return table.row(pid).map(Row::start).orElse(0L);
         } catch (IOException unknown) {
             return 0;
         }

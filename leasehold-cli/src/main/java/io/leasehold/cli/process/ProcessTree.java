@@ -28,7 +28,7 @@ final class ProcessTree {
     private final ProcessTable table;
     private final Signals signals;
     private final RunMark mark;
-    private final ProcessHandle root;
+    private final StartedCommand command;
     private final @Nullable ProcessHandle adopter;
     private final boolean ownGroup;
     private final @Nullable ControlGroup enclosing;
@@ -47,7 +47,7 @@ final class ProcessTree {
         this.table = table;
         this.signals = signals;
         this.mark = mark;
-        this.root = command.root();
+        this.command = command;
         this.adopter = command.adopter();
         this.ownGroup = command.ownGroup();
         this.enclosing = enclosing;
@@ -67,13 +67,13 @@ final class ProcessTree {
         rows.forEach(row -> alive.add(row.pid()));
         seen.values().removeIf(process -> !alive.contains(process.pid()) || !process.isAlive());
         // Once the command itself was collected, another process may be given its id.
-        boolean idIsOurs = root.isAlive() || !alive.contains(root.pid());
+        boolean idIsOurs = command.isAlive() || !alive.contains(command.pid());
         Set<Long> found = new HashSet<>();
         List<Row> unseen = new ArrayList<>();
         for (Row row : rows) {
-            boolean inGroup = idIsOurs && ownGroup && row.group() == root.pid();
+            boolean inGroup = idIsOurs && ownGroup && row.group() == command.pid();
             boolean plain = inGroup || enclosed.contains(row.pid()) || table.carries(row, mark.bytes());
-            if (plain || (idIsOurs && row.pid() == root.pid()) || seen.containsKey(row.pid())) {
+            if (plain || (idIsOurs && row.pid() == command.pid()) || seen.containsKey(row.pid())) {
                 found.add(row.pid());
             }
             if (!plain) {
@@ -111,8 +111,7 @@ final class ProcessTree {
     }
 
     private List<ProcessHandle> withoutTable() {
-        root.descendants().forEach(process -> seen.putIfAbsent(process.pid(), process));
-        seen.putIfAbsent(root.pid(), root);
+        command.family().forEach(process -> seen.putIfAbsent(process.pid(), process));
         seen.values().removeIf(process -> !process.isAlive());
         return new ArrayList<>(seen.values());
     }
@@ -126,7 +125,7 @@ final class ProcessTree {
     /** The process group the command was started in: its own, or ours. */
     long groupOfRoot() {
         if (ownGroup) {
-            return root.pid();
+            return command.pid();
         }
         try {
             return table.row(ownPid).map(Row::group).orElse(0L);
@@ -178,7 +177,7 @@ final class ProcessTree {
     /** Sends the signal to the whole group of the command, or to each member where the group is not its own. */
     void signalAll(String name) throws IOException {
         if (ownGroup) {
-            signals.send(name, List.of(-root.pid()));
+            signals.send(name, List.of(-command.pid()));
         } else {
             signals.send(name, pids(members()));
         }
@@ -191,8 +190,8 @@ final class ProcessTree {
 
     /** Sends the signal to the command alone. */
     void signalRoot(String name) throws IOException {
-        if (root.isAlive()) {
-            signals.send(name, List.of(root.pid()));
+        if (command.isAlive()) {
+            signals.send(name, List.of(command.pid()));
         }
     }
 }

@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,13 +25,17 @@ final class StartedCommand {
     private static final long POLL_MILLIS = 20;
 
     private final Process process;
-    private final ProcessHandle root;
+    /** It stays the command's and its group's when the command has ended and has no handle any more. */
+    private final long pid;
+
+    private final @Nullable ProcessHandle root;
     private final boolean adopted;
     private final boolean ownGroup;
 
-    private StartedCommand(Process process, ProcessHandle root, boolean adopted, boolean ownGroup) {
+    private StartedCommand(Process process, long pid, boolean adopted, boolean ownGroup) {
         this.process = process;
-        this.root = root;
+        this.pid = pid;
+        this.root = adopted ? ProcessHandle.of(pid).orElse(null) : process.toHandle();
         this.adopted = adopted;
         this.ownGroup = ownGroup;
     }
@@ -74,7 +79,7 @@ final class StartedCommand {
         }
         Process process =
                 enclosure instanceof Enclosure.Group enclosed ? startIn(enclosed.group(), builder) : builder.start();
-        return new StartedCommand(process, process.toHandle(), false, ownSession);
+        return new StartedCommand(process, process.pid(), false, ownSession);
     }
 
     private static List<String> values(Map<String, @Nullable String> changes) {
@@ -99,15 +104,15 @@ final class StartedCommand {
     }
 
     /** The command below the process that adopts; that process itself if it has ended already, and so has the command. */
-    private static ProcessHandle childOf(Process adopter) {
+    private static long childOf(Process adopter) {
         while (adopter.isAlive()) {
             Matcher title = title(adopter);
             if (title.lookingAt()) {
-                return ProcessHandle.of(Long.parseLong(title.group(1))).orElse(adopter.toHandle());
+                return Long.parseLong(title.group(1));
             }
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
         }
-        return adopter.toHandle();
+        return adopter.pid();
     }
 
     private static Matcher title(Process adopter) {
@@ -121,9 +126,19 @@ final class StartedCommand {
         return TITLE.matcher(text);
     }
 
-    /** The command itself. */
-    ProcessHandle root() {
-        return root;
+    /** The id of the command itself. */
+    long pid() {
+        return pid;
+    }
+
+    /** Whether the command itself has not ended. */
+    boolean isAlive() {
+        return root != null && root.isAlive();
+    }
+
+    /** The command itself with what descends from it. */
+    Stream<ProcessHandle> family() {
+        return root == null ? Stream.empty() : Stream.concat(Stream.of(root), root.descendants());
     }
 
     /** The process that adopts what loses its parent, or null. */
@@ -139,7 +154,7 @@ final class StartedCommand {
 
     /** Whether the process that adopts was ended before the command: orphans get lost now. */
     boolean isDeserted() {
-        return adopted && !process.isAlive() && root.isAlive();
+        return adopted && !process.isAlive() && isAlive();
     }
 
     /** Waits for the command's end, or for the end of the process that adopts; returns the exit code, or 128 + n after signal n. */
@@ -153,7 +168,7 @@ final class StartedCommand {
                 return Integer.parseInt(title.group(2));
             }
         }
-        if (isDeserted()) {
+        if (root != null && isDeserted()) {
             root.onExit().join();
         }
         return process.exitValue();

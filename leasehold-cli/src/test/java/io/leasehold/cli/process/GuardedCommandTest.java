@@ -17,6 +17,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** With a validity that the test moves. */
 @Timeout(60)
@@ -81,6 +83,28 @@ class GuardedCommandTest {
                 GRACE,
                 TTL,
                 strongest);
+    }
+
+    /** Also if the command has ended before anybody could look at it. */
+    @ParameterizedTest
+    @EnumSource(Containment.class)
+    void endsWhatAShortCommandLeavesBehind(Containment strongest) throws Exception {
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                TypedWords.ofTexts(List.of("/bin/sh", "-c", "env -i sleep 300 & exit 3")),
+                OnLost.TERM,
+                GRACE,
+                TTL,
+                strongest);
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+
+            GuardedCommand.Ended ended = command.await(complaint -> {});
+
+            assertThat(ended.exitCode()).isEqualTo(3);
+            assertThat(ended.leftBehind()).isEqualTo(1);
+            assertThat(ended.endedForLease()).isFalse();
+        }
     }
 
     /** Nothing would end the command if this process were killed now. */

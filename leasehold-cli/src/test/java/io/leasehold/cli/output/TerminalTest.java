@@ -1,0 +1,37 @@
+package io.leasehold.cli.output;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Secrets are hidden, and what is written stays JSON with the keys and words of the contract. */
+@Tag("quick")
+class TerminalTest {
+
+    @Test
+    void hidesPasswordsInTheTextsOfJsonAlone() {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        PrintStream stream = new PrintStream(bytes, true, StandardCharsets.UTF_8);
+        Terminal terminal = new Terminal(stream, stream);
+        terminal.hide(List.of("held", "null", "\"a:b\"", "t\u00fcr"));
+        Map<String, @Nullable Object> line = new LinkedHashMap<>();
+        line.put("event", new Json.Word("held"));
+        line.put("held", null);
+        line.put("detail", "it was held by \"a:b\" at t\u00fcr");
+
+        terminal.printJson(line);
+        terminal.reportJson(line);
+
+        assertThat(bytes.toString(StandardCharsets.UTF_8).lines())
+                .hasSize(2)
+                .containsOnly("{\"event\":\"held\",\"held\":null,\"detail\":\"it was *** by *** at ***\"}");
+    }
+}
