@@ -22,6 +22,7 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.Locale;
 import java.util.Objects;
 import javax.sql.DataSource;
@@ -71,6 +72,7 @@ public final class JdbcStores {
                     schema,
                     connection,
                     dataSource::getConnection,
+                    LeaseTableStore.Settings.RETENTION,
                     runtime);
         } catch (SQLException e) {
             throw refusal(statements, where, e);
@@ -79,6 +81,11 @@ public final class JdbcStores {
 
     /** A store with one connection of its own to a JDBC URL. */
     static LockStore connect(String url, String redacted, SqlDialect dialect, LockRuntime runtime) {
+        return connect(url, redacted, dialect, runtime, LeaseTableStore.Settings.RETENTION);
+    }
+
+    /** A store with one connection of its own to a JDBC URL, which deletes what nobody has used for so long. */
+    static LockStore connect(String url, String redacted, SqlDialect dialect, LockRuntime runtime, Duration retention) {
         Dialect statements = dialect.statements();
         DatabaseClock clock = clock(statements, runtime);
         SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), redacted);
@@ -87,7 +94,7 @@ public final class JdbcStores {
         Tables tables = new Tables(opener, statements, schema, redacted, ServerWaits.sessionLimit(dialect));
         try {
             KeptConnection connection = KeptConnection.own(new ServerOpener(runtime, tables), ServerWaits.of(dialect));
-            return start(redacted, statements, url, clock, schema, connection, opener, runtime);
+            return start(redacted, statements, url, clock, schema, connection, opener, retention, runtime);
         } catch (SQLException e) {
             throw refusal(statements, redacted, e);
         }
@@ -148,12 +155,13 @@ public final class JdbcStores {
             SchemaCheck schema,
             KeptConnection connection,
             LeaseTableStore.Spare spare,
+            Duration retention,
             LockRuntime runtime) {
         Guarantees guarantees = new Guarantees(
                 Guarantee.Exclusion.WITHIN_DRIFT, Guarantee.Fencing.INCREASING, Guarantee.Queueing.POLLING, scope(url));
         return LeaseTableStore.start(
                 new LeaseTableStore.Settings(
-                        description, dialect, guarantees, clock, schema, connection, spare, Lives.UNKNOWN),
+                        description, dialect, guarantees, clock, schema, connection, spare, Lives.UNKNOWN, retention),
                 runtime);
     }
 

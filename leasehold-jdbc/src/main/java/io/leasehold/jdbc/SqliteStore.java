@@ -18,6 +18,7 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Objects;
 
 /**
@@ -58,6 +59,11 @@ public final class SqliteStore {
     }
 
     static LockStore open(Path path, Synchronous synchronous, FileSystems fileSystems, LockRuntime runtime) {
+        return open(path, synchronous, fileSystems, runtime, LeaseTableStore.Settings.RETENTION);
+    }
+
+    static LockStore open(
+            Path path, Synchronous synchronous, FileSystems fileSystems, LockRuntime runtime, Duration retention) {
         Objects.requireNonNull(path, "path");
         Objects.requireNonNull(runtime, "runtime");
         Path file = path.toAbsolutePath().normalize();
@@ -84,7 +90,8 @@ public final class SqliteStore {
                             () -> {
                                 throw new SQLException("SQLite has nobody to listen to");
                             },
-                            opener.beginLife()),
+                            opener.beginLife(),
+                            retention),
                     runtime);
         } catch (SQLException e) {
             throw new StoreUnavailableException("lock file " + file + " cannot be opened (" + e.getMessage() + ")", e);

@@ -90,18 +90,6 @@ class MariaDbFaultsTest implements ContentionTests, ClientRecordTests {
         return SqlDialect.MARIADB;
     }
 
-    @Override
-    public String waitingTransactions() {
-        return "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
-    }
-
-    /** The database gives up the transaction that has written least. */
-    @Override
-    public String precious() {
-        return "INSERT INTO leasehold_client (holder, origin, expires_at, told)"
-                + " SELECT CONCAT('precious', seq), 'database', 1, 'x' FROM seq_1_to_200";
-    }
-
     /** All sessions but the one that asks. */
     private static void killSessions() throws SQLException {
         try (Connection connection = server.connect();

@@ -7,6 +7,7 @@ import io.leasehold.testkit.tck.BackendTck;
 import io.leasehold.testkit.tck.StoreFixture;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -45,6 +46,11 @@ class PostgresTckTest implements BackendTck {
             @Override
             public LockStore open(LockRuntime runtime) {
                 return new JdbcStoreProvider().open(StoreUri.parse(server.url()), runtime);
+            }
+
+            @Override
+            public LockStore openForgetful(LockRuntime runtime) {
+                return JdbcStores.connect(server.url(), "forgetful", SqlDialect.POSTGRESQL, runtime, Duration.ZERO);
             }
 
             @Override

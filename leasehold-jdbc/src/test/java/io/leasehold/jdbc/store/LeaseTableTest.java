@@ -81,7 +81,7 @@ class LeaseTableTest {
             LeaseTable table = table(database, connection);
             LeaseRow full = held("order:1 ☃ " + "y".repeat(1000), (1L << 53) - 1);
             LeaseRow empty = new LeaseRow(name("e"), "boot:x", null, null, -5, 0);
-            table.begin();
+            table.begin(1);
             assertThat(table.find(full.name())).isNull();
             table.insert(full);
             table.insert(empty);
@@ -89,11 +89,11 @@ class LeaseTableTest {
             assertThat(table.read(full.name())).isEqualTo(full);
             assertThat(table.read(empty.name())).isEqualTo(empty);
             LeaseRow changed = new LeaseRow(full.name(), "boot:z", null, null, 100, 7);
-            table.begin();
+            table.begin(1);
             table.update(changed);
             table.rollback();
             assertThat(table.read(full.name())).isEqualTo(full);
-            table.begin();
+            table.begin(1);
             table.update(changed);
             table.commit();
             assertThat(table.read(full.name())).isEqualTo(changed);
@@ -139,7 +139,12 @@ class LeaseTableTest {
             table.insert(held("young", 100));
             table.insert(held("old", 50));
             table.insert(held("oldest", 10));
-            assertThat(table.below(100)).extracting(row -> row.name().text()).containsExactly("oldest", "old");
+            assertThat(table.between(-1, 100))
+                    .extracting(row -> row.name().text())
+                    .containsExactly("oldest", "old");
+            assertThat(table.between(10, 100))
+                    .extracting(row -> row.name().text())
+                    .containsExactly("old");
             table.delete(name("oldest"));
             table.raiseFenceFloor(10);
             assertThat(table.read(name("oldest"))).isNull();

@@ -14,7 +14,7 @@ class TaskTest {
     private final StoreUnavailableException takenBack = new StoreUnavailableException("taken back", null);
     private final StoreUnavailableException unknown = new StoreUnavailableException("unknown", null);
 
-    private final Task<Object> task = Task.writing("a test", (table, now) -> "done", (kind, error) -> kind);
+    private final Task<Object> task = Task.writing("a test", (table, tries) -> "done", (kind, error) -> kind);
 
     @Test
     void beforeItsStartItIsTakenBack() {
