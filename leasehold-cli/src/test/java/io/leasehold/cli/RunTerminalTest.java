@@ -120,6 +120,18 @@ class RunTerminalTest {
         }
     }
 
+    /** Once, and only where somebody reads it. */
+    @Test
+    void saysThatAProcessCouldGetLost() throws Exception {
+        String run = StartedCli.script(
+                directory, "weak", "export LEASEHOLD_CONTAINMENT=remembered; exec " + run("job", "--", "true"));
+        try (Pty pty = new Pty(run)) {
+            assertThat(pty.exitCode()).as(pty::screen).isZero();
+            assertThat(pty.screen().split("--require-containment", -1)).hasSize(2);
+        }
+        assertThat(StartedCli.shell(run)).isEmpty();
+    }
+
     @Test
     void theCommandMayReadFromTheTerminal() throws Exception {
         String command =

@@ -112,10 +112,4 @@ class RunUsageTest {
         assertThat(Arrays.stream(lines).mapToInt(String::length).max().orElse(0))
                 .isLessThanOrEqualTo(80);
     }
-
-    @Test
-    void refusesArgumentsThatTheLocaleHasSpoilt() {
-        assertThat(run("run", "job", "--", "echo", "na\uFFFDve")).isEqualTo(ExitCode.USAGE.code());
-        assertThat(complaint()).contains("not valid UTF-8");
-    }
 }

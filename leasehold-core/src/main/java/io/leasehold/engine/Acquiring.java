@@ -97,13 +97,15 @@ record Acquiring<H extends Hold>(
     private <T> CompletableFuture<T> handOver(long maxWaitNanos, Function<Attempt<H>, T> form) {
         Pending<H> pending = enter.apply(maxWaitNanos);
         CompletableFuture<T> handed = new PropagatingFuture<>(pending::giveUp);
-        pending.result().thenApply(form).whenComplete((value, error) -> Edge.execute(runtime, () -> {
-            if (error != null) {
-                handed.completeExceptionally(unwrapped(error));
-            } else if (!handed.complete(value)) {
-                pending.giveUp();
-            }
-        }));
+        pending.result()
+                .thenApply(form)
+                .whenComplete((value, error) -> Edge.execute(runtime, () -> {
+                    if (error != null) {
+                        handed.completeExceptionally(unwrapped(error));
+                    } else if (!handed.complete(value)) {
+                        pending.giveUp();
+                    }
+                }));
         return handed;
     }
 

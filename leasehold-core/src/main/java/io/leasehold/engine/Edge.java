@@ -64,7 +64,10 @@ final class Edge {
         try {
             runtime.execute(news);
         } catch (Error e) {
-            LOG.error("no thread could be had for a callback; it runs on \"{}\"", Thread.currentThread().getName(), e);
+            LOG.error(
+                    "no thread could be had for a callback; it runs on \"{}\"",
+                    Thread.currentThread().getName(),
+                    e);
             guarded("a callback", news);
         }
     }

@@ -275,10 +275,15 @@ public final class EngineClient implements LockClient {
         checkQuiet();
         Edge.join(runtime, quiet);
         limit.cancel();
+        // The store waits for answers, too: the flag is put back when it has.
+        boolean interrupted = Thread.interrupted();
         try {
             wiring.store().close();
         } finally {
             runtime.close();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

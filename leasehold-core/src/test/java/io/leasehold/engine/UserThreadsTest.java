@@ -105,9 +105,11 @@ final class UserThreadsTest {
         ExecutorService one = Executors.newSingleThreadExecutor(task -> new Thread(task, "mine"));
         try (LockClient locks =
                 Leasehold.builder().store("memory:").workExecutor(one).connect()) {
-            CompletableFuture<String> ran =
-                    locks.named("x").holdWhile(PATIENCE, lease -> CompletableFuture.completedFuture(
-                            Thread.currentThread().getName()));
+            CompletableFuture<String> ran = locks.named("x")
+                    .holdWhile(
+                            PATIENCE,
+                            lease -> CompletableFuture.completedFuture(
+                                    Thread.currentThread().getName()));
             assertThat(ran.get(30, TimeUnit.SECONDS)).isEqualTo("mine");
             // Full with one work, and nothing else waits for it.
             tellsOfALossBeside(locks, new CountDownLatch(1));

@@ -13,7 +13,10 @@ public enum RowLock {
     BUSY,
     /** There is no such row. The transaction goes on. */
     MISSING,
-    /** The database gave up the transaction (deadlock, serialization): roll back, and repeat it from its beginning. */
+    /**
+     * The database gave up the transaction (deadlock, serialization, a row that changed since the transaction's snapshot, a busy
+     * row where that costs the transaction): roll back, and repeat it from its beginning.
+     */
     ABORTED;
 
     /**

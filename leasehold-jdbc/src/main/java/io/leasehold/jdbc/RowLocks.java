@@ -1,6 +1,7 @@
 package io.leasehold.jdbc;
 
 import io.leasehold.jdbc.row.Column;
+import io.leasehold.jdbc.row.InnoDb;
 import io.leasehold.jdbc.row.OwnTransaction;
 import io.leasehold.jdbc.row.RowDialect;
 import java.sql.Connection;
@@ -12,6 +13,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 
 /**
@@ -22,11 +24,26 @@ import java.util.Objects;
  * locks or changes the row. It is no lease: no ttl, no renewal, no token, and the connection is in use all the time. A
  * transaction that hangs keeps its rows until the database or the network ends its connection.
  *
- * <p>For H2, PostgreSQL, MariaDB and MySQL (MySQL is not tried on a real server). Deadlock and timeout mean the same on all.
+ * <p>For H2, PostgreSQL, MariaDB and MySQL (MySQL's statements are tested on MariaDB, and not on a real server). Deadlock and timeout
+ * mean the same on all, but where MariaDB or MySQL runs with {@code innodb_rollback_on_timeout}: there a busy row costs the whole
+ * transaction, which is {@link RowLock#ABORTED}.
  *
  * <p><b>Threads.</b> As the connection: one at a time. It blocks.
  */
 public final class RowLocks {
+
+    /**
+     * A setting that limits a wait.
+     *
+     * @param after what comes after the value: some are text, and some must not be
+     * @param outlives whether it outlives the transaction
+     */
+    private record Setting(String read, String write, String after, boolean outlives) {}
+
+    private static final Setting LOCK_TIMEOUT =
+            new Setting("SHOW lock_timeout", "SET LOCAL lock_timeout = '", "'", false);
+    private static final Setting SESSION_SECONDS = new Setting(
+            "SELECT @@innodb_lock_wait_timeout", "SET SESSION innodb_lock_wait_timeout = ", "", true);
 
     private final Connection connection;
     private final RowDialect dialect;
@@ -45,6 +62,11 @@ public final class RowLocks {
     public static RowLocks in(Connection connection) throws SQLException {
         OwnTransaction.require(connection, "a row lock");
         return new RowLocks(connection, RowDialect.of(connection));
+    }
+
+    /** For a database that understands another one's statements. */
+    static RowLocks speaking(Connection connection, RowDialect dialect) {
+        return new RowLocks(connection, dialect);
     }
 
     /** Locks the row, waiting as long as the database is set to. */
@@ -73,17 +95,10 @@ public final class RowLocks {
         long seconds = (millis + 999) / 1000;
         return switch (dialect.timed()) {
             case IN_THE_STATEMENT ->
-                one(column, key, "FOR UPDATE WAIT " + millis / 1000 + "." + String.format("%03d", millis % 1000));
+                one(column, key, "FOR UPDATE WAIT " + millis / 1000 + "." + String.format(Locale.ROOT, "%03d", millis % 1000));
             case IN_WHOLE_SECONDS -> one(column, key, "FOR UPDATE WAIT " + seconds);
-            case BY_LOCK_TIMEOUT ->
-                withSetting("SHOW lock_timeout", "SET LOCAL lock_timeout = '", millis + "ms", column, key);
-            case BY_SESSION_SECONDS ->
-                withSetting(
-                        "SELECT @@innodb_lock_wait_timeout",
-                        "SET SESSION innodb_lock_wait_timeout = '",
-                        Long.toString(seconds),
-                        column,
-                        key);
+            case BY_LOCK_TIMEOUT -> withSetting(LOCK_TIMEOUT, millis + "ms", column, key);
+            case BY_SESSION_SECONDS -> withSetting(SESSION_SECONDS, Long.toString(seconds), column, key);
         };
     }
 
@@ -115,23 +130,42 @@ public final class RowLocks {
                 }
             }
             return keys;
+        } catch (SQLException e) {
+            throw InnoDb.asJdbcSaysIt(e, connection, "rows of " + table);
         }
     }
 
-    private RowLock withSetting(String read, String write, String value, Column column, Object key)
-            throws SQLException {
-        String before;
+    /** Afterwards the setting is as it was, whatever became of the lock: the connection may go back to a pool. */
+    private RowLock withSetting(Setting setting, String value, Column column, Object key) throws SQLException {
         try (Statement statement = connection.createStatement()) {
-            try (ResultSet row = statement.executeQuery(read)) {
+            String before;
+            try (ResultSet row = statement.executeQuery(setting.read())) {
                 row.next();
                 before = row.getString(1);
             }
-            statement.execute(write + value + "'");
-            RowLock outcome = one(column, key, "FOR UPDATE");
-            if (outcome != RowLock.ABORTED) {
-                statement.execute(write + before + "'");
+            String asBefore = setting.write() + before + setting.after();
+            RowLock outcome;
+            try {
+                statement.execute(setting.write() + value + setting.after());
+                outcome = one(column, key, "FOR UPDATE");
+            } catch (SQLException | RuntimeException e) {
+                if (setting.outlives()) {
+                    executeDespite(e, statement, asBefore);
+                }
+                throw e;
+            }
+            if (setting.outlives() || outcome != RowLock.ABORTED) {
+                statement.execute(asBefore);
             }
             return outcome;
+        }
+    }
+
+    private static void executeDespite(Exception trouble, Statement statement, String sql) {
+        try {
+            statement.execute(sql);
+        } catch (SQLException more) {
+            trouble.addSuppressed(more);
         }
     }
 
@@ -155,6 +189,8 @@ public final class RowLocks {
                 return RowLock.ABORTED;
             } else if (!dialect.isBusy(e)) {
                 throw e;
+            } else if (dialect.isCostly(e, connection)) {
+                return RowLock.ABORTED;
             }
             if (before != null) {
                 connection.rollback(before);

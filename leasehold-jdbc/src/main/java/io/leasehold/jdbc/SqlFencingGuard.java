@@ -3,6 +3,7 @@ package io.leasehold.jdbc;
 import io.leasehold.fencing.Admission;
 import io.leasehold.fencing.FencingToken;
 import io.leasehold.jdbc.row.Column;
+import io.leasehold.jdbc.row.InnoDb;
 import io.leasehold.jdbc.row.OwnTransaction;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -67,12 +68,19 @@ public final class SqlFencingGuard {
      * @param token the fencing token of the lease
      * @return whether the holder may go on
      * @throws IllegalStateException if the connection commits every statement by itself
+     * @throws java.sql.SQLTransactionRollbackException if the transaction is to be rolled back and repeated; some drivers
+     *     say so by the SQL state alone (40…)
      */
     public Admission admit(Connection connection, Object key, long token) throws SQLException {
         Objects.requireNonNull(key, "key");
         FencingToken.require(token);
         OwnTransaction.require(connection, "an admission");
-        Admission admission = answer(connection, key, token);
+        Admission admission;
+        try {
+            admission = answer(connection, key, token);
+        } catch (SQLException e) {
+            throw InnoDb.asJdbcSaysIt(e, connection, column.describe(key));
+        }
         observer.accept(admission);
         return admission;
     }
@@ -83,11 +91,16 @@ public final class SqlFencingGuard {
             if (register(connection, key, token)) {
                 return new Admission.Admitted(resource, token);
             }
-            Long newest = newest(connection, key, tries == 1 ? "" : latest(connection));
+            // MariaDB and MySQL show a transaction what was there at its first read, although its updates see the present.
+            boolean locking = tries > 1 && InnoDb.isBehind(connection);
+            Long newest = newest(connection, key, locking ? " FOR UPDATE" : "");
             if (newest == null) {
                 return new Admission.Missing(resource, token);
             } else if (newest > token) {
                 return new Admission.Rejected(resource, token, newest);
+            } else if (newest == token && locking) {
+                // There, and locked: a driver may count the rows that were changed, and not those that were found.
+                return new Admission.Admitted(resource, token);
             } else if (tries == MOST_TRIES) {
                 // The row comes and goes between the two statements: no answer is true of it for long.
                 throw new SQLException(resource + " is deleted and made again while it is asked for");
@@ -110,16 +123,6 @@ public final class SqlFencingGuard {
             }
             return rows == 1;
         }
-    }
-
-    /**
-     * Makes a query see what is there now. MariaDB and MySQL show a transaction what was there at its first read, although its
-     * updates see the present.
-     */
-    private static String latest(Connection connection) throws SQLException {
-        String product = String.valueOf(connection.getMetaData().getDatabaseProductName());
-        boolean snapshots = product.equalsIgnoreCase("MariaDB") || product.equalsIgnoreCase("MySQL");
-        return snapshots ? " FOR UPDATE" : "";
     }
 
     /** Null if there is no row. */

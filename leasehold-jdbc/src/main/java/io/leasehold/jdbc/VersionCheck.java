@@ -1,6 +1,7 @@
 package io.leasehold.jdbc;
 
 import io.leasehold.jdbc.row.Column;
+import io.leasehold.jdbc.row.InnoDb;
 import io.leasehold.jdbc.row.OwnTransaction;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -61,6 +62,8 @@ public final class VersionCheck {
      * @param version what was read
      * @throws StaleVersionException if the row has changed since, or is gone; nothing was changed
      * @throws IllegalStateException if the connection commits every statement by itself
+     * @throws java.sql.SQLTransactionRollbackException if the transaction is to be rolled back and repeated; some drivers
+     *     say so by the SQL state alone (40…)
      */
     public void advance(Connection connection, Object key, long version) throws SQLException {
         Objects.requireNonNull(key, "key");
@@ -73,6 +76,8 @@ public final class VersionCheck {
             if (statement.executeUpdate() != 1) {
                 throw new StaleVersionException(column.describe(key), version);
             }
+        } catch (SQLException e) {
+            throw InnoDb.asJdbcSaysIt(e, connection, column.describe(key));
         }
     }
 }

@@ -22,19 +22,22 @@ final class MariaDbServer implements AutoCloseable {
 
     private final Path directory;
     private final int port;
+    private final List<String> options;
     private ServerProcess process;
 
-    private MariaDbServer(Path directory, int port, ServerProcess process) {
+    private MariaDbServer(Path directory, int port, List<String> options, ServerProcess process) {
         this.directory = directory;
         this.port = port;
+        this.options = options;
         this.process = process;
     }
 
-    static MariaDbServer start(Path directory) throws IOException {
+    static MariaDbServer start(Path directory, String... options) throws IOException {
         Path server = ServerProcess.find("mariadbd", PACKAGE);
         DataDirectory.copy(DataDirectory.template(SHARED, MariaDbServer::install), directory);
         int port = ServerProcess.freePort();
-        MariaDbServer started = new MariaDbServer(directory, port, launch(server, directory, port));
+        MariaDbServer started = new MariaDbServer(
+                directory, port, List.of(options), launch(server, directory, port, List.of(options)));
         try {
             started.process.awaitConnection(() -> DriverManager.getConnection(started.url("mysql")));
             try (Connection connection = DriverManager.getConnection(started.url("mysql"));
@@ -79,7 +82,8 @@ final class MariaDbServer implements AutoCloseable {
         return System.getProperty("user.name").equals("root") ? List.of("--user=root") : List.of();
     }
 
-    private static ServerProcess launch(Path server, Path directory, int port) throws IOException {
+    private static ServerProcess launch(Path server, Path directory, int port, List<String> options)
+            throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 server.toString(),
                 "--no-defaults",
@@ -92,6 +96,7 @@ final class MariaDbServer implements AutoCloseable {
                 "--innodb-buffer-pool-size=16M",
                 "--innodb-log-file-size=8M"));
         command.addAll(user());
+        command.addAll(options);
         return ServerProcess.start(directory.resolve("server.log"), command);
     }
 
@@ -114,7 +119,7 @@ final class MariaDbServer implements AutoCloseable {
 
     void restart() throws IOException {
         process.stop();
-        process = launch(ServerProcess.find("mariadbd", PACKAGE), directory, port);
+        process = launch(ServerProcess.find("mariadbd", PACKAGE), directory, port, options);
         process.awaitConnection(this::connect);
     }
 

@@ -14,6 +14,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -92,6 +93,20 @@ interface RowProtectionTests {
             assertThat(number(theirs, "SELECT COUNT(*) FROM order_event"))
                     .as("the transaction went on")
                     .isEqualTo(1);
+        }
+    }
+
+    /** Some locales have digits of their own, which no database reads. */
+    @Test
+    default void aBoundedWaitIsAskedForInEveryLocale() throws SQLException {
+        Locale before = Locale.getDefault();
+        try (Connection connection = transaction()) {
+            Locale.setDefault(Locale.forLanguageTag("ar-EG-u-nu-arab"));
+            assertThat(RowLocks.in(connection).tryLock("orders", "id", 1L, Duration.ofMillis(1_050)))
+                    .isEqualTo(RowLock.LOCKED);
+            connection.rollback();
+        } finally {
+            Locale.setDefault(before);
         }
     }
 

@@ -28,15 +28,17 @@ final class Sessions {
     /** The ttl whose session timeout the session for lists has: the default one of locks. */
     private static final long LISTS_TTL_NANOS = Duration.ofSeconds(30).toNanos();
 
-    /** What the children of one node may take: some hundred thousand locks. The driver's own limit is 1 MB. */
-    private static final int LIST_BYTES = 64 * 1024 * 1024;
+    /**
+     * What the children of one node may take: some hundred thousand locks, or waiters of one lock. The driver's own limit is
+     * 1 MB, and it ends the connection where an answer is larger.
+     */
+    private static final int ANSWER_BYTES = 64 * 1024 * 1024;
 
     private final ZooKeeperUri uri;
     private final Session.Listener listener;
     private final Predicate<Session> inUse;
     private final List<ACL> acl;
     private final ZKClientConfig config;
-    private final ZKClientConfig listConfig;
     private final Map<Integer, Session> byTimeout = new HashMap<>();
     private @Nullable Session forLists;
     private boolean closed;
@@ -47,15 +49,13 @@ final class Sessions {
         this.inUse = inUse;
         this.acl = uri.credentials() == null ? ZooDefs.Ids.OPEN_ACL_UNSAFE : ZooDefs.Ids.CREATOR_ALL_ACL;
         this.config = config(uri);
-        this.listConfig = config(uri);
-        listConfig.setProperty(
-                ZKConfig.JUTE_MAXBUFFER,
-                Integer.toString(Math.max(LIST_BYTES, listConfig.getInt(ZKConfig.JUTE_MAXBUFFER, LIST_BYTES))));
     }
 
     private static ZKClientConfig config(ZooKeeperUri uri) {
         ZKClientConfig config = new ZKClientConfig();
         config.setProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY, "false");
+        int answerBytes = Math.max(ANSWER_BYTES, config.getInt(ZKConfig.JUTE_MAXBUFFER, ANSWER_BYTES));
+        config.setProperty(ZKConfig.JUTE_MAXBUFFER, Integer.toString(answerBytes));
         if (!uri.tls()) {
             return config;
         }
@@ -119,7 +119,7 @@ final class Sessions {
         return session.connected();
     }
 
-    /** A connected session in which no lease lives, and that takes larger answers than others. */
+    /** A connected session in which no lease lives: a long answer delays none, and one that is too long endangers none. */
     CompletableFuture<Session> forLists() {
         Session session;
         synchronized (this) {
@@ -128,7 +128,7 @@ final class Sessions {
             }
             session = forLists;
             if (session == null || session.isEnded()) {
-                session = Session.open(uri, millisFor(LISTS_TTL_NANOS), acl, listConfig, listener);
+                session = Session.open(uri, millisFor(LISTS_TTL_NANOS), acl, config, listener);
                 forLists = session;
             }
         }

@@ -9,6 +9,7 @@ import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.ReleaseOutcome;
+import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.proxy.TcpProxy;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -16,12 +17,14 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.data.ACL;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -135,6 +138,30 @@ class PredecessorTest {
             proxy.resume();
             proxy.resetAll();
         }
+    }
+
+    @Test
+    void aSessionThatWeCloseIsOverForItsHoldersBeforeItsNodesGo() throws Exception {
+        List<Boolean> thereWhenTold = new CopyOnWriteArrayList<>();
+        Session.Listener listener = new Session.Listener() {
+            @Override
+            public void suspended(Session session) {}
+
+            @Override
+            public void resumed(Session session) {}
+
+            @Override
+            public void ended(Session session) {
+                thereWhenTold.add(member.children("/").contains("mine"));
+            }
+        };
+        ZooKeeperUri uri = ZooKeeperUri.parse(StoreUri.parse(member.uri("")));
+        Session session = Session.open(uri, 20_000, ZooDefs.Ids.OPEN_ACL_UNSAFE, new ZKClientConfig(), listener);
+        session.connected().get(60, TimeUnit.SECONDS);
+        session.create("/mine", new byte[0], CreateMode.EPHEMERAL).get(60, TimeUnit.SECONDS);
+        session.close(60_000);
+        assertThat(thereWhenTold).containsExactly(true);
+        until(() -> !member.children("/").contains("mine"));
     }
 
     @Test

@@ -242,9 +242,11 @@ final class StoreMoveTest {
                 }
                 statement.execute("ALTER TABLE leasehold_lock_away RENAME TO leasehold_lock");
             }
-            assertThat(holdingBoth(older, newer, Duration.ofMinutes(1), (one, other) -> assertThat(
-                                    other.fencingToken())
-                            .isPositive()))
+            assertThat(holdingBoth(
+                            older,
+                            newer,
+                            Duration.ofMinutes(1),
+                            (one, other) -> assertThat(other.fencingToken()).isPositive()))
                     .isTrue();
         }
     }

@@ -30,7 +30,8 @@ class BridgeRecipeTest {
 
     private static Scene recipe() {
         CodeBlock block = CodeBlock.in(Documents.root(), "java").stream()
-                .filter(one -> one.document().equals("docs/fencing.md") && one.text().contains("oldLocks"))
+                .filter(one ->
+                        one.document().equals("docs/fencing.md") && one.text().contains("oldLocks"))
                 .findFirst()
                 .orElseThrow();
         return Compiled.of(block, block.text(), directory);

@@ -63,10 +63,13 @@ public final class SqliteDialect {
                 standard.taken(),
                 standard.lock(),
                 standard.note(),
-                "SELECT holder FROM leasehold_client WHERE expires_at <= ?2 OR (origin <> ?1 AND expires_at > ?2 + "
-                        + MINUTE + ") LIMIT " + Dialect.Clients.EXPIRED_ROWS,
-                "DELETE FROM leasehold_client WHERE holder = ?1"
-                        + " AND (expires_at <= ?3 OR (origin <> ?2 AND expires_at > ?3 + " + MINUTE + "))");
+                "SELECT holder FROM leasehold_client WHERE " + isExpired("?1", "?2") + " LIMIT "
+                        + Dialect.Clients.EXPIRED_ROWS,
+                "DELETE FROM leasehold_client WHERE holder = ?1 AND " + isExpired("?2", "?3"));
+    }
+
+    private static String isExpired(String origin, String now) {
+        return "(expires_at <= " + now + " OR (origin <> " + origin + " AND expires_at > " + now + " + " + MINUTE + "))";
     }
 
     private static Dialect.Leases leases() {

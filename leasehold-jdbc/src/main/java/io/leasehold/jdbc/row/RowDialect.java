@@ -1,9 +1,12 @@
 package io.leasehold.jdbc.row;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.Locale;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How a database locks rows.
@@ -12,10 +15,21 @@ import java.util.Set;
  * @param timed how a bounded wait is asked for
  * @param busyStates SQL states that mean: somebody else has the row
  * @param busyCodes error codes that mean the same
+ * @param abortedCodes error codes that mean: the transaction is given up; as all SQL states that begin with 40 do
  * @param errorsAbort whether an error spoils the whole transaction, so that a savepoint has to keep it
+ * @param waitCosts a query for whether a wait that was too long costs the whole transaction; null if it never does
  */
 public record RowDialect(
-        String database, Timed timed, Set<String> busyStates, Set<Integer> busyCodes, boolean errorsAbort) {
+        String database,
+        Timed timed,
+        Set<String> busyStates,
+        Set<Integer> busyCodes,
+        Set<Integer> abortedCodes,
+        boolean errorsAbort,
+        @Nullable String waitCosts) {
+
+    /** Lock wait timeout; on MariaDB also what was not to be waited for. */
+    private static final int WAITED_TOO_LONG = 1205;
 
     /** How a bounded wait is asked for. */
     public enum Timed {
@@ -23,20 +37,31 @@ public record RowDialect(
         IN_THE_STATEMENT,
         /** {@code FOR UPDATE WAIT 2}: whole seconds, rounded up. */
         IN_WHOLE_SECONDS,
-        /** A setting of the transaction, in milliseconds. */
+        /** A setting of the transaction, in milliseconds: it ends with the transaction. */
         BY_LOCK_TIMEOUT,
-        /** A setting of the session, in whole seconds, rounded up. */
+        /** A setting of the session, in whole seconds, rounded up: it outlives the transaction, and goes back to the pool. */
         BY_SESSION_SECONDS
     }
 
-    private static final RowDialect H2 =
-            new RowDialect("H2", Timed.IN_THE_STATEMENT, Set.of("HYT00"), Set.of(50200), false);
+    private static final String ROLLBACK_ON_TIMEOUT = "SELECT @@innodb_rollback_on_timeout";
+
+    private static final RowDialect H2 = new RowDialect(
+            "H2", Timed.IN_THE_STATEMENT, Set.of("HYT00"), Set.of(50200), Set.of(), false, null);
     private static final RowDialect POSTGRESQL =
-            new RowDialect("PostgreSQL", Timed.BY_LOCK_TIMEOUT, Set.of("55P03"), Set.of(), true);
-    private static final RowDialect MARIADB =
-            new RowDialect("MariaDB", Timed.IN_WHOLE_SECONDS, Set.of(), Set.of(1205, 3572), false);
-    private static final RowDialect MYSQL =
-            new RowDialect("MySQL", Timed.BY_SESSION_SECONDS, Set.of(), Set.of(1205, 3572), false);
+            new RowDialect("PostgreSQL", Timed.BY_LOCK_TIMEOUT, Set.of("55P03"), Set.of(), Set.of(), true, null);
+    private static final RowDialect MARIADB = innoDb("MariaDB", Timed.IN_WHOLE_SECONDS);
+    private static final RowDialect MYSQL = innoDb("MySQL", Timed.BY_SESSION_SECONDS);
+
+    private static RowDialect innoDb(String database, Timed timed) {
+        return new RowDialect(
+                database,
+                timed,
+                Set.of(),
+                Set.of(WAITED_TOO_LONG, 3572),
+                Set.of(InnoDb.CHANGED_SINCE_READ),
+                false,
+                ROLLBACK_ON_TIMEOUT);
+    }
 
     /**
      * The dialect of the database behind the connection.
@@ -44,7 +69,15 @@ public record RowDialect(
      * @throws IllegalArgumentException if its rows cannot be locked
      */
     public static RowDialect of(Connection connection) throws SQLException {
-        String product = String.valueOf(connection.getMetaData().getDatabaseProductName());
+        return ofProduct(String.valueOf(connection.getMetaData().getDatabaseProductName()));
+    }
+
+    /**
+     * The dialect of a database that calls itself so.
+     *
+     * @throws IllegalArgumentException if its rows cannot be locked
+     */
+    public static RowDialect ofProduct(String product) {
         return switch (product.toLowerCase(Locale.ROOT)) {
             case "h2" -> H2;
             case "postgresql" -> POSTGRESQL;
@@ -67,6 +100,18 @@ public record RowDialect(
 
     /** Whether the database has given up the transaction: deadlock, or it cannot be put into an order with others. */
     public boolean isAborted(SQLException e) {
-        return e.getSQLState() != null && e.getSQLState().startsWith("40");
+        return abortedCodes.contains(e.getErrorCode())
+                || (e.getSQLState() != null && e.getSQLState().startsWith("40"));
+    }
+
+    /** Whether the database has rolled back the whole transaction because somebody else has the row. */
+    public boolean isCostly(SQLException busy, Connection connection) throws SQLException {
+        if (waitCosts == null || busy.getErrorCode() != WAITED_TOO_LONG) {
+            return false;
+        }
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(waitCosts)) {
+            return row.next() && row.getBoolean(1);
+        }
     }
 }

@@ -1,0 +1,43 @@
+package io.leasehold.jdbc.row;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLTransactionRollbackException;
+import java.util.Locale;
+
+/** What MariaDB and MySQL do unlike other databases. */
+public final class InnoDb {
+
+    /** The row has changed since this transaction first read: {@code innodb_snapshot_isolation}. */
+    static final int CHANGED_SINCE_READ = 1020;
+
+    private static final String SERIALIZATION_FAILURE = "40001";
+
+    private InnoDb() {}
+
+    /** Whether one of them is behind this connection. */
+    public static boolean isBehind(Connection connection) throws SQLException {
+        String product = String.valueOf(connection.getMetaData().getDatabaseProductName());
+        return switch (product.toLowerCase(Locale.ROOT)) {
+            case "mariadb", "mysql" -> true;
+            default -> false;
+        };
+    }
+
+    /**
+     * The error as JDBC has it for a transaction that is to be repeated, if that is what it says; else the error itself.
+     *
+     * @param what what was asked for, for people
+     */
+    public static SQLException asJdbcSaysIt(SQLException e, Connection connection, String what) throws SQLException {
+        if (e.getErrorCode() != CHANGED_SINCE_READ || !isBehind(connection)) {
+            return e;
+        }
+        return new SQLTransactionRollbackException(
+                what + ": the row has changed since this transaction first read, so roll back and repeat it ("
+                        + e.getMessage() + ")",
+                SERIALIZATION_FAILURE,
+                CHANGED_SINCE_READ,
+                e);
+    }
+}
