@@ -247,12 +247,12 @@ public final class LeaseTableStore implements LockStore {
 
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        long begunAtNanos = runtime.nanoTime();
         settings.connections()
                 .needFor(batch.items().stream()
                         .mapToLong(RenewBatch.Item::ttlNanos)
                         .max()
                         .orElse(0));
-        long begunAtNanos = runtime.nanoTime();
         return queue.submit(
                 Task.renewing(
                         "renewal of " + batch.items().size() + " lease(s)",

@@ -29,6 +29,7 @@ final class Worker implements Runnable {
 
     /** No statement waits for a row so long: the database says nothing at all. */
     private static final long SILENCE_NANOS = 1_200_000_000L;
+
     /** A transaction waits for a row at most so long, and at most this part of the shortest time limit. */
     private static final long MOST_WAIT_NANOS = 250_000_000L;
 
