@@ -50,8 +50,8 @@ final class MariaDbServer implements AutoCloseable {
                 .as("the data directory is made: %s", Files.readString(log))
                 .isTrue();
         int port = ServerProcess.freePort();
-        MariaDbServer started = new MariaDbServer(
-                directory, port, List.of(options), launch(server, directory, port, List.of(options)));
+        MariaDbServer started =
+                new MariaDbServer(directory, port, List.of(options), launch(server, directory, port, List.of(options)));
         try {
             started.process.awaitConnection(() -> DriverManager.getConnection(started.url("mysql")));
             try (Connection connection = DriverManager.getConnection(started.url("mysql"));
