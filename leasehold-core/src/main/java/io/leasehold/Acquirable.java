@@ -18,10 +18,11 @@ import org.jspecify.annotations.Nullable;
  * in a row. {@link AmbiguousAcquireException} if the outcome of a request is unknown; it has been
  * compensated. {@link IllegalStateException} if the client is closed.
  *
- * <p><b>Interruption.</b> Waiting methods throw {@link InterruptedException} and leave nothing behind:
- * a grant that arrives later is given back.
+ * <p><b>Interruption.</b> Waiting methods throw {@link InterruptedException} at once and leave nothing behind: a place in a
+ * queue is given up, and a grant that arrives later is given back. The caller does not wait for that, so until the store has
+ * carried it out, a round trip or two later as a rule, another client may find the lock taken.
  *
- * <p><b>Asynchronous forms</b> return futures that complete on the client's callback executor.
+ * <p><b>Asynchronous forms</b> return futures that complete on the client's callback threads.
  * Cancelling one, or a stage derived from it, withdraws the attempt; a grant that finds its future
  * already completed is given back. Put the patience inside ({@code attemptAsync(maxWait)}) and not
  * outside ({@code orTimeout}), and prefer {@link #holdWhile}, which cannot leak.
@@ -57,9 +58,9 @@ public interface Acquirable<H extends Hold> {
     CompletableFuture<Attempt<H>> attemptAsync(Duration maxWait);
 
     /**
-     * Acquires, runs {@code work} on the callback executor, and releases when the stage that it
-     * returned has ended, however it ended. Completes exceptionally with {@link LockBusyException} if
-     * the lock stayed busy for {@code maxWait}.
+     * Acquires, runs {@code work} on the client's {@linkplain Leasehold.Builder#workExecutor work executor}, and releases
+     * when the stage that it returned has ended, however it ended. The work may block: neither callbacks nor other work wait
+     * for it. Completes exceptionally with {@link LockBusyException} if the lock stayed busy for {@code maxWait}.
      */
     <T> CompletableFuture<T> holdWhile(Duration maxWait, Function<? super H, ? extends CompletionStage<T>> work);
 }

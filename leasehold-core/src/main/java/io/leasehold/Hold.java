@@ -14,8 +14,8 @@ import java.util.function.Consumer;
  * resource, covers that.
  *
  * <p><b>Threads.</b> Ownership lives in this object, not in a thread: any thread may use and release
- * it. Queries are local and never block. Callbacks run on the client's callback executor, never on a
- * timer or network thread. Methods that wait for the store ({@link #renew}, {@link #release},
+ * it. Queries are local and never block. Callbacks run on the client's callback threads, each as soon as it
+ * is due, whatever others block on; never on a timer or network thread. Methods that wait for the store ({@link #renew}, {@link #release},
  * {@link #close}) do not react to interruption: they are bounded in time, and the interrupt flag is
  * left as it was.
  */
@@ -69,11 +69,11 @@ public interface Hold extends AutoCloseable {
     @Override
     void close();
 
-    /** Completes, on the callback executor, with how this hold ended; never exceptionally. */
+    /** Completes, on a callback thread, with how this hold ended; never exceptionally. */
     CompletionStage<HoldEnd> whenEnded();
 
     /**
-     * Calls back once if this hold is lost, with the cause; at once (on the callback executor) if it
+     * Calls back once if this hold is lost, with the cause; at once (on a callback thread) if it
      * already is; never after a release.
      */
     void onLost(Consumer<? super LossCause> callback);

@@ -9,6 +9,7 @@ import io.leasehold.spi.StoreUri;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.Executor;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -52,6 +53,7 @@ public final class Leasehold {
         private final List<Guarantee> required = new ArrayList<>();
         private boolean acquisitionStacks;
         private @Nullable LockRuntime runtime;
+        private @Nullable Executor workers;
 
         private Builder() {}
 
@@ -118,6 +120,17 @@ public final class Leasehold {
             return this;
         }
 
+        /**
+         * Where the work of {@link Acquirable#holdWhile} runs. Without a call: a virtual thread for each where the JDK has
+         * them, else a pool that grows; neither refuses work for being full. The executor stays the caller's to shut down.
+         * It must run each task, or refuse it with an exception: then the lock is released, and the future that
+         * {@code holdWhile} returned completes with that exception. Callbacks have threads of their own.
+         */
+        public Builder workExecutor(Executor executor) {
+            this.workers = Objects.requireNonNull(executor, "executor");
+            return this;
+        }
+
         /** The world to run in: the system's unless set. For tests in virtual time. */
         public Builder runtime(LockRuntime runtime) {
             this.runtime = Objects.requireNonNull(runtime, "runtime");
@@ -143,8 +156,9 @@ public final class Leasehold {
                         defaultsFor(opened),
                         label,
                         List.copyOf(listeners),
-                        acquisitionStacks);
-            } catch (RuntimeException e) {
+                        acquisitionStacks,
+                        workers);
+            } catch (RuntimeException | Error e) {
                 if (opened != null) {
                     opened.close();
                 }

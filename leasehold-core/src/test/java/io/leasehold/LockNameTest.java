@@ -3,11 +3,13 @@ package io.leasehold;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Names are valid or refused at the door; parts cannot change the structure of a name. */
+@Tag("quick")
 final class LockNameTest {
 
     @Test

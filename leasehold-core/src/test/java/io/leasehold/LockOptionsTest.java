@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The defaults are a contract; unsafe timings are refused with their numbers. */
+@Tag("quick")
 final class LockOptionsTest {
 
     private static final LockOptions DEFAULTS = LockOptions.defaults();

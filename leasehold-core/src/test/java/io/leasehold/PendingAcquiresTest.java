@@ -8,9 +8,11 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Waiting asynchronously holds no thread, however many wait. */
+@Tag("quick")
 final class PendingAcquiresTest {
 
     private static final int WAITERS = 10_000;

@@ -21,10 +21,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The harness works: it measures in this JVM and in others, reports, writes, and refuses nonsense. No figure is judged. */
+@Tag("full")
 final class BenchmarksSmokeTest {
 
     @TempDir

@@ -8,10 +8,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The public API of each published library is committed as text, so that every change of it is seen and meant. */
+@Tag("quick")
 class ApiTextTest {
 
     private static final String UPDATE = "./mvnw -pl checks -am test -Dtest='Api*Test' -Dapi.update=true";

@@ -11,11 +11,13 @@ import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /** Which room may know which other, between modules and inside them. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS) // the classes are read once
+@Tag("quick")
 class ArrowsTest {
 
     private static final String API = "io.leasehold";

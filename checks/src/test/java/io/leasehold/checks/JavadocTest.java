@@ -15,10 +15,12 @@ import javax.tools.DocumentationTool;
 import javax.tools.JavaFileObject;
 import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The Javadoc of what is published as a library builds with everything that doclint knows, and says nothing. */
+@Tag("full")
 class JavadocTest {
 
     static final List<Module> LIBRARIES = List.of(

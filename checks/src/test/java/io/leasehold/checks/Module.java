@@ -42,6 +42,13 @@ enum Module {
         return Arrays.stream(values()).filter(Module::hasSources).toList();
     }
 
+    /** The test classes of all folders of this build, those without production code included. */
+    static List<Path> testClasses() {
+        return filesBelow(root(), "Test.java").stream()
+                .filter(file -> shown(file).contains("src/test/java/"))
+                .toList();
+    }
+
     String moduleName() {
         return moduleName;
     }

@@ -12,10 +12,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The named modules resolve on a real module path, and a client finds its stores there by ServiceLoader. */
+@Tag("quick")
 class ModulePathTest {
 
     private static final List<Module> NAMED = List.of(Module.CORE, Module.REDIS, Module.JDBC, Module.TESTKIT);

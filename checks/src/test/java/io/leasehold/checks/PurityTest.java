@@ -14,6 +14,7 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.TestInstance;
  * alone reads clocks, sleeps and draws randomness.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS) // the classes are read once
+@Tag("quick")
 class PurityTest {
 
     /** Who has to be pure whatever it says of itself. A class that is renamed is renamed here too. */

@@ -9,11 +9,13 @@ import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /** How classes are built here: final, composed, without shared mutable state, and quiet. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS) // the classes are read once
+@Tag("quick")
 class ShapeTest {
 
     private final JavaClasses all = ProductionClasses.ofAll();

@@ -24,9 +24,11 @@ import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What the compiler does not check in the text of the sources. */
+@Tag("quick")
 class SourceRulesTest {
 
     private static final int FILE_LINES = 500;
@@ -35,6 +37,7 @@ class SourceRulesTest {
     private static final Pattern LUA = Pattern.compile("redis\\.p?call\\s*\\(");
     private static final Pattern TEST_METHOD =
             Pattern.compile("^\\s*@(Test|ParameterizedTest|RepeatedTest|TestFactory)\\b", Pattern.MULTILINE);
+    private static final Pattern SPEED = Pattern.compile("^@Tag\\(\"(quick|full)\"\\)$", Pattern.MULTILINE);
     private static final Pattern INSTANTIABLE =
             Pattern.compile("^(public )?(final )?(class|record) ", Pattern.MULTILINE);
 
@@ -104,6 +107,21 @@ class SourceRulesTest {
         }
         assertThat(found)
                 .as("Surefire silently skips test classes that are not named *Test")
+                .isEmpty();
+    }
+
+    @Test
+    void everyTestClassSaysItsSpeed() {
+        List<String> found = new ArrayList<>();
+        for (Path file : Module.testClasses()) {
+            String text = Module.read(file);
+            long speeds = SPEED.matcher(text).results().count();
+            if (INSTANTIABLE.matcher(text).find() && speeds != 1) {
+                found.add(Module.shown(file) + " has " + speeds);
+            }
+        }
+        assertThat(found)
+                .as("each test class carries one of @Tag(\"quick\") and @Tag(\"full\"): neither run takes one without")
                 .isEmpty();
     }
 

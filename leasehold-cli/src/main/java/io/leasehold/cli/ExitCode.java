@@ -22,7 +22,7 @@ public enum ExitCode {
     LEASE_LOST(76),
     /** The store refused: authentication, or a missing right. */
     ACCESS(77),
-    /** The store is set up so that locks would not be safe. */
+    /** The store is set up so that locks would not be safe, or this system cannot keep a command together as required. */
     UNSAFE(78),
     /** The command is there and cannot be executed. */
     NOT_EXECUTABLE(126),

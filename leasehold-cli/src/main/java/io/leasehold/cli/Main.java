@@ -16,9 +16,14 @@ import io.leasehold.cli.command.WhoCommand;
 import io.leasehold.cli.demo.DemoWorkerCommand;
 import io.leasehold.cli.demo.actor.ActorCommand;
 import io.leasehold.cli.output.Terminal;
+import io.leasehold.cli.process.TypedArguments;
+import io.leasehold.cli.process.TypedWords;
+import java.util.List;
+import java.util.Map;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IExecutionExceptionHandler;
+import picocli.CommandLine.IExecutionStrategy;
 import picocli.CommandLine.IParameterExceptionHandler;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Mixin;
@@ -58,7 +63,10 @@ public final class Main implements Runnable {
     /** Runs the program and ends the process. */
     public static void main(String[] arguments) {
         Terminal terminal = Terminal.standard();
-        int code = run(arguments, new Invocation(terminal, System.getenv()));
+        // What the JVM made of them depends on a locale that may not be installed.
+        TypedWords typed = TypedArguments.of(List.of(arguments));
+        Map<String, String> environment = TypedArguments.environment(System.getenv());
+        int code = run(typed.texts().toArray(String[]::new), new Invocation(terminal, environment, typed));
         // Everything was closed in its order; what is left (threads of a driver) need not delay the caller.
         if (Boolean.getBoolean("leasehold.exit")) {
             System.exit(code);
@@ -107,6 +115,7 @@ public final class Main implements Runnable {
         Failures failures = new Failures(invocation);
         line.setParameterExceptionHandler(failures);
         line.setExecutionExceptionHandler(failures);
+        line.setExecutionStrategy(new OnlyText(invocation));
         return line;
     }
 
@@ -149,6 +158,31 @@ public final class Main implements Runnable {
         private int told(Failure failure) {
             invocation.terminal().complain(failure.reason());
             return failure.code().code();
+        }
+    }
+
+    /**
+     * Runs the last subcommand, unless a word of ours is no text.
+     *
+     * @param invocation has the words as they were typed
+     */
+    private record OnlyText(Invocation invocation) implements IExecutionStrategy {
+
+        @Override
+        public int execute(ParseResult parsed) {
+            List<String> all = parsed.originalArgs();
+            TypedWords typed = invocation.typed(all, 0);
+            for (int i = 0; i < typed.size() && !all.get(i).equals("--"); i++) {
+                if (!typed.isText(i)) {
+                    ParseResult last = parsed;
+                    while (last.hasSubcommand()) {
+                        last = last.subcommand();
+                    }
+                    throw new ParameterException(
+                            last.commandSpec().commandLine(), "the argument \"" + all.get(i) + "\" is not valid UTF-8");
+                }
+            }
+            return new CommandLine.RunLast().execute(parsed);
         }
     }
 

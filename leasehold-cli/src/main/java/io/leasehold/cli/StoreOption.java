@@ -20,6 +20,7 @@ public final class StoreOption {
     public static final String VARIABLE = "LEASEHOLD_STORE";
 
     private static final String DEFAULT = "sqlite:";
+    private static final char UNREADABLE = '\uFFFD';
     private static final Pattern PASSWORD = Pattern.compile("//[^/?#@]*:([^/?#]*)@|//([^/?#:@]+)@");
     private static final Pattern PARAMETER =
             Pattern.compile("(?i)(?:password|passwd|pass|pwd|secret|token)[a-z_-]*=([^&;]+)");
@@ -35,11 +36,11 @@ public final class StoreOption {
     public String uri(Map<String, String> environment) {
         List<String> given = uris == null ? List.of() : uris;
         if (given.size() == 1) {
-            return given.get(0);
+            return checked(given.get(0));
         }
         if (given.isEmpty()) {
             String set = environment.get(VARIABLE);
-            return set == null || set.isBlank() ? DEFAULT : set;
+            return set == null || set.isBlank() ? DEFAULT : checked(set);
         }
         StringBuilder redlock = new StringBuilder("redlock:");
         for (int i = 0; i < given.size(); i++) {
@@ -47,6 +48,15 @@ public final class StoreOption {
                     .append(URLEncoder.encode(given.get(i), StandardCharsets.UTF_8));
         }
         return redlock.toString();
+    }
+
+    /** Refuses what would lead another process, with another locale, to another store. */
+    private static String checked(String uri) {
+        if (uri.indexOf(UNREADABLE) >= 0) {
+            throw new IllegalArgumentException(
+                    "the store's URI is not valid UTF-8: name it with --store or in " + VARIABLE + " as UTF-8");
+        }
+        return uri;
     }
 
     /** Whether the URI may hold a secret. */

@@ -14,9 +14,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The completion script is one that Bash takes, and it knows the options. */
+@Tag("full")
 class CompletionTest {
 
     /** Completes as Bash would after these words, and prints what it offers. */

@@ -20,12 +20,14 @@ import java.util.List;
 import java.util.Map;
 import org.apache.curator.test.InstanceSpec;
 import org.apache.curator.test.TestingServer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Every verb over real ZooKeeper and etcd servers, URIs with several hosts, and what is said of wrong ones. */
+@Tag("full")
 class ConsensusStoresTest {
 
     /** The year 2030 in microseconds: above all tokens of a Redis of today. */

@@ -7,10 +7,12 @@ import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Databases as stores of the command line: PostgreSQL as it comes, the others with a driver. */
+@Tag("quick")
 class DatabaseStoresTest {
 
     @TempDir

@@ -12,10 +12,12 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Each hazard as people start it: with what protects nothing is lost, without it the verdict names what is. */
+@Tag("full")
 class DemoScenariosTest {
 
     @TempDir

@@ -18,9 +18,11 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What a doctor says of real servers whose clocks are wrong or that have hardly a connection left, and of healthy ones. */
+@Tag("quick")
 class DoctorTest {
 
     private static Finding finding(String uri, String check, String about) {

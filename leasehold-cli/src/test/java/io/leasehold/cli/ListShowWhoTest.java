@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What {@code ls}, {@code show} and {@code who} say while a run holds a lock, and when nobody does. */
+@Tag("quick")
 class ListShowWhoTest {
 
     @TempDir

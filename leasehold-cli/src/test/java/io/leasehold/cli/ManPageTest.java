@@ -23,12 +23,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 
 /** The manual page and the contract of the command line name what the program has: all of it, and nothing else. */
+@Tag("quick")
 class ManPageTest {
 
     private static final Path MANUAL = Path.of("../docs/man/leasehold.1");

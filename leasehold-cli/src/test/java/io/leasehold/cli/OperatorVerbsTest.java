@@ -30,12 +30,14 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The verbs of an operator at 3 a.m., against a real server: release, wait, watch, leaks, doctor. */
+@Tag("quick")
 class OperatorVerbsTest {
 
     private static final String STRANGER = "0123456789abcdef0123456789abcdef01234567:5:far/77/cafe";

@@ -12,10 +12,12 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code redlock init} over three real servers: refused without a word or a quorum; afterwards they grant at once. */
+@Tag("quick")
 class RedlockInitTest {
 
     @TempDir

@@ -17,6 +17,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
  * <p>The command and a grandchild that has left its session write beats to files and ignore TERM; another run that waits
  * for the same lock writes a beat when it has it. The last beat of the first must come before the first of the second.
  */
+@Tag("full")
 class RunLossTest {
 
     private static final String BEATS = "trap '' TERM INT HUP\nwhile :; do date +%s%N >> \"$1\"; sleep 0.02; done";

@@ -10,10 +10,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The short form of the script {@code leasehold-cli/stress}, and the proof that it would find a lock that does not hold. */
+@Tag("quick")
 class RunStressTest {
 
     @TempDir

@@ -9,10 +9,12 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** At a real pseudo-terminal, made by {@code script(1)}: the keyboard reaches the command once, and jobs can be stopped. */
+@Tag("full")
 class RunTerminalTest {
 
     private static final String CTRL_C = "\u0003";
@@ -116,6 +118,18 @@ class RunTerminalTest {
             assertThat(pty.exitCode()).as(pty::screen).isEqualTo(7);
             assertThat(StartedCli.read(directory.resolve("ints"))).isEqualTo("INT\n");
         }
+    }
+
+    /** Once, and only where somebody reads it. */
+    @Test
+    void saysThatAProcessCouldGetLost() throws Exception {
+        String run = StartedCli.script(
+                directory, "weak", "export LEASEHOLD_CONTAINMENT=remembered; exec " + run("job", "--", "true"));
+        try (Pty pty = new Pty(run)) {
+            assertThat(pty.exitCode()).as(pty::screen).isZero();
+            assertThat(pty.screen().split("--require-containment", -1)).hasSize(2);
+        }
+        assertThat(StartedCli.shell(run)).isEmpty();
     }
 
     @Test

@@ -8,11 +8,13 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Wrong use is refused with exit code 64 and one line that names the value and the rule; nothing is connected to. */
+@Tag("quick")
 class RunUsageTest {
 
     private final ByteArrayOutputStream out = new ByteArrayOutputStream();
@@ -109,11 +111,5 @@ class RunUsageTest {
         assertThat(lines).hasSizeLessThanOrEqualTo(40);
         assertThat(Arrays.stream(lines).mapToInt(String::length).max().orElse(0))
                 .isLessThanOrEqualTo(80);
-    }
-
-    @Test
-    void refusesArgumentsThatTheLocaleHasSpoilt() {
-        assertThat(run("run", "job", "--", "echo", "na\uFFFDve")).isEqualTo(ExitCode.USAGE.code());
-        assertThat(complaint()).contains("not valid UTF-8");
     }
 }

@@ -56,11 +56,20 @@ final class StartedCli implements AutoCloseable {
         }
 
         StartedCli start(String... arguments) {
+            List<String> command = javaCommand();
+            command.addAll(List.of(arguments));
+            return startCommand(command);
+        }
+
+        /** A script that becomes the program. */
+        StartedCli startScript(String script) {
+            return startCommand(List.of(script));
+        }
+
+        private StartedCli startCommand(List<String> command) {
             try {
                 Path out = Files.createTempFile(directory, "out", ".txt");
                 Path err = Files.createTempFile(directory, "err", ".txt");
-                List<String> command = javaCommand();
-                command.addAll(List.of(arguments));
                 ProcessBuilder builder = new ProcessBuilder(command)
                         .directory(directory.toFile())
                         .redirectInput(input.toFile())
@@ -180,6 +189,14 @@ final class StartedCli implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** A search path that has everything that is in ours, but not this command. */
+    static String pathWithout(String command) {
+        Path commands = Path.of("target", "without-" + command).toAbsolutePath();
+        shell("mkdir -p '" + commands + "'; IFS=:; for d in $PATH; do ln -s \"$d\"/* '" + commands
+                + "' 2>/dev/null; done; rm -f '" + commands.resolve(command) + "'");
+        return commands.toString();
     }
 
     static void write(OutputStream out, String text) {

@@ -9,6 +9,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongFunction;
@@ -19,12 +20,17 @@ import org.jspecify.annotations.Nullable;
  * over at the edge.
  *
  * @param what the lock, for messages
- * @param runtime where threads wait and callbacks run
+ * @param runtime where threads wait and results are told
+ * @param workers where the work of {@code holdWhile} runs
  * @param enter puts an attempt with so much patience, in nanoseconds, on its way
  * @param opened told of a hold that the current thread waited for
  */
 record Acquiring<H extends Hold>(
-        String what, LockRuntime runtime, LongFunction<? extends Pending<H>> enter, Consumer<H> opened)
+        String what,
+        LockRuntime runtime,
+        Executor workers,
+        LongFunction<? extends Pending<H>> enter,
+        Consumer<H> opened)
         implements Acquirable<H> {
 
     private static final long FOR_EVER = Long.MAX_VALUE;
@@ -87,13 +93,13 @@ record Acquiring<H extends Hold>(
         return handOver(patience(maxWait), attempt -> attempt);
     }
 
-    /** The result in the asked form, on the callback executor; a hold that nobody takes any more is given back. */
+    /** The result in the asked form, on a thread for callbacks; a hold that nobody takes any more is given back. */
     private <T> CompletableFuture<T> handOver(long maxWaitNanos, Function<Attempt<H>, T> form) {
         Pending<H> pending = enter.apply(maxWaitNanos);
         CompletableFuture<T> handed = new PropagatingFuture<>(pending::giveUp);
         pending.result()
                 .thenApply(form)
-                .whenComplete((value, error) -> runtime.execute(() -> {
+                .whenComplete((value, error) -> Edge.execute(runtime, () -> {
                     if (error != null) {
                         handed.completeExceptionally(unwrapped(error));
                     } else if (!handed.complete(value)) {
@@ -107,21 +113,36 @@ record Acquiring<H extends Hold>(
     public <T> CompletableFuture<T> holdWhile(
             Duration maxWait, Function<? super H, ? extends CompletionStage<T>> work) {
         Objects.requireNonNull(work, "work");
-        CompletableFuture<H> acquiring = handOver(patience(maxWait), Attempt::orElseThrow);
-        CompletableFuture<T> done = new PropagatingFuture<>(() -> acquiring.cancel(false));
-        // The executor is named since the hold may already be there, and the caller's thread is not for the work.
-        acquiring.whenCompleteAsync(
-                (hold, error) -> {
-                    if (error != null) {
-                        done.completeExceptionally(unwrapped(error));
-                    } else if (done.isDone()) {
-                        hold.releaseAsync();
-                    } else {
-                        runHolding(hold, work, done);
-                    }
-                },
-                runtime::execute);
+        Pending<H> pending = enter.apply(patience(maxWait));
+        // Whether the hold has gone to the work: until then, and no longer, a cancellation withdraws it.
+        CompletableFuture<H> taken = new PropagatingFuture<>(pending::giveUp);
+        CompletableFuture<T> done = new PropagatingFuture<>(() -> taken.cancel(false));
+        pending.result().thenApply(Attempt::orElseThrow).whenComplete((hold, error) -> {
+            if (error != null) {
+                Edge.execute(runtime, () -> done.completeExceptionally(unwrapped(error)));
+            } else if (taken.complete(hold)) {
+                submit(hold, work, done);
+            } else {
+                pending.giveUp();
+            }
+        });
         return done;
+    }
+
+    /** Always on the executor: the hold may already be there, and the caller's thread is not for the work. */
+    private <T> void submit(H hold, Function<? super H, ? extends CompletionStage<T>> work, CompletableFuture<T> done) {
+        try {
+            workers.execute(() -> {
+                if (done.isDone()) {
+                    hold.releaseAsync();
+                } else {
+                    runHolding(hold, work, done);
+                }
+            });
+        } catch (RuntimeException | Error refused) {
+            // Without a thread for it there is no work: nothing may stay held for it.
+            runHolding(hold, nothing -> CompletableFuture.failedFuture(refused), done);
+        }
     }
 
     private static <H extends Hold, T> void runHolding(

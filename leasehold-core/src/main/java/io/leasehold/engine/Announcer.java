@@ -41,7 +41,20 @@ final class Announcer {
     /** Something is held: tells until nothing is. */
     void watch() {
         if (!telling.get() && telling.compareAndSet(false, true)) {
-            timeline.schedule(FIRST_NANOS, this::tell);
+            again(FIRST_NANOS);
+        }
+    }
+
+    private void again(long afterNanos) {
+        boolean armed = false;
+        try {
+            timeline.schedule(afterNanos, this::tell);
+            armed = true;
+        } finally {
+            if (!armed) {
+                // The next hold begins it anew.
+                telling.set(false);
+            }
         }
     }
 
@@ -49,7 +62,7 @@ final class Announcer {
         List<GrantKeeper> held = holds.all();
         if (!held.isEmpty()) {
             Edge.ask(() -> store.operations().announce(record(held), KEEP_NANOS));
-            timeline.schedule(EVERY_NANOS, this::tell);
+            again(EVERY_NANOS);
             return;
         }
         telling.set(false);

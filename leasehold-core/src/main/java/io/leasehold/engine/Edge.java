@@ -5,9 +5,13 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The edge between futures and callers: where threads block, and where user code is handed results. */
 final class Edge {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     private Edge() {}
 
@@ -46,19 +50,41 @@ final class Edge {
         }
     }
 
-    /** What a store answers; one that throws instead has failed. */
+    /** What a store answers; one that throws instead, be it for lack of memory or of threads, has failed. */
     static <T> CompletableFuture<T> ask(Supplier<CompletableFuture<T>> store) {
         try {
             return store.get();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             return CompletableFuture.failedFuture(e);
         }
     }
 
-    /** The same result, on the callback executor: what depends on it may block. */
+    /** Brings news to user code. Where no thread can be had for that, it is better told here than never. */
+    static void execute(LockRuntime runtime, Runnable news) {
+        try {
+            runtime.execute(news);
+        } catch (Error e) {
+            LOG.error(
+                    "no thread could be had for a callback; it runs on \"{}\"",
+                    Thread.currentThread().getName(),
+                    e);
+            guarded("a callback", news);
+        }
+    }
+
+    /** Runs a step that nothing after it depends on: a failure, also an Error, is logged and goes no further. */
+    static void guarded(String what, Runnable step) {
+        try {
+            step.run();
+        } catch (RuntimeException | Error e) {
+            LOG.error("{} of the lock client failed unexpectedly", what, e);
+        }
+    }
+
+    /** The same result, on a thread for callbacks: what depends on it may block. */
     static <T> CompletableFuture<T> onCallbackExecutor(LockRuntime runtime, CompletableFuture<T> source) {
         CompletableFuture<T> handed = new CompletableFuture<>();
-        source.whenComplete((value, error) -> runtime.execute(() -> {
+        source.whenComplete((value, error) -> execute(runtime, () -> {
             if (error != null) {
                 handed.completeExceptionally(error instanceof CompletionException ? error.getCause() : error);
             } else {

@@ -25,8 +25,10 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** A client: wires the parts together, and ends them in order. */
 public final class EngineClient implements LockClient {
@@ -35,6 +37,7 @@ public final class EngineClient implements LockClient {
     private static final long QUIET_CHECK_NANOS = 2_000_000;
 
     private final Wiring wiring;
+    private final Executor workers;
     private final WaitSettings defaults;
     private final NameDesks desks;
     private final ReentrantHolds reentrantHolds = new ReentrantHolds();
@@ -46,14 +49,20 @@ public final class EngineClient implements LockClient {
     private final CompletableFuture<Void> quiet = new CompletableFuture<>();
     private volatile boolean closing;
 
-    /** A client of the store, which it owns from now on, as it owns the runtime. */
+    /**
+     * A client of the store, which it owns from now on, as it owns the runtime.
+     *
+     * @param workers where the work of {@code holdWhile} runs; null for the runtime's own threads
+     */
     public EngineClient(
             LockRuntime runtime,
             LockStore store,
             LockOptions defaults,
             String label,
             List<LockListener> listeners,
-            boolean withAcquisitionStacks) {
+            boolean withAcquisitionStacks,
+            @Nullable Executor workers) {
+        this.workers = workers != null ? workers : runtime::executeWork;
         this.defaults = WaitSettings.of(accepted(defaults, store));
         Timeline timeline = new Timeline(runtime);
         this.desks = new NameDesks(timeline);
@@ -197,6 +206,10 @@ public final class EngineClient implements LockClient {
         return wiring.runtime();
     }
 
+    Executor workers() {
+        return workers;
+    }
+
     ReentrantHolds reentrantHolds() {
         return reentrantHolds;
     }
@@ -262,10 +275,15 @@ public final class EngineClient implements LockClient {
         checkQuiet();
         Edge.join(runtime, quiet);
         limit.cancel();
+        // The store waits for answers, too: the flag is put back when it has.
+        boolean interrupted = Thread.interrupted();
         try {
             wiring.store().close();
         } finally {
             runtime.close();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

@@ -25,6 +25,8 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Keeps one grant alive and lets leases of it follow each other: carries out what its {@link LeaseMachine} decides.
@@ -33,6 +35,8 @@ import org.jspecify.annotations.Nullable;
  * → nothing; keeper → nothing; lease → keeper.
  */
 final class GrantKeeper {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     private final LockName name;
     private final Grant grant;
@@ -48,6 +52,8 @@ final class GrantKeeper {
 
     private long nextToken;
     private long renewals;
+    /** Of the suspensions that were noticed, how many the machine was told of. */
+    private long suspensionsSeen;
     /** Was said, and is believed once the store says that the hold is gone. */
     private boolean takenByForce;
 
@@ -75,6 +81,7 @@ final class GrantKeeper {
         this.grantedAtNanos = wiring.runtime().nanoTime();
         this.nextToken = grant.tokens().first();
         this.machine = new LeaseMachine(timings, grant.sentAtNanos(), grantedAtNanos);
+        this.suspensionsSeen = wiring.suspensions().suspensions();
     }
 
     /**
@@ -119,21 +126,39 @@ final class GrantKeeper {
 
     private void perform(List<LeaseMachine.Action> actions) {
         for (LeaseMachine.Action action : actions) {
-            if (action instanceof LeaseMachine.Renew renew) {
-                wiring.renewals().renew(this, renew.byHand() ? 0 : timings.batchingNanos());
-            } else if (action instanceof LeaseMachine.RefuseRenewal refused) {
-                finishRenewalsByHand(() -> refused(refused.why()));
-            } else if (action instanceof LeaseMachine.ArmRenew arm) {
-                arm(arm.atNanos(), false);
-            } else if (action instanceof LeaseMachine.ArmEnd arm) {
-                arm(arm.atNanos(), true);
-            } else if (action instanceof LeaseMachine.TellAtRisk risk) {
-                tellAtRisk(Duration.ofNanos(risk.remainingNanos()));
-            } else if (action instanceof LeaseMachine.TellLost lost) {
-                tellLost(lost.cause());
-            } else if (action instanceof LeaseMachine.SendRelease release) {
-                sendRelease(release.lost());
+            try {
+                perform(action);
+            } catch (RuntimeException | Error e) {
+                LOG.error("lock \"{}\": a step of its lease failed unexpectedly", name, e);
+                endLoudly(action);
             }
+        }
+    }
+
+    /** What waits for this action to have an outcome is told that it has failed. */
+    private void endLoudly(LeaseMachine.Action action) {
+        if (action instanceof LeaseMachine.Renew) {
+            on(new LeaseMachine.RenewFailed());
+        } else if (action instanceof LeaseMachine.SendRelease) {
+            finish(ReleaseOutcome.UNCONFIRMED, List.of());
+        }
+    }
+
+    private void perform(LeaseMachine.Action action) {
+        if (action instanceof LeaseMachine.Renew renew) {
+            wiring.renewals().renew(this, renew.byHand() ? 0 : timings.batchingNanos());
+        } else if (action instanceof LeaseMachine.RefuseRenewal refused) {
+            finishRenewalsByHand(() -> refused(refused.why()));
+        } else if (action instanceof LeaseMachine.ArmRenew arm) {
+            arm(arm.atNanos(), false);
+        } else if (action instanceof LeaseMachine.ArmEnd arm) {
+            arm(arm.atNanos(), true);
+        } else if (action instanceof LeaseMachine.TellAtRisk risk) {
+            tellAtRisk(Duration.ofNanos(risk.remainingNanos()));
+        } else if (action instanceof LeaseMachine.TellLost lost) {
+            tellLost(lost.cause());
+        } else if (action instanceof LeaseMachine.SendRelease release) {
+            sendRelease(release.lost());
         }
     }
 
@@ -177,9 +202,42 @@ final class GrantKeeper {
         return wiring;
     }
 
-    /** The validity left for this lease, which must be the current one. */
-    synchronized long remainingNanos(LeaseState lease) {
-        return current == lease ? machine.remainingNanos(wiring.runtime().nanoTime()) : 0;
+    /** The validity left for this lease, which must be the current one; looks for a suspension first. */
+    long remainingNanos(LeaseState lease) {
+        wiring.suspensions().check();
+        List<LeaseMachine.Action> actions;
+        long leftNanos;
+        synchronized (this) {
+            actions = suspendedMeanwhile();
+            leftNanos =
+                    current == lease ? machine.remainingNanos(wiring.runtime().nanoTime()) : 0;
+        }
+        perform(actions);
+        return leftNanos;
+    }
+
+    /** Takes in a suspension that this or another thread has noticed; nothing if it is known here. */
+    void noticeSuspension() {
+        List<LeaseMachine.Action> actions;
+        synchronized (this) {
+            actions = suspendedMeanwhile();
+        }
+        perform(actions);
+    }
+
+    private void lookForSuspension() {
+        wiring.suspensions().check();
+        noticeSuspension();
+    }
+
+    /** Called under the guard. */
+    private List<LeaseMachine.Action> suspendedMeanwhile() {
+        long noticed = wiring.suspensions().suspensions();
+        if (noticed == suspensionsSeen) {
+            return List.of();
+        }
+        suspensionsSeen = noticed;
+        return machine.on(new LeaseMachine.Suspended(), wiring.runtime().nanoTime());
     }
 
     /** Notices an end that the timer has not told yet. */
@@ -195,6 +253,7 @@ final class GrantKeeper {
     /** Asks for a renewal now; the future completes with its answer. */
     CompletableFuture<Void> renewByHand() {
         CompletableFuture<Void> future = new CompletableFuture<>();
+        lookForSuspension();
         synchronized (this) {
             renewalsByHand = new ArrayList<>(renewalsByHand);
             renewalsByHand.add(future);
@@ -212,7 +271,7 @@ final class GrantKeeper {
     // ---- renewal
 
     private void renewalDue() {
-        wiring.leaks().report();
+        Edge.guarded("looking for leaks", wiring.leaks()::report);
         Thread thread;
         synchronized (this) {
             thread = holdingThread;
@@ -252,6 +311,8 @@ final class GrantKeeper {
     }
 
     void renewalAnswered(RenewReply.Item answer) {
+        // The request may have left before a suspension that nobody has noticed yet.
+        lookForSuspension();
         Duration headroom;
         synchronized (this) {
             headroom = Duration.ofNanos(machine.remainingNanos(wiring.runtime().nanoTime()));
@@ -263,7 +324,9 @@ final class GrantKeeper {
             }
             on(new LeaseMachine.Renewed(renewed.sentAtNanos()));
             tellRenewed(RenewalOutcome.RENEWED, headroom);
-            finishRenewalsByHand(null);
+            if (!awaitsConfirmation()) {
+                finishRenewalsByHand(null);
+            }
         } else if (answer instanceof RenewReply.NotOurs) {
             on(new LeaseMachine.TakenAway(suspectedForce() ? LossCause.FORCE_RELEASED : LossCause.NOT_OURS));
             tellRenewed(RenewalOutcome.NOT_OURS, headroom);
@@ -273,6 +336,11 @@ final class GrantKeeper {
             tellRenewed(RenewalOutcome.FAILED, headroom);
             finishRenewalsByHand(failed::error);
         }
+    }
+
+    /** Whether it left before a suspension: then it says nothing, and another one is on its way or armed. */
+    private synchronized boolean awaitsConfirmation() {
+        return machine.isUnconfirmed();
     }
 
     private void tellRenewed(RenewalOutcome outcome, Duration headroom) {
@@ -345,6 +413,7 @@ final class GrantKeeper {
         return takenByForce;
     }
 
+    /** Nothing is known of it until a renewal succeeds. */
     void suspended() {
         on(new LeaseMachine.Suspended());
     }
@@ -397,7 +466,8 @@ final class GrantKeeper {
             }
             LeaseState passed;
             synchronized (this) {
-                if (machine.remainingNanos(wiring.runtime().nanoTime()) == 0) {
+                if (suspensionsSeen != wiring.suspensions().suspensions()
+                        || machine.remainingNanos(wiring.runtime().nanoTime()) == 0) {
                     return false;
                 }
                 passed = mint();
@@ -421,7 +491,12 @@ final class GrantKeeper {
         current = lease;
     }
 
-    private synchronized boolean mayPassOn() {
+    private boolean mayPassOn() {
+        lookForSuspension();
+        return mayPassOnNow();
+    }
+
+    private synchronized boolean mayPassOnNow() {
         long nowNanos = wiring.runtime().nanoTime();
         return mayBePassedOn(nowNanos)
                 && nextToken <= grant.tokens().last()

@@ -48,7 +48,7 @@ final class LeakWatch {
     void report() {
         for (Reference<?> found; (found = unreachable.poll()) != null; ) {
             if (found instanceof Trace trace && traces.remove(trace)) {
-                trace.leaked();
+                Edge.guarded("the report of a leak", trace::leaked);
             }
         }
     }

@@ -86,7 +86,7 @@ final class LeaseHandle implements Lease {
 
     @Override
     public void interruptOnLoss() {
-        state.interruptOnLoss();
+        state.interruptOnLoss(new Interruption());
     }
 
     @Override

@@ -81,7 +81,11 @@ final class LeaseMachine {
         RELEASED
     }
 
+    /** Between the tries to confirm what a suspension has made doubtful, and nothing else renews: doubled each time. */
+    private static final long FIRST_CONFIRM_NANOS = 100_000_000;
+
     private static final long LEAST_RETRY_NANOS = 1_000_000;
+    private static final long MOST_CONFIRM_NANOS = 5_000_000_000L;
 
     private final Timings timings;
     private final long acquiredAtNanos;
@@ -94,6 +98,7 @@ final class LeaseMachine {
     private boolean atRisk;
     private boolean unconfirmed;
     private long unconfirmedAtNanos;
+    private int confirmTries;
     /** The renewal that is in flight left before the suspension, whose length its sending time does not show. */
     private boolean outdated;
 
@@ -154,6 +159,12 @@ final class LeaseMachine {
         if (state != State.HELD || renewing) {
             return;
         }
+        if (unconfirmed && stopped == null) {
+            // Until it is answered nobody may rely on it: neither the tries nor maxHold, which caps the answer, end
+            // that.
+            renew(due.byHand(), actions);
+            return;
+        }
         if (stopped == null && nowNanos - acquiredAtNanos > timings.maxHoldNanos() - timings.validityNanos()) {
             stopped = LossCause.MAX_HOLD;
         }
@@ -190,11 +201,13 @@ final class LeaseMachine {
         if (outdated) {
             outdated = false;
             confirm(actions);
+            refuseIfStopped(actions);
             return;
         }
         if (unconfirmed && sentAtNanos - unconfirmedAtNanos < 0) {
             // A session's heartbeat from before the suspension.
-            actions.add(new ArmRenew(nowNanos + Math.max(LEAST_RETRY_NANOS, timings.renewalRetryNanos())));
+            armConfirmation(nowNanos, actions);
+            refuseIfStopped(actions);
             return;
         }
         long untilAtNanos = sentAtNanos + timings.validityNanos();
@@ -221,10 +234,21 @@ final class LeaseMachine {
         if (state != State.HELD) {
             return;
         }
-        tellIfAtRisk(nowNanos, actions);
-        if (timings.renewed()) {
+        if (unconfirmed) {
+            armConfirmation(nowNanos, actions);
+        } else if (timings.renewed()) {
             actions.add(new ArmRenew(nowNanos + timings.renewalRetryNanos()));
         }
+        tellIfAtRisk(nowNanos, actions);
+    }
+
+    /** The next try to confirm: of a lease that nothing else renews, too. */
+    private void armConfirmation(long nowNanos, List<Action> actions) {
+        long pauseNanos = Math.min(MOST_CONFIRM_NANOS, FIRST_CONFIRM_NANOS << Math.min(confirmTries++, 10));
+        if (timings.renewed()) {
+            pauseNanos = Math.min(pauseNanos, timings.renewalRetryNanos());
+        }
+        actions.add(new ArmRenew(nowNanos + Math.max(LEAST_RETRY_NANOS, pauseNanos)));
     }
 
     private void tellIfAtRisk(long nowNanos, List<Action> actions) {
@@ -271,6 +295,7 @@ final class LeaseMachine {
         if (state == State.HELD) {
             unconfirmed = true;
             unconfirmedAtNanos = nowNanos;
+            confirmTries = 0;
             outdated = renewing;
             if (!renewing) {
                 confirm(actions);
@@ -281,6 +306,12 @@ final class LeaseMachine {
     private void confirm(List<Action> actions) {
         if (stopped == null) {
             renew(false, actions);
+        }
+    }
+
+    private void refuseIfStopped(List<Action> actions) {
+        if (stopped != null) {
+            actions.add(new RefuseRenewal(stopped));
         }
     }
 
@@ -306,6 +337,11 @@ final class LeaseMachine {
     @Nullable
     LossCause cause() {
         return cause;
+    }
+
+    /** Whether it is held, and nothing was heard of it since a suspension. */
+    boolean isUnconfirmed() {
+        return state == State.HELD && unconfirmed;
     }
 
     /** Whether a renewal could still succeed. */

@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * One lease of a grant: its token, who listens, and how it ended. What the caller has is a {@link LeaseHandle} to it, so
  * that a forgotten handle can be noticed.
  *
- * <p>Fields that change are guarded by {@code this}; user code runs on the callback executor.
+ * <p>Fields that change are guarded by {@code this}; user code runs on threads for callbacks.
  */
 final class LeaseState {
 
@@ -45,7 +45,7 @@ final class LeaseState {
     /** A thread other than its opener has used it, and may be the one to release it. */
     private boolean shared;
 
-    private @Nullable Thread toInterrupt;
+    private @Nullable Interruption interruption;
     private @Nullable LossCause cause;
     private List<NodeVote> votes = List.of();
     private boolean heardOfLoss;
@@ -104,7 +104,6 @@ final class LeaseState {
 
     /** The validity left, with which nobody is told anything. */
     Duration remaining() {
-        keeper.wiring().suspensions().check();
         synchronized (this) {
             used();
             if (releaseCalled) {
@@ -170,7 +169,11 @@ final class LeaseState {
     }
 
     CompletableFuture<Void> renew() {
-        refuseIfReleased("renew");
+        try {
+            refuseIfReleased("renew");
+        } catch (IllegalStateException e) {
+            return CompletableFuture.failedFuture(e);
+        }
         keeper.checkEnd();
         LossCause lost = cause();
         if (lost != null) {
@@ -209,7 +212,7 @@ final class LeaseState {
     }
 
     private void call(Runnable userCode) {
-        keeper.wiring().runtime().execute(userCode);
+        Edge.execute(keeper.wiring().runtime(), userCode);
     }
 
     void lost(LossCause why, List<NodeVote> said) {
@@ -221,8 +224,8 @@ final class LeaseState {
             callbacks = releaseCalled ? List.of() : lossCallbacks;
             lossCallbacks = List.of();
             heardOfLoss |= !callbacks.isEmpty();
-            if (toInterrupt != null) {
-                toInterrupt.interrupt();
+            if (interruption != null) {
+                interruption.deliver();
                 heardOfLoss = true;
             }
         }
@@ -281,19 +284,19 @@ final class LeaseState {
         return longer;
     }
 
-    void interruptOnLoss() {
+    void interruptOnLoss(Interruption wanted) {
         synchronized (this) {
             used();
             if (releaseCalled) {
                 return;
             }
             if (cause == null) {
-                toInterrupt = Thread.currentThread();
+                interruption = wanted;
                 return;
             }
             heardOfLoss = true;
         }
-        Thread.currentThread().interrupt();
+        wanted.deliver();
     }
 
     /** Tells how it ended, once: false if that was told before. */
@@ -337,9 +340,15 @@ final class LeaseState {
                 return released;
             }
             releaseCalled = true;
-            toInterrupt = null;
+            interruption = null;
         }
-        keeper.release(this);
+        try {
+            keeper.release(this);
+        } catch (RuntimeException | Error e) {
+            // Also for a second caller, and for close().
+            released.complete(ReleaseOutcome.UNCONFIRMED);
+            throw e;
+        }
         return released;
     }
 

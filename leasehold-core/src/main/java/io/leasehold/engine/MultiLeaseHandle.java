@@ -12,11 +12,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Leases of several locks as one: asks each part, and ends with the first that ends. */
 final class MultiLeaseHandle implements MultiLease {
 
     private final List<Lease> parts;
+    private volatile @Nullable Interruption interruption;
 
     /** The parts in the order in which they were acquired, that of their names. */
     MultiLeaseHandle(List<Lease> parts) {
@@ -65,7 +67,7 @@ final class MultiLeaseHandle implements MultiLease {
         parts.forEach(part -> part.ensureValidFor(duration));
     }
 
-    /** Part by part: the callback executor, on which the asynchronous form completes, may be waiting for this. */
+    /** Part by part, without the asynchronous form, which completes on another thread. */
     @Override
     public void renew() {
         parts.forEach(Lease::renew);
@@ -78,6 +80,7 @@ final class MultiLeaseHandle implements MultiLease {
 
     @Override
     public ReleaseOutcome release() {
+        callOffInterruption();
         parts.forEach(Lease::releaseAsync);
         ReleaseOutcome all = ReleaseOutcome.RELEASED;
         for (int i = parts.size() - 1; i >= 0; i--) {
@@ -88,6 +91,7 @@ final class MultiLeaseHandle implements MultiLease {
 
     @Override
     public CompletableFuture<ReleaseOutcome> releaseAsync() {
+        callOffInterruption();
         CompletableFuture<ReleaseOutcome> all = CompletableFuture.completedFuture(ReleaseOutcome.RELEASED);
         for (int i = parts.size() - 1; i >= 0; i--) {
             all = all.thenCombine(parts.get(i).releaseAsync(), MultiLeaseHandle::worse);
@@ -104,6 +108,7 @@ final class MultiLeaseHandle implements MultiLease {
 
     @Override
     public void close() {
+        callOffInterruption();
         for (Lease part : parts) {
             if (part instanceof LeaseHandle handle) {
                 handle.beginClose();
@@ -116,19 +121,26 @@ final class MultiLeaseHandle implements MultiLease {
 
     @Override
     public CompletionStage<HoldEnd> whenEnded() {
-        CompletableFuture<HoldEnd> ended = new CompletableFuture<>();
-        CompletableFuture<HoldEnd> allReleased = CompletableFuture.completedFuture(null);
+        // Nothing here refers to the parts' handles, which the ends outlive: a dropped lease must be found.
+        CompletableFuture<HoldEnd> lost = new CompletableFuture<>();
+        CompletableFuture<HoldEnd> all =
+                CompletableFuture.completedFuture(new HoldEnd.Released(ReleaseOutcome.RELEASED));
         for (Lease part : parts) {
             CompletableFuture<HoldEnd> end = part.whenEnded().toCompletableFuture();
             end.thenAccept(how -> {
                 if (how instanceof HoldEnd.Lost) {
-                    ended.complete(how);
+                    lost.complete(how);
                 }
             });
-            allReleased = allReleased.thenCombine(end, (before, how) -> how);
+            all = all.thenCombine(end, MultiLeaseHandle::worse);
         }
-        allReleased.thenRun(() -> releaseAsync().thenAccept(outcome -> ended.complete(new HoldEnd.Released(outcome))));
-        return ended.minimalCompletionStage();
+        return all.applyToEither(lost, how -> how).minimalCompletionStage();
+    }
+
+    private static HoldEnd worse(HoldEnd one, HoldEnd other) {
+        return one instanceof HoldEnd.Released first && other instanceof HoldEnd.Released second
+                ? new HoldEnd.Released(worse(first.outcome(), second.outcome()))
+                : one instanceof HoldEnd.Lost ? one : other;
     }
 
     @Override
@@ -148,7 +160,21 @@ final class MultiLeaseHandle implements MultiLease {
 
     @Override
     public void interruptOnLoss() {
-        parts.forEach(Lease::interruptOnLoss);
+        Interruption wanted = new Interruption();
+        interruption = wanted;
+        for (Lease part : parts) {
+            if (part instanceof LeaseHandle handle) {
+                handle.state().interruptOnLoss(wanted);
+            }
+        }
+    }
+
+    /** Before the first part is released: no part that turns out to be lost interrupts what comes after. */
+    private void callOffInterruption() {
+        Interruption wanted = interruption;
+        if (wanted != null) {
+            wanted.callOff();
+        }
     }
 
     @Override

@@ -41,6 +41,10 @@ final class MultiWaiter implements Pending<MultiLease> {
     private final List<Lease> acquired = new ArrayList<>();
     private @Nullable Waiter current;
     private boolean givenUp;
+    /** Somebody takes the parts, one after the other, and goes on with the next as long as {@code takeAnother} is set. */
+    private boolean taking;
+
+    private boolean takeAnother;
     /** Atomic requests that are in flight, or whose reply is being dealt with. */
     private int asking;
 
@@ -89,6 +93,10 @@ final class MultiWaiter implements Pending<MultiLease> {
         Edge.ask(() -> wiring.store().acquire(request)).whenComplete((reply, error) -> {
             try {
                 answeredAtOnce(owner, mark, reply, isGivenUp());
+            } catch (RuntimeException | Error e) {
+                undo(owner, reply == null ? 0 : reply.ballot());
+                giveBack(true);
+                result.completeExceptionally(e);
             } finally {
                 synchronized (this) {
                     asking--;
@@ -164,7 +172,32 @@ final class MultiWaiter implements Pending<MultiLease> {
 
     // ---- one after the other
 
+    /** A loop: a store that answers at once would otherwise nest a thousand parts, and exhaust the stack. */
     private void takeNext() {
+        synchronized (this) {
+            takeAnother = true;
+            if (taking) {
+                return;
+            }
+            taking = true;
+        }
+        while (isToTakeAnother()) {
+            try {
+                takeOne();
+            } catch (RuntimeException | Error e) {
+                giveBack(true);
+                result.completeExceptionally(e);
+            }
+        }
+    }
+
+    private synchronized boolean isToTakeAnother() {
+        taking = takeAnother;
+        takeAnother = false;
+        return taking;
+    }
+
+    private void takeOne() {
         LockName next;
         synchronized (this) {
             if (givenUp) {

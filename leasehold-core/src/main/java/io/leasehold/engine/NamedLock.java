@@ -29,6 +29,7 @@ final class NamedLock implements DistributedLock {
         this.acquiring = new Acquiring<>(
                 "lock \"" + name + "\"",
                 client.runtime(),
+                client.workers(),
                 maxWaitNanos -> client.enter(name, settings, maxWaitNanos),
                 NamedLock::opened);
     }

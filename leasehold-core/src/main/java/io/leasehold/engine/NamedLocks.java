@@ -26,7 +26,8 @@ final class NamedLocks implements MultiLock {
         this.names = names.stream().sorted().distinct().toList();
         this.settings = settings;
         this.client = client;
-        this.acquiring = new Acquiring<>("locks " + this.names, client.runtime(), this::enter, NamedLocks::opened);
+        this.acquiring = new Acquiring<>(
+                "locks " + this.names, client.runtime(), client.workers(), this::enter, NamedLocks::opened);
     }
 
     /** Remembers who waited for the leases: that thread must not wait for them again without limit. */

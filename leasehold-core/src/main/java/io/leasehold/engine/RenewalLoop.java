@@ -9,13 +9,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Sends renewals that are due at about the same time in one batch. */
 final class RenewalLoop {
 
-    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final int LARGEST_BATCH = 1_000;
 
     private final LockRuntime runtime;
@@ -43,8 +40,15 @@ final class RenewalLoop {
                 if (flush != null) {
                     flush.cancel();
                 }
-                flushAtNanos = atNanos;
-                flush = timeline.schedule(withinNanos, this::flush);
+                flush = null;
+                try {
+                    flush = timeline.schedule(withinNanos, this::flush);
+                    flushAtNanos = atNanos;
+                } catch (RuntimeException | Error e) {
+                    // It counts as failed, and must not be sent when its next one is.
+                    due.remove(grant);
+                    throw e;
+                }
             }
         }
         if (withinNanos <= 0) {
@@ -67,31 +71,34 @@ final class RenewalLoop {
         }
     }
 
+    /** Whatever fails here, also with an Error: each grant is told that its renewal has left, and then its answer. */
     private void send(List<GrantKeeper> grants) {
         // What was released meanwhile is not renewed: nothing but its release is sent with its owner token.
-        List<GrantKeeper> held =
-                grants.stream().filter(GrantKeeper::beginSending).toList();
+        List<GrantKeeper> held = new ArrayList<>(grants.size());
+        for (GrantKeeper grant : grants) {
+            if (grant.beginSending()) {
+                held.add(grant);
+            }
+        }
         if (held.isEmpty()) {
             return;
         }
-        long timeoutNanos =
-                held.stream().mapToLong(g -> g.timings().answerNanos()).min().orElseThrow();
-        RenewBatch batch =
-                new RenewBatch(held.stream().map(GrantKeeper::renewalItem).toList(), timeoutNanos);
-        CompletableFuture<RenewReply> sent = Edge.ask(() -> store.renew(batch));
-        held.forEach(GrantKeeper::renewalSent);
+        CompletableFuture<RenewReply> sent = Edge.ask(() -> store.renew(batch(held)));
+        for (GrantKeeper grant : held) {
+            Edge.guarded("what follows a renewal", grant::renewalSent);
+        }
         sent.whenComplete((reply, error) -> {
             for (int i = 0; i < held.size(); i++) {
-                try {
-                    held.get(i).renewalAnswered(item(reply, i, error));
-                } catch (RuntimeException e) {
-                    LOG.error(
-                            "a renewal of \"{}\" failed unexpectedly",
-                            held.get(i).name(),
-                            e);
-                }
+                int index = i;
+                Edge.guarded("an answered renewal", () -> held.get(index).renewalAnswered(item(reply, index, error)));
             }
         });
+    }
+
+    private static RenewBatch batch(List<GrantKeeper> held) {
+        long timeoutNanos =
+                held.stream().mapToLong(g -> g.timings().answerNanos()).min().orElseThrow();
+        return new RenewBatch(held.stream().map(GrantKeeper::renewalItem).toList(), timeoutNanos);
     }
 
     private RenewReply.Item item(@Nullable RenewReply reply, int index, @Nullable Throwable error) {

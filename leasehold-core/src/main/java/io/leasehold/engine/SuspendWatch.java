@@ -1,12 +1,16 @@
 package io.leasehold.engine;
 
 import io.leasehold.spi.LockRuntime;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Notices that the machine was suspended: the wall clock went on while the monotonic clock, by which leases are counted,
  * stood still. Every grant is then unconfirmed until a renewal succeeds.
+ *
+ * <p>The suspensions that were noticed are counted, and the count changes together with what the clocks are compared with:
+ * so a thread whose own look notices nothing any more, since another thread was first, sees by the count that its grant
+ * has slept through something.
  *
  * <p>A step of the wall clock forwards looks the same, and costs one renewal of each lease. Steps backwards are ignored.
  */
@@ -15,11 +19,26 @@ final class SuspendWatch {
     private static final long TICK_NANOS = 1_000_000_000L;
     private static final long TOLERANCE_NANOS = 100_000_000L;
 
+    /**
+     * What the clocks are compared with.
+     *
+     * @param watching whether something is held; otherwise nothing is compared
+     * @param offsetNanos the wall clock less the monotonic one
+     * @param suspensions how many were noticed so far
+     */
+    private record Baseline(boolean watching, long offsetNanos, long suspensions) {
+
+        Baseline idle() {
+            return new Baseline(false, offsetNanos, suspensions);
+        }
+    }
+
     private final LockRuntime runtime;
     private final Timeline timeline;
     private final HoldTable holds;
-    private final AtomicLong offsetNanos = new AtomicLong();
-    private final AtomicBoolean ticking = new AtomicBoolean();
+    private final AtomicReference<Baseline> baseline = new AtomicReference<>(new Baseline(false, 0, 0));
+    /** Whether a tick is to come; guarded by this, as are the beginning and the end of the watching. */
+    private boolean ticking;
 
     SuspendWatch(LockRuntime runtime, Timeline timeline, HoldTable holds) {
         this.runtime = runtime;
@@ -27,11 +46,15 @@ final class SuspendWatch {
         this.holds = holds;
     }
 
-    /** Something is held: watches until nothing is. */
-    void watch() {
-        if (!ticking.get() && ticking.compareAndSet(false, true)) {
-            offsetNanos.set(offset());
+    /** Something is held, and stands in the table of holds: watches until nothing does. */
+    synchronized void watch() {
+        Baseline now = baseline();
+        if (!now.watching()) {
+            baseline.set(new Baseline(true, offset(), now.suspensions()));
+        }
+        if (!ticking) {
             timeline.schedule(TICK_NANOS, this::tick);
+            ticking = true;
         }
     }
 
@@ -45,32 +68,58 @@ final class SuspendWatch {
         return offset() - mark > TOLERANCE_NANOS;
     }
 
+    /** How many suspensions were noticed so far: a grant that has seen fewer is unconfirmed. */
+    long suspensions() {
+        return baseline().suspensions();
+    }
+
     private void tick() {
-        check();
-        rebase();
-        if (!holds.isEmpty()) {
-            timeline.schedule(TICK_NANOS, this::tick);
-            return;
-        }
-        ticking.set(false);
-        if (!holds.isEmpty()) {
-            watch();
+        Edge.guarded("looking for a suspension", () -> look(true));
+        synchronized (this) {
+            ticking = false;
+            // A hold is in the table before it asks to be watched, so none is missed between the two.
+            if (holds.isEmpty()) {
+                baseline.updateAndGet(Baseline::idle);
+            } else {
+                timeline.schedule(TICK_NANOS, this::tick);
+                ticking = true;
+            }
         }
     }
 
     /** Compares the clocks now; cheap enough to ask before each answer about validity. */
     void check() {
-        long before = offsetNanos.get();
-        long now = offset();
-        boolean moved = now - before > TOLERANCE_NANOS || before - now > TOLERANCE_NANOS;
-        if (moved && ticking.get() && offsetNanos.compareAndSet(before, now) && now - before > 0) {
-            holds.all().forEach(GrantKeeper::suspended);
+        look(false);
+    }
+
+    /**
+     * One reading of the clocks, for the comparison and for what is compared with from then on: between two readings the
+     * machine may be suspended.
+     *
+     * @param rebase whether what is within the tolerance is forgiven: a clock that is slewed must not add up to a jump
+     */
+    private void look(boolean rebase) {
+        Baseline before;
+        Baseline after;
+        do {
+            before = baseline();
+            long nowNanos = offset();
+            long movedNanos = nowNanos - before.offsetNanos();
+            boolean slept = movedNanos > TOLERANCE_NANOS;
+            if (!before.watching() || !(slept || movedNanos < -TOLERANCE_NANOS || rebase)) {
+                return;
+            }
+            after = new Baseline(true, nowNanos, before.suspensions() + (slept ? 1 : 0));
+        } while (!baseline.compareAndSet(before, after));
+        if (after.suspensions() != before.suspensions()) {
+            for (GrantKeeper hold : holds.all()) {
+                Edge.guarded("noticing a suspension", hold::noticeSuspension);
+            }
         }
     }
 
-    /** What is within the tolerance was no jump: a clock that is slewed must not add up to one. */
-    private void rebase() {
-        offsetNanos.set(offset());
+    private Baseline baseline() {
+        return Objects.requireNonNull(baseline.get());
     }
 
     private long offset() {

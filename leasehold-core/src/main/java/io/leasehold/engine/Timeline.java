@@ -40,22 +40,30 @@ final class Timeline {
         Entry entry = new Entry(atNanos, task);
         synchronized (this) {
             add(entry);
-            if (entry.index == 0) {
-                arm(atNanos);
+            if (entry.index == 0 || armed == null) {
+                arm();
             }
         }
         return entry;
     }
 
-    private void arm(long atNanos) {
+    /** Arms a timer for the first entry; called under the guard. */
+    private void arm() {
+        long atNanos = heap[0].atNanos;
         if (armed != null) {
             if (armedAtNanos - atNanos <= 0) {
                 return;
             }
             armed.cancel();
+            armed = null;
         }
-        armedAtNanos = atNanos;
-        armed = runtime.schedule(atNanos - runtime.nanoTime(), this::fire);
+        try {
+            armed = runtime.schedule(atNanos - runtime.nanoTime(), this::fire);
+            armedAtNanos = atNanos;
+        } catch (Error e) {
+            // The entries stay: the next one that is added, or that fires, arms for all of them.
+            LOG.error("no timer of the lock client could be armed", e);
+        }
     }
 
     private void fire() {
@@ -68,7 +76,7 @@ final class Timeline {
                 removeAt(0);
             }
             if (size > 0) {
-                arm(heap[0].atNanos);
+                arm();
             }
         }
         for (Entry entry : due) {

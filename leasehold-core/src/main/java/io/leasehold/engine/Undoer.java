@@ -91,8 +91,9 @@ final class Undoer {
             Edge.ask(() -> store.release(request)).whenComplete((reply, error) -> {
                 try {
                     answered(reply != null ? reply : broken(error));
-                } catch (RuntimeException e) {
-                    LOG.error("ending a hold on {} failed unexpectedly", request.names(), e);
+                } catch (RuntimeException | Error e) {
+                    LOG.error("ending a hold on {} failed unexpectedly; it ends with its ttl", request.names(), e);
+                    over();
                 }
             });
         }
@@ -117,6 +118,12 @@ final class Undoer {
                     timer = timeline.schedule(Math.min(pause, untilAtNanos - nowNanos), this::send);
                     return;
                 }
+            }
+            over();
+        }
+
+        private void over() {
+            synchronized (this) {
                 over = true;
             }
             synchronized (pending) {

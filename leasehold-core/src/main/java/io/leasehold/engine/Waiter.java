@@ -154,12 +154,11 @@ final class Waiter implements Pending<Lease> {
                 cancelTimer();
             }
         }
-        try {
-            steps.forEach(Runnable::run);
-        } finally {
-            if (over) {
-                desks.leave(this);
-            }
+        // Each of them, also if the one before has failed: a result is told, an owner token is ended, the place is
+        // left.
+        steps.forEach(step -> Edge.guarded("a step of an attempt", step));
+        if (over) {
+            desks.leave(this);
         }
     }
 
@@ -178,7 +177,7 @@ final class Waiter implements Pending<Lease> {
             OwnerToken ended = owner;
             steps.add(() -> undo(ended, undo.ballot()));
         } else if (action instanceof AcquireMachine.Finish finish) {
-            steps.add(() -> finish(finish.outcome()));
+            steps.add(() -> finishOrFail(finish.outcome()));
         }
     }
 
@@ -224,6 +223,15 @@ final class Waiter implements Pending<Lease> {
                         timings.undoNanos());
     }
 
+    private void finishOrFail(AcquireMachine.Outcome outcome) {
+        try {
+            finish(outcome);
+        } catch (RuntimeException | Error e) {
+            result.completeExceptionally(e);
+            throw e;
+        }
+    }
+
     private void finish(AcquireMachine.Outcome outcome) {
         Duration waited = waited();
         if (outcome instanceof AcquireMachine.Acquired acquired) {
@@ -258,7 +266,13 @@ final class Waiter implements Pending<Lease> {
         synchronized (this) {
             sentMark = mark;
         }
-        LeaseHandle lease = keeper.begin(sentMark);
+        LeaseHandle lease;
+        try {
+            lease = keeper.begin(sentMark);
+        } catch (RuntimeException | Error e) {
+            keeper.endAtClose();
+            throw e;
+        }
         tell(AttemptOutcome.ACQUIRED, waited);
         result.complete(new Attempt.Acquired<>(lease));
     }

@@ -38,6 +38,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A node that lives in this process: the grant rule of {@link LockNode} on a map.
@@ -49,6 +51,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class InMemoryNode implements LockNode {
 
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long RETENTION_MICROS = 60_000_000L;
     private static final long MOST_LEAD_MICROS = 7_500_000L;
     private static final int SWEEP_EVERY = 4_096;
@@ -148,8 +151,17 @@ public final class InMemoryNode implements LockNode {
         return CompletableFuture.completedFuture(marker.birth(birth, incarnation, serverMicros()));
     }
 
+    /** What one client does with a signal, be it that it fails, is nothing to the client that caused it, nor to the others. */
     private void send(List<Consumer<StoreSignals>> signals) {
-        signals.forEach(listeners::forEach);
+        for (Consumer<StoreSignals> signal : signals) {
+            for (StoreSignals listener : listeners) {
+                try {
+                    signal.accept(listener);
+                } catch (RuntimeException | Error e) {
+                    LOG.error("a client of the lock node in memory failed at a signal", e);
+                }
+            }
+        }
     }
 
     /**

@@ -12,6 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The end of one owner token at all nodes: sent to each at once, and to each again until it has answered or what it could
@@ -22,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Ending {
 
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long FIRST_PAUSE_NANOS = 50_000_000L;
     private static final long MOST_PAUSE_NANOS = 1_000_000_000L;
 
@@ -58,6 +61,15 @@ final class Ending {
         return request.owner();
     }
 
+    /** Whether it keeps the place of the waiter, and the other kind would not. */
+    boolean keepsAPlaceThat(ReleaseRequest.Kind other) {
+        return request.kind() == ReleaseRequest.Kind.SUPERSEDED && other != ReleaseRequest.Kind.SUPERSEDED;
+    }
+
+    long ballot() {
+        return request.ballot();
+    }
+
     void begin() {
         for (int node = 0; node < nodes.size(); node++) {
             send(node);
@@ -86,9 +98,11 @@ final class Ending {
             if (open && leftNanos > 0 && !closed) {
                 doubtful[node] |= ((ReleaseReply.Failed) reply).kind() == FailureKind.UNKNOWN;
                 long pause = Math.min(MOST_PAUSE_NANOS, FIRST_PAUSE_NANOS << Math.min(tries[node]++, 10));
-                timers[node] = nodes.runtime().schedule(Math.min(pause, leftNanos), () -> send(node));
-            } else if (open) {
-                // What it could end has ended by itself.
+                timers[node] = timer(Math.min(pause, leftNanos), node);
+                open = timers[node] == null;
+            }
+            if (open && timers[node] == null) {
+                // What it could end has ended by itself, or will.
                 replies[node] = new ReleaseReply.Failed(FailureKind.PERMANENT, ((ReleaseReply.Failed) reply).error());
             }
             isOver = isOver();
@@ -99,6 +113,20 @@ final class Ending {
         }
         if (isOver) {
             over.complete(null);
+        }
+    }
+
+    /** Null if none can be had: then the node is given up. */
+    private LockRuntime.@Nullable Timer timer(long delayNanos, int node) {
+        try {
+            return nodes.runtime().schedule(delayNanos, () -> send(node));
+        } catch (Error e) {
+            LOG.error(
+                    "the end of {} cannot be repeated at {}",
+                    request.names(),
+                    nodes.names().get(node),
+                    e);
+            return null;
         }
     }
 

@@ -25,18 +25,23 @@ final class Endings {
         this.nodes = nodes;
     }
 
-    /** Ends an owner token at all nodes, unless that is under way. */
+    /**
+     * Ends an owner token at all nodes, unless that is under way. What keeps the place of a waiter does not stand for an end
+     * that gives it up: the latter is sent to all nodes, also to those that have answered the former, and takes its place.
+     */
     Ending end(List<LockName> names, OwnerToken owner, long ballot, ReleaseRequest.Kind kind, long ttlNanos) {
         Ending ending;
+        Ending known;
         synchronized (this) {
-            Ending known = underWay.get(owner);
-            if (known != null) {
+            known = underWay.get(owner);
+            if (known != null && !known.keepsAPlaceThat(kind)) {
                 return known;
             }
+            long highest = known == null ? ballot : Math.max(ballot, known.ballot());
             long answerNanos = Math.min(ANSWER_NANOS, Math.max(50_000_000L, ttlNanos / 10));
             ending = new Ending(
                     nodes,
-                    new ReleaseRequest(names, owner, ballot, kind, answerNanos),
+                    new ReleaseRequest(names, owner, highest, kind, answerNanos),
                     ttlNanos + ttlNanos / 100 + 2_000_000L);
             if (!closed) {
                 underWay.put(owner, ending);
@@ -47,6 +52,9 @@ final class Endings {
                 underWay.remove(owner, ending);
             }
         });
+        if (known != null) {
+            known.close();
+        }
         if (isClosed()) {
             ending.close();
         } else {
@@ -71,6 +79,24 @@ final class Endings {
         all().forEach(Ending::hurry);
     }
 
+    /** It ends within the patience; an interrupt is kept for later. */
+    private static void awaitUninterruptibly(LockRuntime runtime, CompletableFuture<Void> future) {
+        boolean interrupted = Thread.interrupted();
+        try {
+            while (!future.isDone()) {
+                try {
+                    runtime.await(future);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
     /** Waits for the nodes that answer at once, so that nothing that could be freed stays behind; then repeats nothing. */
     void close(long patienceNanos) {
         LockRuntime runtime = nodes.runtime();
@@ -81,9 +107,7 @@ final class Endings {
             CompletableFuture<Void> limited = done.copy();
             LockRuntime.Timer patience = runtime.schedule(patienceNanos, () -> limited.complete(null));
             try {
-                runtime.await(limited);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
+                awaitUninterruptibly(runtime, limited);
             } finally {
                 patience.cancel();
             }

@@ -52,7 +52,7 @@ final class NodeLink {
         CompletableFuture<R> answer;
         try {
             answer = request.apply(node);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             unanswered.decrementAndGet();
             return CompletableFuture.completedFuture(failed.apply(FailureKind.UNKNOWN, broken(e)));
         }

@@ -36,6 +36,9 @@ final class QuorumRenewal {
     /** A node has answered the repair that was sent to it. */
     record Repaired(int node, long sentAtNanos, NodeReply reply) implements Event {}
 
+    /** A node tells that somebody took the key away; heard at this moment. */
+    record Taken(int node, long heardAtNanos) implements Event {}
+
     /** The owner token is ended. */
     record Ended() implements Event {}
 
@@ -47,6 +50,9 @@ final class QuorumRenewal {
 
     /** Propose a fresh ballot of the same owner token to this node, if the lock is still valid. */
     record Repair(int node) implements Action {}
+
+    /** So many nodes are without the key by what they told that no quorum keeps it. */
+    record TellTaken() implements Action {}
 
     /** How a renewal ends. */
     enum Verdict {
@@ -64,6 +70,10 @@ final class QuorumRenewal {
     private final long[] confirmedAtNanos;
     private final RenewReply.@Nullable Item[] replies;
     private final boolean[] repairing;
+    /** Told that it is without the key, and has not confirmed it since. */
+    private final boolean[] taken;
+
+    private final long[] takenAtNanos;
 
     private long round = -1;
     private boolean asking;
@@ -79,6 +89,8 @@ final class QuorumRenewal {
         this.confirmedAtNanos = new long[n];
         this.replies = new RenewReply.Item[n];
         this.repairing = new boolean[n];
+        this.taken = new boolean[n];
+        this.takenAtNanos = new long[n];
     }
 
     /** From when a quorum keeps the lock. */
@@ -123,6 +135,8 @@ final class QuorumRenewal {
             if (asking && late.round() == round) {
                 decide(true, actions);
             }
+        } else if (event instanceof Taken gone) {
+            taken(gone, actions);
         } else if (event instanceof Repaired repaired) {
             repairing[repaired.node()] = false;
             if (repaired.reply() instanceof NodeReply.Yes) {
@@ -138,6 +152,22 @@ final class QuorumRenewal {
         if (!confirmed[node] || sentAtNanos - confirmedAtNanos[node] > 0) {
             confirmed[node] = true;
             confirmedAtNanos[node] = sentAtNanos;
+        }
+        if (taken[node] && sentAtNanos - takenAtNanos[node] >= 0) {
+            // Repaired: what was taken there before counts no more.
+            taken[node] = false;
+        }
+    }
+
+    private void taken(Taken event, List<Action> actions) {
+        taken[event.node()] = true;
+        takenAtNanos[event.node()] = event.heardAtNanos();
+        int without = 0;
+        for (boolean one : taken) {
+            without += one ? 1 : 0;
+        }
+        if (nodes.length - without < quorum) {
+            actions.add(new TellTaken());
         }
     }
 

@@ -28,7 +28,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -49,7 +48,7 @@ import org.slf4j.LoggerFactory;
 public final class QuorumStore implements LockStore, MemberSet {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
-    private static final int SWEEP_EVERY = 4_096;
+    private static final int LEAST_SWEEP = 1_024;
     private static final long ADMIN_NANOS = 5_000_000_000L;
 
     private static final StoreSignals NOBODY = new StoreSignals() {
@@ -70,10 +69,10 @@ public final class QuorumStore implements LockStore, MemberSet {
     private final Endings endings;
     private final Retries retries;
     private final Map<OwnerToken, Tenure> tenures = new ConcurrentHashMap<>();
-    private final Map<OwnerToken, Set<Integer>> losses = new ConcurrentHashMap<>();
     private volatile StoreSignals signals = NOBODY;
     private final AtomicLong renewalRounds = new AtomicLong();
-    private final AtomicLong acquires = new AtomicLong();
+    /** What nobody ends, since its hold ran out or its client's thread is gone, is forgotten when the number has doubled. */
+    private volatile int sweepAbove = LEAST_SWEEP;
 
     private final Tenure.Holders holders = new Tenure.Holders() {
         @Override
@@ -85,7 +84,11 @@ public final class QuorumStore implements LockStore, MemberSet {
         public void forgotten(Tenure tenure, OwnerToken asked, OwnerToken granted) {
             tenures.remove(asked, tenure);
             tenures.remove(granted, tenure);
-            losses.remove(granted);
+        }
+
+        @Override
+        public void taken(OwnerToken owner, LossCause cause) {
+            signals.lost(owner, cause);
         }
     };
 
@@ -224,7 +227,11 @@ public final class QuorumStore implements LockStore, MemberSet {
 
                 @Override
                 public void lost(OwnerToken owner, LossCause cause) {
-                    lostAt(from, owner, cause);
+                    // One node can only tell of itself: the lock is lost where no quorum is left.
+                    Tenure tenure = tenures.get(owner);
+                    if (tenure != null) {
+                        tenure.takenAt(from, cause);
+                    }
                 }
 
                 @Override
@@ -241,24 +248,12 @@ public final class QuorumStore implements LockStore, MemberSet {
         }
     }
 
-    /** One node can only tell of itself: the lock is lost where no quorum is left. */
-    private void lostAt(int node, OwnerToken nodeOwner, LossCause cause) {
-        if (!tenures.containsKey(nodeOwner)) {
-            return;
-        }
-        Set<Integer> at = losses.computeIfAbsent(nodeOwner, owner -> ConcurrentHashMap.newKeySet());
-        at.add(node);
-        if (nodes.size() - at.size() < nodes.quorum()) {
-            losses.remove(nodeOwner);
-            signals.lost(nodeOwner, cause);
-        }
-    }
-
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
-        if (acquires.incrementAndGet() % SWEEP_EVERY == 0) {
+        if (tenures.size() > sweepAbove) {
             long nowNanos = runtime.nanoTime();
             tenures.values().removeIf(tenure -> tenure.isDeserted(nowNanos));
+            sweepAbove = Math.max(LEAST_SWEEP, 2 * tenures.size());
         }
         Tenure tenure = tenures.computeIfAbsent(request.owner(), owner -> tenure(request.names(), owner));
         long courtesyNanos = retries.courtesyNanos(request.names().get(0));
@@ -268,6 +263,11 @@ public final class QuorumStore implements LockStore, MemberSet {
         CompletableFuture<AcquireReply> reply = new CompletableFuture<>();
         runtime.schedule(courtesyNanos, () -> tenure.acquire(request).thenAccept(reply::complete));
         return reply;
+    }
+
+    /** How many owner tokens are remembered. */
+    int remembered() {
+        return tenures.size();
     }
 
     private Tenure tenure(List<LockName> names, OwnerToken owner) {

@@ -27,7 +27,7 @@ final class Serial {
         for (Runnable next = take(); next != null; next = take()) {
             try {
                 next.run();
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 LOG.error("a step of a lock over a quorum failed unexpectedly", e);
             }
         }

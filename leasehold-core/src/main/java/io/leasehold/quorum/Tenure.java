@@ -1,6 +1,7 @@
 package io.leasehold.quorum;
 
 import io.leasehold.LockName;
+import io.leasehold.LossCause;
 import io.leasehold.NodeVote;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
@@ -62,6 +63,8 @@ final class Tenure {
     private volatile long touchedAtNanos;
     private volatile boolean idle = true;
     private volatile boolean held;
+    /** The end of what a quorum is known to keep, while it is held. */
+    private volatile long keptUntilAtNanos;
 
     /**
      * Nothing was sent yet.
@@ -93,6 +96,9 @@ final class Tenure {
         void granted(Tenure tenure, OwnerToken owner);
 
         void forgotten(Tenure tenure, OwnerToken asked, OwnerToken granted);
+
+        /** So many nodes have told that it was taken away that no quorum keeps it. */
+        void taken(OwnerToken granted, LossCause cause);
     }
 
     private void forget() {
@@ -113,7 +119,8 @@ final class Tenure {
     boolean isDeserted(long nowNanos) {
         AcquireRequest last = request;
         long silenceNanos = Math.max(60_000_000_000L, last == null ? 0 : 3 * last.recheckNanos());
-        return idle && !held && nowNanos - touchedAtNanos > silenceNanos;
+        boolean expired = !held || nowNanos - keptUntilAtNanos > silenceNanos;
+        return idle && expired && nowNanos - touchedAtNanos > silenceNanos;
     }
 
     // ---- acquiring
@@ -122,8 +129,40 @@ final class Tenure {
         CompletableFuture<AcquireReply> reply = new CompletableFuture<>();
         touchedAtNanos = nodes.runtime().nanoTime();
         idle = false;
-        serial.run(() -> begin(wanted, reply));
+        serial.run(() -> {
+            try {
+                begin(wanted, reply);
+            } catch (RuntimeException | Error e) {
+                failed(reply, e);
+                throw e;
+            }
+        });
         return reply;
+    }
+
+    private void orFail(Runnable step) {
+        try {
+            step.run();
+        } catch (RuntimeException | Error e) {
+            CompletableFuture<AcquireReply> waiting = asked;
+            if (waiting != null) {
+                failed(waiting, e);
+            }
+            throw e;
+        }
+    }
+
+    /** The engine waits for an answer before it does anything else about this lock. */
+    private void failed(CompletableFuture<AcquireReply> reply, Throwable error) {
+        AcquireReply failure = new AcquireReply.Failed(
+                FailureKind.UNKNOWN,
+                new StoreUnavailableException("acquiring " + names + " failed unexpectedly: " + error, error),
+                round.highest());
+        if (asked == reply) {
+            answer(failure);
+        } else {
+            reply.complete(failure);
+        }
     }
 
     private void begin(AcquireRequest wanted, CompletableFuture<AcquireReply> reply) {
@@ -140,6 +179,11 @@ final class Tenure {
         String why = NodeSetCheck.refuseTtl(
                 wanted.ttlNanos(), QuorumSettings.validityNanos(wanted.ttlNanos()), nodes.settings());
         if (!why.isEmpty()) {
+            idle = true;
+            if (request == null) {
+                // Nothing was ever sent: nobody will end it.
+                forget();
+            }
             reply.complete(new AcquireReply.Failed(
                     FailureKind.PERMANENT, new UnsafeStoreException(names + ": " + why, null), 0));
             return;
@@ -154,7 +198,7 @@ final class Tenure {
             start(wanted, estimate.getAsLong());
         } else {
             nodes.sample(nodeTimeoutNanos(wanted))
-                    .thenAccept(sampled -> serial.run(() -> startSampled(wanted, sampled)));
+                    .thenAccept(sampled -> serial.run(() -> orFail(() -> startSampled(wanted, sampled))));
         }
     }
 
@@ -231,7 +275,8 @@ final class Tenure {
         for (int node = 0; node < nodes.size(); node++) {
             int voter = node;
             nodes.propose(node, ballot, Math.min(estimateMicros, candidate), floors[node])
-                    .thenAccept(reply -> serial.run(() -> voted(asking, voter, candidate, sentAtNanos, reply)));
+                    .thenAccept(reply ->
+                            serial.run(() -> orFail(() -> voted(asking, voter, candidate, sentAtNanos, reply))));
         }
     }
 
@@ -273,6 +318,7 @@ final class Tenure {
         highest = Math.max(highest, ballot);
         if (verdict instanceof QuorumRound.Won won) {
             held = true;
+            keptUntilAtNanos = won.sentAtNanos() + wanted.ttlNanos();
             retries.measured(nodes.runtime().nanoTime() - startedAtNanos);
             retries.done(this);
             holders.granted(this, nodeOwner);
@@ -299,7 +345,8 @@ final class Tenure {
             // The nodes cannot wake us yet: their subscriptions have only begun.
             long pauseNanos = FIRST_PLACE_NANOS << placeTries++;
             cancelPatience();
-            patience = nodes.runtime().schedule(pauseNanos, () -> serial.run(() -> startSampled(wanted, List.of())));
+            patience = nodes.runtime()
+                    .schedule(pauseNanos, () -> serial.run(() -> orFail(() -> startSampled(wanted, List.of()))));
         } else if (contended.holds()) {
             retries.done(this);
             answer(
@@ -362,7 +409,7 @@ final class Tenure {
 
     private void undone() {
         boolean waits = request != null && request.isWaiting() && !ended;
-        if (asked == null && !waits && round.isEnded()) {
+        if (asked == null && !waits && round.isEnded() && !endings.isUnderWay(nodeOwner)) {
             forget();
         }
     }
@@ -395,6 +442,19 @@ final class Tenure {
 
     private record Renewals(long round, CompletableFuture<RenewReply.Item> reply) {}
 
+    /** A node tells that somebody took the key away from it. */
+    void takenAt(int node, LossCause cause) {
+        serial.run(() -> {
+            boolean told = renewal
+                    .on(new QuorumRenewal.Taken(node, nodes.runtime().nanoTime()))
+                    .stream()
+                    .anyMatch(QuorumRenewal.TellTaken.class::isInstance);
+            if (told) {
+                holders.taken(nodeOwner, cause);
+            }
+        });
+    }
+
     /** A node has answered a renewal. */
     void renewed(long renewalRound, int node, RenewReply.Item item) {
         serial.run(() -> keep(renewal.on(new QuorumRenewal.Answered(node, renewalRound, item))));
@@ -419,6 +479,9 @@ final class Tenure {
             } else if (action instanceof QuorumRenewal.Finish finish && renewals != null) {
                 CompletableFuture<RenewReply.Item> reply = renewals.reply();
                 renewals = null;
+                if (finish.verdict() == QuorumRenewal.Verdict.KEPT) {
+                    keptUntilAtNanos = renewal.keptFromNanos() + toldTtlNanos;
+                }
                 reply.complete(
                         switch (finish.verdict()) {
                             case KEPT -> new RenewReply.Renewed(renewal.keptFromNanos());
@@ -467,25 +530,36 @@ final class Tenure {
     CompletableFuture<ReleaseReply> release(ReleaseRequest wanted) {
         CompletableFuture<ReleaseReply> reply = new CompletableFuture<>();
         serial.run(() -> {
-            boolean first = !ended;
-            ended = true;
-            held = false;
-            retries.done(this);
-            if (first) {
-                performOf(round, new QuorumRound.Ended());
-                keep(renewal.on(new QuorumRenewal.Ended()));
-                if (asked != null) {
-                    answer(new AcquireReply.Failed(
-                            FailureKind.NO_EFFECT,
-                            new StoreUnavailableException(names + " was given up", null),
-                            round.highest()));
-                }
+            try {
+                end(wanted, reply);
+            } catch (RuntimeException | Error e) {
+                reply.complete(new ReleaseReply.Failed(
+                        FailureKind.UNKNOWN,
+                        new StoreUnavailableException("the release of " + names + " failed unexpectedly: " + e, e)));
+                throw e;
             }
-            Ending ending = end(wanted.kind(), Math.max(Math.max(wanted.ballot(), highest), round.highest()));
-            ending.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
-            ending.onOver(this::forget);
         });
         return reply;
+    }
+
+    private void end(ReleaseRequest wanted, CompletableFuture<ReleaseReply> reply) {
+        boolean first = !ended;
+        ended = true;
+        held = false;
+        retries.done(this);
+        if (first) {
+            performOf(round, new QuorumRound.Ended());
+            keep(renewal.on(new QuorumRenewal.Ended()));
+            if (asked != null) {
+                answer(new AcquireReply.Failed(
+                        FailureKind.NO_EFFECT,
+                        new StoreUnavailableException(names + " was given up", null),
+                        round.highest()));
+            }
+        }
+        Ending ending = end(wanted.kind(), Math.max(Math.max(wanted.ballot(), highest), round.highest()));
+        ending.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
+        ending.onOver(this::forget);
     }
 
     private Ending end(ReleaseRequest.Kind kind, long ballot) {

@@ -23,8 +23,16 @@ public interface LockRuntime {
      */
     Timer schedule(long delayNanos, Runnable task);
 
-    /** Runs a task on the callback executor, where user code runs. */
+    /**
+     * Runs a task on a thread for callbacks, where news reach user code: a loss, the result of a future. It never waits for
+     * another task, however long that blocks.
+     */
     void execute(Runnable task);
+
+    /** Runs work of the user's, which may take as long as it likes; no other task waits for it. */
+    default void executeWork(Runnable task) {
+        execute(task);
+    }
 
     /** Fills the array with unpredictable bytes. */
     void randomBytes(byte[] bytes);
@@ -39,7 +47,7 @@ public interface LockRuntime {
      */
     void await(CompletableFuture<?> future) throws InterruptedException;
 
-    /** Ends the timer and the callback executor after what is already queued; the runtime is not used after. */
+    /** Ends the timer and the threads, each after what it has begun; the runtime is not used after. */
     void close();
 
     /** A scheduled task. */

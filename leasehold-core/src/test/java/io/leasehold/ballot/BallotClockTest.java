@@ -3,9 +3,11 @@ package io.leasehold.ballot;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.spi.Incarnation;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The estimate is never more than one shortest delay ahead, and follows jumps. */
+@Tag("quick")
 final class BallotClockTest {
 
     private static final Incarnation FIRST = new Incarnation("first");

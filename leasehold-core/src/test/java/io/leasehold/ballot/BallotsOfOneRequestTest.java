@@ -21,9 +21,11 @@ import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** How ballots follow each other until a node says yes. */
+@Tag("quick")
 final class BallotsOfOneRequestTest {
 
     private static final Incarnation LIFE = new Incarnation("life");

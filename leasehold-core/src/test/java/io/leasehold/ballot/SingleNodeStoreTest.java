@@ -13,9 +13,11 @@ import io.leasehold.spi.ReleaseRequest;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Which candidates it proposes. */
+@Tag("quick")
 final class SingleNodeStoreTest {
 
     private static final LockName NAME = LockName.exactly("order:1");

@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -24,6 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Every sequence of events up to a length, each with the clock standing or jumping, against a shell that is a model: it
  * knows what a store could remember, and complains about whatever would leave something behind.
  */
+@Tag("full")
 final class AcquireMachineExhaustiveTest {
 
     private static final int DEPTH = 5;

@@ -26,9 +26,11 @@ import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** When an attempt asks, pauses, gives up, and what it tells, to the nanosecond. */
+@Tag("quick")
 final class AcquireMachineTest {
 
     private static final long MS = 1_000_000;

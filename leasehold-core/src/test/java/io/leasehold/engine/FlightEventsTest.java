@@ -14,10 +14,12 @@ import java.util.function.Consumer;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a flight recording shows of waiting, holding, renewing and losing. */
+@Tag("quick")
 class FlightEventsTest {
 
     @TempDir

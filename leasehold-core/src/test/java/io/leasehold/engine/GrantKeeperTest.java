@@ -11,10 +11,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** One grant, its leases, and whoever stands in line. */
 @SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
 final class GrantKeeperTest {
 
     private final StillRuntime runtime = new StillRuntime();

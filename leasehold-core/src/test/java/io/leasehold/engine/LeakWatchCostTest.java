@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What the watch for forgotten leases adds to each lease; the time is printed and not judged. */
+@Tag("quick")
 final class LeakWatchCostTest {
 
     private static final int LEASES = 200_000;

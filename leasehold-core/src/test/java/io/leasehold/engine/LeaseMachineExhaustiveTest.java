@@ -9,9 +9,11 @@ import io.leasehold.engine.LeaseMachine.Event;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Every sequence of events up to a length, with time passing in between, keeps the invariants of a grant's life. */
+@Tag("quick")
 final class LeaseMachineExhaustiveTest {
 
     private static final int DEPTH = 6;

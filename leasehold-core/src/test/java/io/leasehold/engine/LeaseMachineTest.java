@@ -6,9 +6,11 @@ import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Schedules of one lease that went wrong once. */
+@Tag("quick")
 final class LeaseMachineTest {
 
     private static final long SECOND = 1_000_000_000L;

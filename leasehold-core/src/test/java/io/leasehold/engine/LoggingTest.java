@@ -10,9 +10,11 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Success is quiet; a loss that nothing noticed and a deed of an operator are logged once, with key-values. */
+@Tag("quick")
 class LoggingTest {
 
     private interface Work {

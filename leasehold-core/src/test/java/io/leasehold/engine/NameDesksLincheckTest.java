@@ -6,6 +6,7 @@ import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
 import org.jetbrains.lincheck.datastructures.Validate;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -14,6 +15,7 @@ import org.junit.jupiter.api.Test;
  */
 @Param(name = "waiter", gen = IntGen.class, conf = "0:2")
 @Param(name = "grant", gen = IntGen.class, conf = "0:1")
+@Tag("quick")
 public final class NameDesksLincheckTest {
 
     private final SilentStore[] stores = {new SilentStore(), new SilentStore(), new SilentStore()};

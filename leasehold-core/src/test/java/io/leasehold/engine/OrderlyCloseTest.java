@@ -18,9 +18,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** close(): acquiring stops, holders are told, they get a bounded time, the rest is ended. */
+@Tag("quick")
 final class OrderlyCloseTest {
 
     private static final LockName NAME = LockName.exactly("n");

@@ -10,10 +10,12 @@ import io.leasehold.LockName;
 import io.leasehold.ReentrantLockView;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Re-entry: counted by thread, at no cost, and never beyond what can be counted. */
 @SuppressWarnings("LockNotBeforeTry")
+@Tag("quick")
 final class ReentrantHoldsTest {
 
     private final Workshop workshop = new Workshop(new StillRuntime(), new SilentStore());

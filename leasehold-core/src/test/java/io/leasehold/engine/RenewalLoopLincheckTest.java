@@ -20,6 +20,7 @@ import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
 import org.jetbrains.lincheck.datastructures.Validate;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.Test;
  * of renewals that become due, of the timer that sends them, and of releases.
  */
 @Param(name = "grant", gen = IntGen.class, conf = "0:1")
+@Tag("full")
 public final class RenewalLoopLincheckTest {
 
     private static final int GRANTS = 2;

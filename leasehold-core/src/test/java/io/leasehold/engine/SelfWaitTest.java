@@ -11,9 +11,11 @@ import io.leasehold.MultiLease;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A thread that would wait for itself is told so; one that waits for another is not. */
+@Tag("quick")
 final class SelfWaitTest {
 
     private static final LockName NAME = LockName.exactly("n");

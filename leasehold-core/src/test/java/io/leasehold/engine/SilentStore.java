@@ -27,6 +27,20 @@ final class SilentStore implements LockStore {
     private final List<Asked<RenewBatch, RenewReply>> renewals = new ArrayList<>();
     private final List<ReleaseRequest> releases = new ArrayList<>();
     private StoreSignals ear;
+    private Error next;
+
+    /** Its next request fails as a driver does that can start no thread. */
+    synchronized void failNext(Error error) {
+        next = error;
+    }
+
+    private void failIfTold() {
+        Error error = next;
+        next = null;
+        if (error != null) {
+            throw error;
+        }
+    }
 
     synchronized List<Asked<AcquireRequest, AcquireReply>> acquires() {
         return List.copyOf(acquires);
@@ -70,6 +84,7 @@ final class SilentStore implements LockStore {
 
     @Override
     public synchronized CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        failIfTold();
         CompletableFuture<AcquireReply> answer = new CompletableFuture<>();
         acquires.add(new Asked<>(request, answer));
         return answer;
@@ -77,6 +92,7 @@ final class SilentStore implements LockStore {
 
     @Override
     public synchronized CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        failIfTold();
         CompletableFuture<RenewReply> answer = new CompletableFuture<>();
         renewals.add(new Asked<>(batch, answer));
         return answer;
@@ -84,6 +100,7 @@ final class SilentStore implements LockStore {
 
     @Override
     public synchronized CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        failIfTold();
         releases.add(request);
         return CompletableFuture.completedFuture(new ReleaseReply.Released());
     }

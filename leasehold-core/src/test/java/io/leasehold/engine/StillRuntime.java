@@ -35,19 +35,38 @@ final class StillRuntime implements LockRuntime {
     private long nowNanos = 1_000_000_000L;
     private long wallNanos = 1_700_000_000_000_000_000L;
     private byte drawn;
+    private int failures;
+    private volatile Runnable beforeAClockIsRead = () -> {};
 
     @Override
-    public synchronized long nanoTime() {
-        return nowNanos;
+    public long nanoTime() {
+        beforeAClockIsRead.run();
+        synchronized (this) {
+            return nowNanos;
+        }
     }
 
     @Override
-    public synchronized long wallMillis() {
-        return wallNanos / 1_000_000;
+    public long wallMillis() {
+        beforeAClockIsRead.run();
+        synchronized (this) {
+            return wallNanos / 1_000_000;
+        }
+    }
+
+    /** Does this from now on whenever a thread is about to read a clock. */
+    void beforeAClockIsRead(Runnable step) {
+        beforeAClockIsRead = step;
+    }
+
+    /** The machine sleeps: the wall clock goes on, the monotonic one does not. */
+    synchronized void suspend(Duration span) {
+        wallNanos += span.toNanos();
     }
 
     @Override
     public Timer schedule(long delayNanos, Runnable task) {
+        failIfTold();
         synchronized (this) {
             Entry entry = new Entry(this, nowNanos + Math.max(0, delayNanos), task);
             entries.add(entry);
@@ -57,7 +76,7 @@ final class StillRuntime implements LockRuntime {
 
     /** Lets time pass, and fires what is due on the way, in order. */
     void pass(Duration span) {
-        long untilAtNanos = nanoTime() + span.toNanos();
+        long untilAtNanos = now() + span.toNanos();
         for (Entry next = nextUntil(untilAtNanos); next != null; next = nextUntil(untilAtNanos)) {
             next.task.run();
         }
@@ -65,6 +84,10 @@ final class StillRuntime implements LockRuntime {
             wallNanos += untilAtNanos - nowNanos;
             nowNanos = untilAtNanos;
         }
+    }
+
+    private synchronized long now() {
+        return nowNanos;
     }
 
     private synchronized Entry nextUntil(long untilAtNanos) {
@@ -85,8 +108,21 @@ final class StillRuntime implements LockRuntime {
         return entries.size();
     }
 
+    /** What starts a thread, an executor or a timer, fails so many times. */
+    synchronized void failToStart(int times) {
+        failures = times;
+    }
+
+    private synchronized void failIfTold() {
+        if (failures > 0) {
+            failures--;
+            throw new InternalError("no thread (made by the test)");
+        }
+    }
+
     @Override
     public void execute(Runnable task) {
+        failIfTold();
         task.run();
     }
 

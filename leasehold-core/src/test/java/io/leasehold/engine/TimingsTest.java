@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.LockOptions;
 import io.leasehold.Renewal;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Every formula with its numbers, as docs/contracts.md gives them. */
+@Tag("quick")
 final class TimingsTest {
 
     private static final long MILLI = 1_000_000L;

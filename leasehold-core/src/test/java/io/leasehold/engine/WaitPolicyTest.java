@@ -6,9 +6,11 @@ import io.leasehold.Backoff;
 import io.leasehold.Holder;
 import java.time.Duration;
 import java.util.OptionalLong;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** How long a waiter waits, at both ends of what chance may say. */
+@Tag("quick")
 final class WaitPolicyTest {
 
     private static final long MILLI = 1_000_000L;

@@ -23,9 +23,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A service that keeps one number and takes tokens by the header: it refuses stale holders, whoever sends for them. */
+@Tag("full")
 class FencedHttpTest {
 
     private static final int HOLDERS = 3;

@@ -11,8 +11,10 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreSignals;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("quick")
 final class InMemoryNodeTest {
 
     private static final LockName NAME = LockName.exactly("n");

@@ -16,9 +16,11 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The end of an owner token is repeated at the node that did not answer, and only there, until it has. */
+@Tag("quick")
 final class EndingTest {
 
     private static final long LONG_NANOS = TimeUnit.MINUTES.toNanos(1);

@@ -9,9 +9,11 @@ import io.leasehold.spi.FailureKind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What piles up for a node that does not answer is capped. */
+@Tag("quick")
 final class NodeLinkTest {
 
     @Test

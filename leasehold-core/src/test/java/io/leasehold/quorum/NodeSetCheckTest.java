@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What makes a set, with the arithmetic in the message where it does not. */
+@Tag("quick")
 final class NodeSetCheckTest {
 
     private static final QuorumSettings STANDARD = QuorumSettings.standard();

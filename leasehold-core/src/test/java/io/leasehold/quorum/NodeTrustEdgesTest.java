@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.spi.Incarnation;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Where exactly a clock ceases to be believed, and from when it is again. Answers take no time here. */
+@Tag("quick")
 final class NodeTrustEdgesTest {
 
     private static final long SECOND = 1_000_000_000L;

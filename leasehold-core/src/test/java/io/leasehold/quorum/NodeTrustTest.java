@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.spi.Incarnation;
 import java.util.List;
 import java.util.SplittableRandom;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Clocks of nodes: the median, jumps, skew, our own standing still, one server under two names. */
+@Tag("quick")
 final class NodeTrustTest {
 
     private static final long MS = 1_000_000L;

@@ -11,9 +11,11 @@ import io.leasehold.spi.RenewReply;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Renewal by quorum: what counts from when, when it is lost, and who is repaired, in every order and in random walks. */
+@Tag("quick")
 final class QuorumRenewalTest {
 
     private static final RenewReply.Item NOT_OURS = new RenewReply.NotOurs();

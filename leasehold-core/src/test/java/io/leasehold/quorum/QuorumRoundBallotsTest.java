@@ -9,9 +9,11 @@ import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.TokenRange;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Which ballots an owner token proposes, how many, and when nothing of it is left. */
+@Tag("quick")
 final class QuorumRoundBallotsTest {
 
     private static final long FIRST = 1_000;

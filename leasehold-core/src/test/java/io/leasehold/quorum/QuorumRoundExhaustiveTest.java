@@ -11,12 +11,14 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Every order of every kind of answer, with lost ones, late ones and further ballots, for sets of up to five nodes; after
  * each event what the round did is compared with the rules, written down a second time and without its bookkeeping.
  */
+@Tag("full")
 final class QuorumRoundExhaustiveTest {
 
     private static final Incarnation LIFE = new Incarnation("life");

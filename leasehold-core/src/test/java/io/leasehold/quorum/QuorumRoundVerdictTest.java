@@ -13,9 +13,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What a caller is told about a round that was lost: by whom, why, and after how long asking again makes sense. */
+@Tag("quick")
 final class QuorumRoundVerdictTest {
 
     private static final long MS = 1_000_000;

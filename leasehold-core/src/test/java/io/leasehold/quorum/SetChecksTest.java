@@ -6,9 +6,11 @@ import io.leasehold.Finding.Grade;
 import io.leasehold.quorum.QuorumOperations.Probe;
 import io.leasehold.quorum.QuorumOperations.SetChecks;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The grades of a set of nodes that three servers on one machine cannot show. */
+@Tag("quick")
 class SetChecksTest {
 
     private static Probe probe(String host, String life, long aheadMicros) {

@@ -3,11 +3,13 @@ package io.leasehold.spi;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Nothing that could be a password is ever printed. */
+@Tag("quick")
 final class StoreUriTest {
 
     @ParameterizedTest

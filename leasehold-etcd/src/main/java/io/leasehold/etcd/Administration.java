@@ -2,7 +2,6 @@ package io.leasehold.etcd;
 
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
-import io.etcd.jetcd.options.GetOption;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
@@ -15,10 +14,11 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.TimeLimit;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
+import java.util.NavigableSet;
 import java.util.Optional;
-import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
@@ -28,6 +28,12 @@ import org.jspecify.annotations.Nullable;
 final class Administration {
 
     private static final long LIMIT_NANOS = Duration.ofSeconds(10).toNanos();
+    private static final long LIST_LIMIT_NANOS = Duration.ofSeconds(60).toNanos();
+    /** An answer may have 4 MB, and a key with its value some kilobytes. */
+    private static final int PAGE = 500;
+    /** How many locks are looked at at once. */
+    private static final int AT_ONCE = 100;
+
     private static final String BASE = "tokenBase=";
 
     private final EtcdUri uri;
@@ -47,12 +53,16 @@ final class Administration {
     }
 
     private <T> CompletableFuture<T> inTime(String what, Supplier<CompletableFuture<T>> work) {
+        return inTime(what, LIMIT_NANOS, work);
+    }
+
+    private <T> CompletableFuture<T> inTime(String what, long limitNanos, Supplier<CompletableFuture<T>> work) {
         return TimeLimit.orFail(
                 runtime,
-                LIMIT_NANOS,
+                limitNanos,
                 work,
                 error -> failures.of(what, error).error(),
-                () -> failures.late(what, LIMIT_NANOS));
+                () -> failures.late(what, limitNanos));
     }
 
     // ---- before use
@@ -119,7 +129,7 @@ final class Administration {
             KeyValue own = found.get();
             return first(name).thenCompose(first -> {
                 boolean head = first.filter(other -> other.getKey().equals(key)).isPresent();
-                return etcd.leave(key, own.getCreateRevision(), keys.released()).thenApply(left -> {
+                return etcd.delete(key, own.getCreateRevision()).thenApply(left -> {
                     etcd.revoke(own.getLease());
                     return left && head;
                 });
@@ -143,12 +153,14 @@ final class Administration {
     // ---- looking
 
     CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return inTime(
-                "inspection of \"" + name + "\"",
-                () -> first(name)
-                        .thenCompose(first -> first.isEmpty()
-                                ? CompletableFuture.completedFuture(Optional.empty())
-                                : record(name, first.get())));
+        return inTime("inspection of \"" + name + "\"", () -> head(name));
+    }
+
+    private CompletableFuture<Optional<LockRecord>> head(LockName name) {
+        return first(name)
+                .thenCompose(first -> first.isEmpty()
+                        ? CompletableFuture.completedFuture(Optional.empty())
+                        : record(name, first.get()));
     }
 
     private CompletableFuture<Optional<LockRecord>> record(LockName name, KeyValue head) {
@@ -159,37 +171,66 @@ final class Administration {
     CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
         return inTime(
                 "list of the waiters of \"" + name + "\"",
-                () -> etcd.get(keys.queue(name), Etcd.inOrder(limit + 1L))
-                        .thenApply(found -> found.getKvs().stream()
+                () -> inOrder(keys.queue(name), 0, limit + 1L, new ArrayList<>())
+                        .thenApply(found -> found.stream()
                                 .skip(1)
                                 .map(waiter -> new Waiter(heads.holder(waiter).id(), null))
                                 .toList()));
     }
 
-    CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        Glob wanted = Glob.of(glob);
-        GetOption everything = GetOption.builder().isPrefix(true).build();
-        return inTime(
-                "list of locks",
-                () -> etcd.get(keys.all(), everything).thenCompose(found -> {
-                    Map<LockName, KeyValue> firsts = new TreeMap<>();
-                    for (KeyValue one : found.getKvs()) {
-                        keys.lockOf(one.getKey())
-                                .filter(wanted::matches)
-                                .ifPresent(name -> firsts.merge(
-                                        name, one, (a, b) -> a.getCreateRevision() < b.getCreateRevision() ? a : b));
-                    }
-                    return records(firsts.entrySet().stream().limit(limit).toList());
-                }));
+    private CompletableFuture<List<KeyValue>> inOrder(
+            ByteSequence queue, long fromRevision, long most, List<KeyValue> found) {
+        long page = Math.min(PAGE, most - found.size());
+        return etcd.get(queue, Etcd.inOrder(page, fromRevision)).thenCompose(answer -> {
+            List<KeyValue> next = answer.getKvs();
+            found.addAll(next);
+            return next.size() < page || found.size() >= most
+                    ? CompletableFuture.completedFuture(found)
+                    : inOrder(queue, next.get(next.size() - 1).getCreateRevision() + 1, most, found);
+        });
     }
 
-    private CompletableFuture<List<LockRecord>> records(List<Map.Entry<LockName, KeyValue>> firsts) {
-        List<CompletableFuture<Optional<LockRecord>>> asked = firsts.stream()
-                .map(first -> record(first.getKey(), first.getValue()))
-                .toList();
-        return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new))
-                .thenApply(nothing ->
-                        asked.stream().flatMap(one -> one.join().stream()).toList());
+    /**
+     * The held locks. In pages, since all keys may be more than fits into one answer; and all of them, since names are not in the
+     * order of their keys.
+     */
+    CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        Glob wanted = Glob.of(glob);
+        return inTime(
+                "list of locks",
+                LIST_LIMIT_NANOS,
+                () -> names(wanted, limit, keys.all(), new TreeSet<>())
+                        .thenCompose(names -> records(List.copyOf(names), 0, new ArrayList<>())));
+    }
+
+    /** The first names that match, of keys from this one on. */
+    private CompletableFuture<NavigableSet<LockName>> names(
+            Glob wanted, int limit, ByteSequence from, NavigableSet<LockName> found) {
+        return etcd.get(from, Etcd.keysUntil(keys.endOfAll(), PAGE)).thenCompose(answer -> {
+            List<KeyValue> page = answer.getKvs();
+            for (KeyValue one : page) {
+                keys.lockOf(one.getKey()).filter(wanted::matches).ifPresent(found::add);
+                if (found.size() > limit) {
+                    found.pollLast();
+                }
+            }
+            return page.size() < PAGE
+                    ? CompletableFuture.completedFuture(found)
+                    : names(wanted, limit, keys.after(page.get(page.size() - 1).getKey()), found);
+        });
+    }
+
+    private CompletableFuture<List<LockRecord>> records(List<LockName> names, int from, List<LockRecord> found) {
+        if (from >= names.size()) {
+            return CompletableFuture.completedFuture(found);
+        }
+        int to = Math.min(names.size(), from + AT_ONCE);
+        List<CompletableFuture<Optional<LockRecord>>> asked =
+                names.subList(from, to).stream().map(this::head).toList();
+        return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new)).thenCompose(nothing -> {
+            asked.forEach(record -> record.join().ifPresent(found::add));
+            return records(names, to, found);
+        });
     }
 
     // ---- repairing

@@ -17,6 +17,7 @@ import io.etcd.jetcd.options.LeaseOption;
 import io.etcd.jetcd.options.PutOption;
 import io.etcd.jetcd.options.WatchOption;
 import io.etcd.jetcd.watch.WatchEvent;
+import io.grpc.ClientInterceptor;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.TimeLimit;
@@ -25,6 +26,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import javax.net.ssl.SSLException;
 
 /**
@@ -49,8 +51,15 @@ final class Etcd implements AutoCloseable {
 
     private final Client client;
 
-    Etcd(EtcdUri uri) {
-        this.client = builder(uri).build();
+    /**
+     * Makes the driver's client; it connects with the first request.
+     *
+     * @param interceptors what sees each call before it is sent
+     */
+    Etcd(EtcdUri uri, List<ClientInterceptor> interceptors) {
+        ClientBuilder builder = builder(uri);
+        interceptors.forEach(builder::interceptor);
+        this.client = builder.build();
     }
 
     private static ClientBuilder builder(EtcdUri uri) {
@@ -196,15 +205,25 @@ final class Etcd implements AutoCloseable {
 
     /** Who came first of those whose keys begin so. */
     static GetOption first() {
-        return inOrder(1);
+        return inOrder(1, 0);
     }
 
-    /** Those whose keys begin so, first come first. */
-    static GetOption inOrder(long limit) {
+    /** Those whose keys begin so, first come first, from this create revision on. */
+    static GetOption inOrder(long limit, long fromRevision) {
         return GetOption.builder()
                 .isPrefix(true)
                 .withSortField(GetOption.SortTarget.CREATE)
                 .withSortOrder(GetOption.SortOrder.ASCEND)
+                .withMinCreateRevision(fromRevision)
+                .withLimit(limit)
+                .build();
+    }
+
+    /** Without their values, those from a key on to this one, which is left out, in the order of keys. */
+    static GetOption keysUntil(ByteSequence end, long limit) {
+        return GetOption.builder()
+                .withRange(end)
+                .withKeysOnly(true)
                 .withLimit(limit)
                 .build();
     }
@@ -241,15 +260,6 @@ final class Etcd implements AutoCloseable {
         return kv().txn().If(is(key, revision)).Then(Op.put(key, value, leased)).commit();
     }
 
-    /** Deletes the key if it is still the one of this revision, and says that it was given back. */
-    CompletableFuture<Boolean> leave(ByteSequence key, long revision, ByteSequence released) {
-        return kv().txn()
-                .If(is(key, revision))
-                .Then(Op.delete(key, DeleteOption.DEFAULT), Op.put(released, key, PutOption.DEFAULT))
-                .commit()
-                .thenApply(TxnResponse::isSucceeded);
-    }
-
     /** Deletes the key if it is still the one of this revision. */
     CompletableFuture<Boolean> delete(ByteSequence key, long revision) {
         return kv().txn()
@@ -274,37 +284,23 @@ final class Etcd implements AutoCloseable {
 
     // ---- watching
 
-    /** Hears of a key that is watched. */
-    interface Deletion {
-        /** The key was deleted in this revision. */
-        void deleted(long revision);
-
-        /** The watch is broken; unless {@link #over} follows, the driver goes on with it where it was. */
-        void broken();
-
-        /** The watch has ended. */
-        void over();
-    }
-
-    /** Calls back when the key is deleted at or after this revision. Breaks also where the member knows of no leader. */
-    Watch.Watcher onDeletion(ByteSequence key, long fromRevision, Deletion callback) {
+    /** Tells when the key is deleted at or after this revision. Breaks also where the member knows of no leader. */
+    Watch.Watcher watch(ByteSequence key, long fromRevision, Consumer<KeyWatch.Heard> ear) {
         WatchOption option = WatchOption.builder()
                 .withRevision(fromRevision)
                 .withNoPut(true)
                 .withRequireLeader(true)
                 .build();
-        return client.getWatchClient()
-                .watch(
-                        key,
-                        option,
-                        Watch.listener(
-                                response -> response.getEvents().stream()
-                                        .filter(event -> event.getEventType() == WatchEvent.EventType.DELETE)
-                                        .findFirst()
-                                        .ifPresent(event -> callback.deleted(
-                                                event.getKeyValue().getModRevision())),
-                                error -> callback.broken(),
-                                callback::over));
+        Watch.Listener listener = Watch.listener(
+                response -> {
+                    if (response.getEvents().stream()
+                            .anyMatch(event -> event.getEventType() == WatchEvent.EventType.DELETE)) {
+                        ear.accept(KeyWatch.Heard.DELETED);
+                    }
+                },
+                error -> ear.accept(KeyWatch.Heard.BROKEN),
+                () -> ear.accept(KeyWatch.Heard.OVER));
+        return client.getWatchClient().watch(key, option, listener);
     }
 
     @Override

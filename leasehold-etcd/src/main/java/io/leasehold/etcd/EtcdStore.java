@@ -1,5 +1,6 @@
 package io.leasehold.etcd;
 
+import io.grpc.ClientInterceptor;
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
@@ -43,12 +44,17 @@ final class EtcdStore implements LockStore {
     private volatile @Nullable StoreSignals signals;
 
     EtcdStore(EtcdUri uri, LockRuntime runtime) {
+        this(uri, runtime, List.of());
+    }
+
+    /** For tests, too, which let calls fail on their way. */
+    EtcdStore(EtcdUri uri, LockRuntime runtime, List<ClientInterceptor> interceptors) {
         this.uri = uri;
         this.runtime = runtime;
-        this.etcd = new Etcd(uri);
+        this.etcd = new Etcd(uri, interceptors);
         this.failures = new Failures(uri);
         Keys keys = new Keys(uri.prefix());
-        Heads heads = new Heads(etcd, keys, uri.tokenBase());
+        Heads heads = new Heads(etcd, uri.tokenBase());
         this.administration = new Administration(uri, runtime, etcd, keys, heads, failures);
         this.shared = new Place.Shared(uri, etcd, keys, heads, runtime, new Told());
     }
@@ -83,6 +89,11 @@ final class EtcdStore implements LockStore {
         public void over(Place place) {
             byOwner.remove(place.owner(), place);
         }
+    }
+
+    /** How many owner tokens are remembered. */
+    int attempts() {
+        return byOwner.size();
     }
 
     /**

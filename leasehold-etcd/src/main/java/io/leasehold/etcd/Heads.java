@@ -1,7 +1,6 @@
 package io.leasehold.etcd;
 
 import io.etcd.jetcd.KeyValue;
-import io.etcd.jetcd.options.GetOption;
 import io.leasehold.Holder;
 import io.leasehold.spi.ForeignText;
 import java.time.Duration;
@@ -10,16 +9,14 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Reads what others wrote: who holds, and whether a key was given back or lost. */
+/** Reads what others wrote: who holds. */
 final class Heads {
 
     private final Etcd etcd;
-    private final Keys keys;
     private final long tokenBase;
 
-    Heads(Etcd etcd, Keys keys, long tokenBase) {
+    Heads(Etcd etcd, long tokenBase) {
         this.etcd = etcd;
-        this.keys = keys;
         this.tokenBase = tokenBase;
     }
 
@@ -42,14 +39,5 @@ final class Heads {
             return CompletableFuture.completedFuture(Optional.of(holder(first)));
         }
         return etcd.remaining(first.getLease()).thenApply(left -> left.map(time -> holder(first, time)));
-    }
-
-    /** Whether the deletion of this revision was a release: then the same step wrote the mark. */
-    CompletableFuture<Boolean> wasGivenBack(long deletedAtRevision) {
-        GetOption then = GetOption.builder().withRevision(deletedAtRevision).build();
-        return etcd.get(keys.released(), then)
-                .thenApply(found -> Etcd.only(found)
-                        .filter(mark -> mark.getModRevision() == deletedAtRevision)
-                        .isPresent());
     }
 }

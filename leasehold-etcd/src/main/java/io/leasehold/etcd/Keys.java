@@ -5,6 +5,7 @@ import io.leasehold.LockName;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.PlainName;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Optional;
 
 /**
@@ -14,6 +15,9 @@ import java.util.Optional;
  * create revisions. The id is a digest of the owner token: it finds the key again and reveals nothing.
  */
 final class Keys {
+
+    /** The character after the slash: behind what begins with the one comes what begins with the other. */
+    private static final byte AFTER_SLASH = '/' + 1;
 
     private final String prefix;
 
@@ -36,14 +40,30 @@ final class Keys {
         return bytes(prefix + "/");
     }
 
+    /** Behind them all. */
+    ByteSequence endOfAll() {
+        return bytes(prefix + (char) AFTER_SLASH);
+    }
+
+    /** What a list goes on with after this key: the next lock, if the key belongs to one. */
+    ByteSequence after(ByteSequence key) {
+        byte[] bytes = key.getBytes(); // And not text: others may write what is none.
+        int queues = all().size() - 1;
+        int last = bytes.length - 1;
+        while (last > queues && bytes[last] != '/') {
+            last--;
+        }
+        if (last <= queues) {
+            return key.concat(ByteSequence.from(new byte[1]));
+        }
+        byte[] next = Arrays.copyOf(bytes, last + 1);
+        next[last] = AFTER_SLASH;
+        return ByteSequence.from(next);
+    }
+
     /** Holds the base of the fencing tokens. */
     ByteSequence tokens() {
         return bytes(prefix + "@tokens");
-    }
-
-    /** Written with every release, so that a key that was given back differs from one that was lost. */
-    ByteSequence released() {
-        return bytes(prefix + "@released");
     }
 
     /** The lock of a queue's key, or empty if it is none of ours. */

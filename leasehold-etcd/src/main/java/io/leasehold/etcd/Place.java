@@ -1,9 +1,7 @@
-// Long because it is one state machine under one guard: what is asked, kept and removed for an owner token.
 package io.leasehold.etcd;
 
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
-import io.etcd.jetcd.Watch;
 import io.etcd.jetcd.kv.TxnResponse;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
@@ -15,10 +13,10 @@ import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.KeptUntil;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;
-import io.leasehold.spi.TimeLimit;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;
@@ -30,6 +28,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * The place of one owner token in the queue of one lock: one key, kept by a lease of etcd of its own.
  *
+ * <p><b>Who holds</b> is told by the queue alone: the first in it does. A waiter asks when the key before its own has gone,
+ * for whatever reason, and that is enough. Each key that goes by itself goes after the validity of its holder: a key that is
+ * given back was dead to its holder before, one that nobody renewed is removed no earlier than a ttl after the request that the
+ * validity counts from, and its lease outlives that span, too ({@link KeyLease#countedFromNanos}). What an operator deletes or revokes by
+ * hand is a release by force.
+ *
  * <p>What is sent for it is sent in turn, and nothing after the removal was asked for. The key is made only if it is not
  * there, so that asking again after a lost reply finds it; and since a key cannot be made under a lease that was revoked, no
  * late copy of a request makes it anew. All fields that change are guarded by {@code this}; nobody is called while it is held.
@@ -37,12 +41,8 @@ import org.jspecify.annotations.Nullable;
 final class Place {
 
     private static final int MOST_LOOKS = 8;
-    private static final long NANOS_PER_SECOND = 1_000_000_000L;
     private static final long LEAST_PATIENCE_NANOS = Duration.ofSeconds(3).toNanos();
-    private static final long LOSS_NOTICE_NANOS = Duration.ofSeconds(2).toNanos();
-    /** How long a lost holder may be left without its cause: clearly less than {@link #LOSS_NOTICE_NANOS}. */
-    private static final long CAUSE_NANOS = Duration.ofMillis(500).toNanos();
-
+    private static final long MOST_PATIENCE_NANOS = Duration.ofDays(1).toNanos();
     private static final long REMOVAL_PAUSE_NANOS = Duration.ofSeconds(1).toNanos();
     /** Shorter holds are not watched: that would cost more than it tells. */
     private static final long WATCHED_AFTER_NANOS = Duration.ofMillis(200).toNanos();
@@ -73,12 +73,13 @@ final class Place {
     private final ByteSequence queue;
     private final ByteSequence value;
     private final long ttlNanos;
+    /** After this the store removes the key by itself: nobody renewed or asked for it. */
+    private final KeptUntil kept;
+
+    private final KeyLease lease;
+    private final OwnKey ownKey;
 
     private CompletableFuture<?> tail = CompletableFuture.completedFuture(null);
-    private Etcd.@Nullable Leased lease;
-    /** From when the lease may be counted. */
-    private long leasedFromNanos;
-
     /** The create revision of our key while we believe in it, else 0. */
     private long revision;
 
@@ -87,22 +88,15 @@ final class Place {
 
     private boolean held;
     private boolean ended;
-    private Watch.@Nullable Watcher awaiting;
-    /** Whose word counts: a watch that was replaced has nothing to say. */
-    private @Nullable Awaited awaited;
+    private boolean repeating;
+    /** Of the key before ours, while that watch stands; whose word counts, since one that was replaced has nothing to say. */
+    private @Nullable KeyWatch awaiting;
 
     private boolean queued;
-    private Watch.@Nullable Watcher guarding;
     private @Nullable Holder holder;
-    /** What we awaited was lost, and its holder is given time to hear of it. */
-    private boolean pausing;
-
     /** When we last said that we wait. */
     private long queuedAtNanos;
 
-    private long keptUntilAtNanos;
-    private LockRuntime.@Nullable Timer timer;
-    private long timerAtNanos;
     private LockRuntime.@Nullable Timer heartbeat;
 
     Place(Shared shared, AcquireRequest request) {
@@ -114,6 +108,9 @@ final class Place {
         this.queue = shared.keys.queue(name);
         this.value = Keys.bytes(request.holderId());
         this.ttlNanos = request.ttlNanos();
+        this.lease = new KeyLease(etcd, shared.runtime, shared.uri);
+        this.ownKey = new OwnKey(etcd, shared.runtime, key, lease, new Own());
+        this.kept = new KeptUntil(shared.runtime, this::end);
     }
 
     LockName name() {
@@ -127,11 +124,9 @@ final class Place {
     // ---- asking
 
     CompletableFuture<AcquireReply> ask(AcquireRequest request) {
+        keepFor(request);
         synchronized (this) {
-            long untilAtNanos = shared.runtime.nanoTime() + patienceNanos(request);
-            keep(timer != null && keptUntilAtNanos - untilAtNanos > 0 ? keptUntilAtNanos : untilAtNanos);
-            if (!ended && request.isWaiting() && (pausing || isRecheck(request)) && queued && isLeaseSure()) {
-                // The watch tells; asking the cluster again would tell nothing new.
+            if (isTold(request)) {
                 queuedAtNanos = shared.runtime.nanoTime();
                 return done(new AcquireReply.Queued(holder, 0, List.of()));
             }
@@ -139,18 +134,23 @@ final class Place {
         return inTurn(() -> look(request, 0));
     }
 
-    /** Called under the guard. Who asks again sooner than for a recheck was told something, and is not put off. */
-    private boolean isRecheck(AcquireRequest request) {
-        return request.isWaiting() && shared.runtime.nanoTime() - queuedAtNanos >= request.recheckNanos() / 2;
+    /** An attempt waits for its answer, and a waiter asks again within its recheck; what is silent for clearly longer is forgotten. */
+    private void keepFor(AcquireRequest request) {
+        long limitNanos = Math.min(request.timeoutNanos(), MOST_PATIENCE_NANOS);
+        long recheckNanos = Math.min(request.recheckNanos(), MOST_PATIENCE_NANOS);
+        kept.atLeast(shared.runtime.nanoTime() + LEAST_PATIENCE_NANOS + limitNanos + recheckNanos * 3 / 2);
     }
 
-    /** A waiter asks again within its recheck; one that has been silent for clearly longer is forgotten. */
-    private static long patienceNanos(AcquireRequest request) {
-        return LEAST_PATIENCE_NANOS + Math.min(request.recheckNanos(), Long.MAX_VALUE / 8) * 3 / 2;
-    }
-
-    private boolean isLeaseSure() {
-        return lease != null && shared.runtime.nanoTime() - leasedFromNanos < lease.ttlNanos();
+    /**
+     * Called under the guard. Whether this is a recheck that the watch answers: asking the cluster would tell nothing new. A
+     * waiter that asks sooner than for a recheck was told something, and is not put off.
+     */
+    private boolean isTold(AcquireRequest request) {
+        return request.isWaiting()
+                && shared.runtime.nanoTime() - queuedAtNanos >= request.recheckNanos() / 2
+                && !ended
+                && queued
+                && lease.isSure();
     }
 
     private synchronized <T> CompletableFuture<T> inTurn(Supplier<CompletableFuture<T>> step) {
@@ -160,23 +160,19 @@ final class Place {
     }
 
     private CompletableFuture<AcquireReply> look(AcquireRequest request, int looks) {
-        Etcd.Leased leased;
+        Etcd.Leased leased = lease.current();
         boolean standing;
         synchronized (this) {
             if (ended) {
                 return done(givenUp("the attempt was taken back"));
             }
-            leased = lease;
             standing = revision != 0;
         }
         if (looks >= MOST_LOOKS) {
             return done(givenUp("its key was removed again and again"));
         }
-        if (leased != null && standing) {
-            return confirm(request, leased, looks);
-        }
         if (leased != null) {
-            return make(request, leased, looks);
+            return standing ? confirm(request, looks) : make(request, leased, looks);
         }
         if (request.isWaiting()) {
             return leaseAndMake(request, looks);
@@ -199,20 +195,8 @@ final class Place {
         return new AcquireReply.Busy(shared.heads.holder(first), 0, List.of());
     }
 
-    private long secondsFor(long forNanos) {
-        long sureNanos = forNanos + shared.uri.electionTimeout().toNanos();
-        return (sureNanos + NANOS_PER_SECOND - 1) / NANOS_PER_SECOND;
-    }
-
     private CompletableFuture<AcquireReply> leaseAndMake(AcquireRequest request, int looks) {
-        long sentAtNanos = shared.runtime.nanoTime();
-        return etcd.lease(secondsFor(ttlNanos)).thenCompose(leased -> {
-            synchronized (this) {
-                lease = leased;
-                leasedFromNanos = sentAtNanos;
-            }
-            return look(request, looks + 1);
-        });
+        return lease.grant(ttlNanos).thenCompose(granted -> look(request, looks + 1));
     }
 
     private CompletableFuture<AcquireReply> make(AcquireRequest request, Etcd.Leased leased, int looks) {
@@ -245,39 +229,42 @@ final class Place {
         if (keptBy != leased.id()) {
             // Made before, under another lease, by a request of the same owner token: that one is taken over.
             etcd.revoke(leased.id());
-            synchronized (this) {
-                lease = new Etcd.Leased(keptBy, 0);
-            }
+            lease.takeOver(keptBy);
             return look(request, looks + 1);
         }
         return decide(request, first.get(), looks);
     }
 
-    private synchronized void leaseIsGone() {
-        lease = null;
+    /** The key is gone as well, or goes with it. */
+    private void leaseIsGone() {
+        lease.forget();
+        keyIsGone();
+    }
+
+    private void keyIsGone() {
+        forgetKey();
+        ownKey.close();
+    }
+
+    private synchronized void forgetKey() {
         revision = 0;
         held = false;
         queued = false;
-        pausing = false;
     }
 
     /** The key was made before: whether it is still there, and its lease as well. */
-    private CompletableFuture<AcquireReply> confirm(AcquireRequest request, Etcd.Leased leased, int looks) {
+    private CompletableFuture<AcquireReply> confirm(AcquireRequest request, int looks) {
         long ours;
         synchronized (this) {
             ours = revision;
         }
-        long sentAtNanos = shared.runtime.nanoTime();
-        CompletableFuture<Optional<Etcd.Leased>> keeping = etcd.keepAlive(leased.id());
-        return etcd.look(key, ours, queue)
-                .thenCombine(keeping, (found, kept) -> {
-                    if (kept.isEmpty()) {
+        return lease.extend()
+                .thenCombine(etcd.look(key, ours, queue), (there, found) -> {
+                    if (!there) {
                         leaseIsGone();
                         return look(request, looks + 1);
                     }
                     synchronized (this) {
-                        lease = kept.get();
-                        leasedFromNanos = sentAtNanos;
                         seenAtRevision = found.getHeader().getRevision();
                     }
                     Optional<KeyValue> first = found.isSucceeded()
@@ -292,19 +279,14 @@ final class Place {
                 .thenCompose(next -> next);
     }
 
-    private synchronized void keyIsGone() {
-        revision = 0;
-        held = false;
-        queued = false;
-        pausing = false;
-    }
-
     private CompletableFuture<AcquireReply> decide(AcquireRequest request, KeyValue first, int looks) {
         if (first.getKey().equals(key)) {
             return grant();
         }
         return request.isWaiting() ? queue(request, first, looks) : remove().thenApply(nothing -> busy(first));
     }
+
+    // ---- waiting
 
     /** Awaits the key before ours, and only that: its end wakes one waiter, not all of them. */
     private CompletableFuture<AcquireReply> queue(AcquireRequest request, KeyValue first, int looks) {
@@ -317,40 +299,73 @@ final class Place {
             if (before.isEmpty()) {
                 return look(request, looks + 1);
             }
-            Awaited next = new Awaited();
+            KeyWatch next = new KeyWatch(etcd, before.get().getKey(), (watch, what) -> awaitedIsOver(watch));
+            KeyWatch old;
             synchronized (this) {
-                awaited = next;
+                old = awaiting;
+                awaiting = next;
                 queued = true;
                 queuedAtNanos = shared.runtime.nanoTime();
                 holder = shared.heads.holder(first);
                 beat();
             }
-            Watch.Watcher watcher =
-                    etcd.onDeletion(before.get().getKey(), found.getHeader().getRevision() + 1, next);
-            Watch.Watcher old;
-            synchronized (this) {
-                old = awaiting;
-                awaiting = watcher;
-            }
             close(old);
+            next.begin(found.getHeader().getRevision() + 1);
             return done(new AcquireReply.Queued(shared.heads.holder(first), 0, List.of()));
         });
     }
 
-    private CompletableFuture<AcquireReply> grant() {
-        Etcd.Leased leased;
-        long token;
-        long fromNanos;
-        Watch.Watcher old;
+    /** Whatever happens to the watch of the key before ours, asking again tells more. */
+    private void awaitedIsOver(KeyWatch watch) {
         synchronized (this) {
-            leased = lease;
-            token = shared.uri.tokenBase() + revision;
-            fromNanos = leasedFromNanos;
+            if (!queued || ended || awaiting != watch) {
+                return;
+            }
+            queued = false;
+        }
+        shared.events.woken(this);
+    }
+
+    /** Called under the guard. Keeps the lease while we wait; nobody else does. */
+    private void beat() {
+        Etcd.Leased leased = lease.current();
+        if (heartbeat == null && leased != null && !ended) {
+            heartbeat = shared.runtime.schedule(leased.ttlNanos() / 3, this::heartbeatIsDue);
+        }
+    }
+
+    private void heartbeatIsDue() {
+        synchronized (this) {
+            heartbeat = null;
+            if (!queued || ended) {
+                return;
+            }
+        }
+        lease.extend().whenComplete((there, error) -> {
+            if (error == null && !there) {
+                leaseIsGone();
+                shared.events.woken(this);
+                return;
+            }
+            synchronized (this) {
+                beat();
+            }
+        });
+    }
+
+    // ---- holding
+
+    private CompletableFuture<AcquireReply> grant() {
+        long made;
+        KeyWatch old;
+        synchronized (this) {
+            made = revision;
             old = awaiting;
             awaiting = null;
             queued = false;
         }
         close(old);
+        long token = shared.uri.tokenBase() + made;
         if (token >= TokenRange.LIMIT) {
             UnsafeStoreException error = new UnsafeStoreException(
                     "lock \"" + name + "\" at " + shared.uri + ": tokenBase " + shared.uri.tokenBase()
@@ -358,205 +373,80 @@ final class Place {
                     null);
             return remove().thenApply(nothing -> new AcquireReply.Failed(FailureKind.PERMANENT, error, 0));
         }
+        boolean first;
         synchronized (this) {
-            if (ended || leased == null) {
+            if (ended || made == 0) {
                 return done(givenUp("the attempt was taken back"));
             }
-            if (!held) {
-                held = true;
-                long made = revision;
-                shared.runtime.schedule(WATCHED_AFTER_NANOS, () -> guard(made));
-            }
-            keep(fromNanos + ttlNanos);
+            first = !held;
+            held = true;
         }
-        Grant grant = new Grant(
-                owner, TokenRange.of(token, 1), countedFromNanos(leased, fromNanos, ttlNanos), Incarnation.DURABLE);
+        long fromNanos = lease.countedFromNanos(ttlNanos);
+        if (first) {
+            kept.exactly(fromNanos + ttlNanos);
+            shared.runtime.schedule(WATCHED_AFTER_NANOS, () -> guard(made));
+        } else {
+            kept.atLeast(fromNanos + ttlNanos);
+        }
+        Grant grant = new Grant(owner, TokenRange.of(token, 1), fromNanos, Incarnation.DURABLE);
         return done(new AcquireReply.Granted(grant, List.of()));
     }
 
-    /**
-     * From when a ttl may be counted, if the lease was granted or extended by a request sent then. A leader that is cut
-     * off may extend it for an election timeout more without the new leader's knowing: so much of the lease is not sure.
-     */
-    private long countedFromNanos(Etcd.Leased leased, long sentAtNanos, long forNanos) {
-        long sureNanos = leased.ttlNanos() - shared.uri.electionTimeout().toNanos();
-        return sentAtNanos - Math.max(0, forNanos - sureNanos);
-    }
-
-    // ---- waiting
-
-    /** Whatever happens to the watch of the key before ours, asking again tells more. */
-    private final class Awaited implements Etcd.Deletion {
-        @Override
-        public void deleted(long revision) {
-            awaitedHasGone(this, revision);
-        }
-
-        @Override
-        public void broken() {
-            awaitedIsOver(this);
-        }
-
-        @Override
-        public void over() {
-            awaitedIsOver(this);
-        }
-    }
-
-    private synchronized boolean isAwaiting(Awaited one) {
-        return queued && !ended && awaited == one;
-    }
-
-    private void awaitedHasGone(Awaited one, long deletedAtRevision) {
-        if (!isAwaiting(one)) {
-            return;
-        }
-        // A key that was not given back was lost by somebody who may not know it yet: a moment passes before we ask.
-        shared.heads.wasGivenBack(deletedAtRevision).whenComplete((givenBack, error) -> {
-            if (error == null && givenBack) {
-                awaitedIsOver(one);
-            } else {
-                synchronized (this) {
-                    pausing = true;
-                }
-                shared.runtime.schedule(LOSS_NOTICE_NANOS, () -> awaitedIsOver(one));
-            }
-        });
-    }
-
-    private void awaitedIsOver(Awaited one) {
-        synchronized (this) {
-            if (!isAwaiting(one)) {
-                return;
-            }
-            queued = false;
-            pausing = false;
-        }
-        shared.events.woken(this);
-    }
-
-    /** Called under the guard. Keeps the lease while we wait; nobody else does. */
-    private void beat() {
-        Etcd.Leased leased = lease;
-        if (heartbeat == null && leased != null && !ended) {
-            heartbeat = shared.runtime.schedule(leased.ttlNanos() / 3, this::heartbeatIsDue);
-        }
-    }
-
-    private void heartbeatIsDue() {
-        Etcd.Leased leased;
-        synchronized (this) {
-            heartbeat = null;
-            leased = lease;
-            if (!queued || ended || leased == null) {
-                return;
-            }
-        }
-        long sentAtNanos = shared.runtime.nanoTime();
-        etcd.keepAlive(leased.id()).whenComplete((kept, error) -> {
-            boolean gone = error == null && kept.isEmpty();
-            synchronized (this) {
-                if (gone) {
-                    leaseIsGone();
-                } else if (error == null && lease != null && lease.id() == leased.id()) {
-                    leasedFromNanos = sentAtNanos;
-                }
-                beat();
-            }
-            if (gone) {
-                shared.events.woken(this);
-            }
-        });
-    }
-
-    // ---- holding
-
-    /** Extends the lease, and looks whether the key is still there. */
+    /** Extends the lease, or puts the key under a longer one, and looks whether the key is still there. */
     CompletableFuture<RenewReply.Item> renew(long forNanos) {
-        Etcd.Leased leased;
         long ours;
         synchronized (this) {
-            leased = lease;
-            ours = held && !ended ? revision : 0;
+            if (!held || ended) {
+                return done(new RenewReply.NotOurs());
+            }
+            ours = revision;
         }
-        if (leased == null || ours == 0) {
-            return done(new RenewReply.NotOurs());
-        }
-        if (leased.ttlNanos() < forNanos) {
-            return inTurn(() -> move(ours, leased, forNanos));
-        }
-        long sentAtNanos = shared.runtime.nanoTime();
-        CompletableFuture<Optional<Etcd.Leased>> keeping = etcd.keepAlive(leased.id());
-        return etcd.look(key, ours, queue).thenCombine(keeping, (found, kept) -> {
-            if (kept.isEmpty() || !found.isSucceeded()) {
+        return lease.isLongEnough(forNanos) ? extend(ours, forNanos) : inTurn(() -> move(ours, forNanos));
+    }
+
+    private CompletableFuture<RenewReply.Item> extend(long ours, long forNanos) {
+        return lease.extend()
+                .thenCombine(
+                        etcd.look(key, ours, queue),
+                        (there, found) -> there && found.isSucceeded()
+                                ? renewed(ours, found, forNanos)
+                                : new RenewReply.NotOurs());
+    }
+
+    private RenewReply.Item renewed(long ours, TxnResponse found, long forNanos) {
+        synchronized (this) {
+            if (!isHeldSince(ours)) {
                 return new RenewReply.NotOurs();
             }
-            return renewed(kept.get(), found, sentAtNanos, forNanos);
+            seenAtRevision = found.getHeader().getRevision();
+        }
+        long fromNanos = lease.countedFromNanos(forNanos);
+        kept.atLeast(fromNanos + forNanos);
+        guard(ours);
+        return new RenewReply.Renewed(fromNanos);
+    }
+
+    /** Puts the key under a longer lease. Nothing is told before that is answered; if it is not, the next renewal repeats it. */
+    private CompletableFuture<RenewReply.Item> move(long ours, long forNanos) {
+        if (lease.isLongEnough(forNanos)) {
+            return extend(ours, forNanos); // Another renewal has done it meanwhile.
+        }
+        return isHeldSince(ours)
+                ? lease.longer(forNanos).thenCompose(longer -> moveTo(longer, ours, forNanos))
+                : done(new RenewReply.NotOurs());
+    }
+
+    private CompletableFuture<RenewReply.Item> moveTo(Etcd.Leased longer, long ours, long forNanos) {
+        if (!isHeldSince(ours)) {
+            return done(new RenewReply.NotOurs()); // The removal, whose turn comes, ends both leases.
+        }
+        return etcd.move(key, ours, value, longer.id()).thenApply(moved -> {
+            if (!moved.isSucceeded()) {
+                return new RenewReply.NotOurs(); // The key is gone.
+            }
+            lease.movedTo(longer);
+            return renewed(ours, moved, forNanos);
         });
-    }
-
-    private RenewReply.Item renewed(Etcd.Leased kept, TxnResponse found, long sentAtNanos, long forNanos) {
-        long made;
-        synchronized (this) {
-            made = revision;
-            if (held && !ended) {
-                lease = kept;
-                leasedFromNanos = sentAtNanos;
-                seenAtRevision = found.getHeader().getRevision();
-                keep(sentAtNanos + forNanos);
-            }
-        }
-        guard(made);
-        return new RenewReply.Renewed(countedFromNanos(kept, sentAtNanos, forNanos));
-    }
-
-    /** A lease of etcd cannot be made longer, so the key is put under another. */
-    private CompletableFuture<RenewReply.Item> move(long ours, Etcd.Leased old, long forNanos) {
-        long sentAtNanos = shared.runtime.nanoTime();
-        return etcd.lease(secondsFor(forNanos)).thenCompose(leased -> {
-            synchronized (this) {
-                if (ended) {
-                    return done(new RenewReply.NotOurs());
-                }
-                // From now on both may keep the key; whichever does, revoking this one prevents late copies.
-                lease = leased;
-            }
-            return etcd.move(key, ours, value, leased.id()).thenApply(moved -> {
-                if (!moved.isSucceeded()) {
-                    return new RenewReply.NotOurs();
-                }
-                etcd.revoke(old.id());
-                return renewed(leased, moved, sentAtNanos, forNanos);
-            });
-        });
-    }
-
-    /** The watch of our own key, from the making of this revision. */
-    private final class Own implements Etcd.Deletion {
-        private final long made;
-
-        Own(long made) {
-            this.made = made;
-        }
-
-        @Override
-        public void deleted(long revision) {
-            ownIsGone(made);
-        }
-
-        @Override
-        public void broken() {
-            if (isHeldSince(made)) {
-                shared.events.suspended(Place.this);
-            }
-        }
-
-        @Override
-        public void over() {
-            synchronized (Place.this) {
-                guarding = null; // The next renewal watches again.
-            }
-        }
     }
 
     private synchronized boolean isHeldSince(long made) {
@@ -566,82 +456,34 @@ final class Place {
     private void guard(long made) {
         long seen;
         synchronized (this) {
-            if (!isHeldSince(made) || guarding != null) {
-                return;
-            }
             seen = seenAtRevision;
         }
-        Watch.Watcher watcher = etcd.onDeletion(key, seen + 1, new Own(made));
-        boolean late;
-        synchronized (this) {
-            late = !isHeldSince(made) || guarding != null;
-            if (!late) {
-                guarding = watcher;
-            }
-        }
-        if (late) {
-            close(watcher);
-        }
+        ownKey.guard(made, seen + 1);
     }
 
-    private void ownIsGone(long made) {
-        Etcd.Leased leased;
-        synchronized (this) {
-            leased = lease;
-            if (!isHeldSince(made) || leased == null) {
-                return;
-            }
+    private final class Own implements OwnKey.Owner {
+        @Override
+        public boolean isHeldSince(long made) {
+            return Place.this.isHeldSince(made);
         }
-        // A key that was deleted by hand leaves its lease behind, so only an answer tells the one from the other.
-        TimeLimit.within(
-                        shared.runtime,
-                        CAUSE_NANOS,
-                        () -> etcd.remaining(leased.id())
-                                .thenApply(
-                                        left -> left.isPresent() ? LossCause.FORCE_RELEASED : LossCause.SESSION_LOST),
-                        error -> LossCause.SESSION_LOST,
-                        () -> LossCause.SESSION_LOST)
-                .thenAccept(cause -> taken(made, cause));
-    }
 
-    private void taken(long made, LossCause cause) {
-        synchronized (this) {
-            if (!isHeldSince(made)) {
-                return;
+        @Override
+        public void taken(long made, LossCause cause) {
+            synchronized (Place.this) {
+                if (!isHeldSince(made)) {
+                    return;
+                }
+                forgetKey();
             }
-            keyIsGone();
+            ownKey.close();
+            shared.events.taken(Place.this, cause);
+            end();
         }
-        shared.events.taken(this, cause);
-        end();
-    }
 
-    /** Called under the guard. */
-    private void keep(long untilAtNanos) {
-        keptUntilAtNanos = untilAtNanos;
-        if (ended || (timer != null && timerAtNanos - untilAtNanos <= 0)) {
-            return; // It looks again when it fires.
+        @Override
+        public void suspended() {
+            shared.events.suspended(Place.this);
         }
-        cancel(timer);
-        arm();
-    }
-
-    private void arm() {
-        timerAtNanos = keptUntilAtNanos;
-        timer = shared.runtime.schedule(keptUntilAtNanos - shared.runtime.nanoTime(), this::timeIsUp);
-    }
-
-    private void timeIsUp() {
-        synchronized (this) {
-            timer = null;
-            if (ended) {
-                return;
-            }
-            if (keptUntilAtNanos - shared.runtime.nanoTime() > 0) {
-                arm();
-                return;
-            }
-        }
-        end();
     }
 
     // ---- ending
@@ -652,72 +494,78 @@ final class Place {
      * @return whether it held until now
      */
     CompletableFuture<Boolean> end() {
-        long goneByItselfAtNanos;
+        LockRuntime.Timer beating;
         synchronized (this) {
             ended = true;
-            cancel(timer);
-            cancel(heartbeat);
-            timer = null;
+            beating = heartbeat;
             heartbeat = null;
-            goneByItselfAtNanos = lease == null ? shared.runtime.nanoTime() : leasedFromNanos + 2 * lease.ttlNanos();
+        }
+        long goneByItselfAtNanos = lease.goneAtNanos();
+        kept.end();
+        if (beating != null) {
+            beating.cancel();
         }
         CompletableFuture<Boolean> removal = inTurn(this::remove);
         removal.whenComplete((was, error) -> {
             if (error == null || shared.runtime.nanoTime() - goneByItselfAtNanos > 0) {
                 shared.events.over(this);
             } else {
-                shared.runtime.schedule(REMOVAL_PAUSE_NANOS, this::end);
+                endAgain();
             }
         });
         return removal;
     }
 
-    /** Only in turn. */
-    private CompletableFuture<Boolean> remove() {
-        Etcd.Leased leased;
-        long ours;
-        boolean was;
-        Watch.Watcher awaited;
-        Watch.Watcher guarded;
+    /** One repetition at a time, however often the end is asked for. */
+    private void endAgain() {
         synchronized (this) {
-            leased = lease;
-            ours = revision;
-            was = held;
-            awaited = awaiting;
-            guarded = guarding;
-            awaiting = null;
-            guarding = null;
-            queued = false;
+            if (repeating) {
+                return;
+            }
+            repeating = true;
         }
-        close(awaited);
-        close(guarded);
-        if (leased == null) {
-            return done(false);
-        }
-        if (ours == 0) {
-            // A late copy of the request that makes the key cannot succeed any more.
-            return etcd.revoke(leased.id()).thenApply(nothing -> gone(false));
-        }
-        return etcd.leave(key, ours, shared.keys.released()).thenApply(left -> {
-            etcd.revoke(leased.id());
-            return gone(was && left);
+        shared.runtime.schedule(REMOVAL_PAUSE_NANOS, () -> {
+            synchronized (this) {
+                repeating = false;
+            }
+            end();
         });
     }
 
-    private synchronized boolean gone(boolean was) {
+    /** Only in turn. Deletes, and writes nothing: a cluster that is full refuses what writes. */
+    private CompletableFuture<Boolean> remove() {
+        long ours;
+        KeyWatch awaited;
+        synchronized (this) {
+            ours = revision;
+            awaited = awaiting;
+            awaiting = null;
+            queued = false;
+        }
+        close(awaited);
+        ownKey.close();
+        if (ours == 0) {
+            // A late copy of the request that makes the key cannot succeed any more.
+            return lease.revoke().thenApply(nothing -> gone(false));
+        }
+        return etcd.delete(key, ours).thenApply(deleted -> {
+            lease.revoke();
+            return gone(deleted);
+        });
+    }
+
+    private boolean gone(boolean deleted) {
+        boolean was;
+        synchronized (this) {
+            was = held && deleted;
+        }
         leaseIsGone();
         return was;
     }
 
-    private static void cancel(LockRuntime.@Nullable Timer timer) {
-        if (timer != null) {
-            timer.cancel();
-        }
-    }
-
-    private static void close(Watch.@Nullable Watcher watcher) {
-        if (watcher != null) {
-            watcher.close();
+    private static void close(@Nullable KeyWatch watch) {
+        if (watch != null) {
+            watch.close();
         }
     }
 

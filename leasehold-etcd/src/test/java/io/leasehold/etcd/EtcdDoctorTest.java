@@ -16,9 +16,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What the doctor says of real clusters of etcd, good and bad. */
+@Tag("quick")
 class EtcdDoctorTest {
 
     private static Map<String, Finding> diagnosed(String endpoints) {

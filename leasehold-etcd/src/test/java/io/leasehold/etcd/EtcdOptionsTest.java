@@ -19,11 +19,13 @@ import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The URI, credentials and the base of the tokens: what is accepted, and one clear error for the rest. */
+@Tag("quick")
 class EtcdOptionsTest {
 
     @ParameterizedTest

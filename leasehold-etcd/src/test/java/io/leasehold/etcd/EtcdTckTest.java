@@ -11,8 +11,10 @@ import io.leasehold.testkit.tck.BackendTck;
 import io.leasehold.testkit.tck.StoreFixture;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 
 /** The backend contract over a real etcd. */
+@Tag("quick")
 class EtcdTckTest implements BackendTck {
 
     private static EtcdServer server;

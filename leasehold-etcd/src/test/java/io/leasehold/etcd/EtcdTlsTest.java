@@ -15,10 +15,12 @@ import io.leasehold.servers.ServerUnavailableException;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A server that takes TLS only: who trusts it and names it well gets in, and everybody else is told why not. */
+@Tag("full")
 class EtcdTlsTest {
 
     @TempDir

@@ -7,30 +7,33 @@ import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.SqlTrouble;
-import io.leasehold.jdbc.store.BorrowedConnections;
-import io.leasehold.jdbc.store.Connections;
 import io.leasehold.jdbc.store.DatabaseClock;
 import io.leasehold.jdbc.store.KeptConnection;
 import io.leasehold.jdbc.store.LeaseTable;
 import io.leasehold.jdbc.store.LeaseTableStore;
 import io.leasehold.jdbc.store.Lives;
+import io.leasehold.jdbc.store.Loan;
 import io.leasehold.jdbc.store.SchemaCheck;
+import io.leasehold.jdbc.store.ServerOpener;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
 import java.util.Locale;
 import java.util.Objects;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Stores in a lease table of a database.
  *
  * <p><b>Guarantee.</b> Exclusion is decided by transactions; leases end by the database's clock, so it must not jump.
- * Nothing depends on a session, and a connection is borrowed for one transaction at a time. The tables
- * {@code leasehold_lock} and {@code leasehold_store} are made where they are missing.
+ * Nothing depends on a session: each transaction may run in another one. The tables {@code leasehold_lock} and
+ * {@code leasehold_store} are made where they are missing.
  *
  * <p>For SQLite see {@link SqliteStore}.
  */
@@ -43,6 +46,11 @@ public final class JdbcStores {
     /**
      * A store over the caller's data source, which stays the caller's: it is not closed with the store.
      *
+     * <p>One connection is kept from the first request until half a minute after the last lease may have ended, so that leases
+     * are renewed and released however busy the pool is. A client that waits at PostgreSQL keeps one more while it does. Give
+     * the pool so many more than its other users need. A connection goes back as it came: auto-commit mode and network timeout
+     * included. The data source is asked on a thread of the store's own.
+     *
      * @throws LockStoreException if the database cannot be reached, or its lease table cannot be used
      */
     public static LockStore over(DataSource dataSource, SqlDialect dialect, LockRuntime runtime) {
@@ -51,24 +59,20 @@ public final class JdbcStores {
         Dialect statements = dialect.statements();
         DatabaseClock clock = clock(statements, runtime);
         String where = statements.database() + " data source";
+        SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), where);
+        Tables tables = new Tables(dataSource::getConnection, statements, schema, where, null);
         try {
-            String url;
-            Incarnation incarnation;
-            SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), where);
-            try (Connection connection = dataSource.getConnection()) {
-                connection.setAutoCommit(true);
-                url = String.valueOf(connection.getMetaData().getURL());
-                incarnation = prepared(connection, statements, schema, where);
-            }
-            String description = withoutParameters(url);
+            KeptConnection connection =
+                    KeptConnection.borrowed(new ServerOpener(runtime, tables), ServerWaits.of(dialect), runtime);
             return start(
-                    description,
+                    withoutParameters(tables.url),
                     statements,
-                    url,
+                    tables.url,
                     clock,
                     schema,
-                    new BorrowedConnections(dataSource, statements, incarnation),
+                    connection,
                     dataSource::getConnection,
+                    LeaseTableStore.Settings.RETENTION,
                     runtime);
         } catch (SQLException e) {
             throw refusal(statements, where, e);
@@ -77,38 +81,69 @@ public final class JdbcStores {
 
     /** A store with one connection of its own to a JDBC URL. */
     static LockStore connect(String url, String redacted, SqlDialect dialect, LockRuntime runtime) {
+        return connect(url, redacted, dialect, runtime, LeaseTableStore.Settings.RETENTION);
+    }
+
+    /** A store with one connection of its own to a JDBC URL, which deletes what nobody has used for so long. */
+    static LockStore connect(String url, String redacted, SqlDialect dialect, LockRuntime runtime, Duration retention) {
         Dialect statements = dialect.statements();
         DatabaseClock clock = clock(statements, runtime);
         SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), redacted);
-        KeptConnection.Opener opener = new KeptConnection.Opener() {
-            @Override
-            public LeaseTable open() throws SQLException {
-                Connection connection = DriverManager.getConnection(url);
-                try {
-                    return new LeaseTable(connection, statements, prepared(connection, statements, schema, redacted));
-                } catch (SQLException | RuntimeException e) {
-                    connection.close();
-                    throw e;
-                }
-            }
-
-            @Override
-            public boolean leadsToStore() {
-                return true;
-            }
-        };
+        refuseWithoutDriver(statements, url, redacted);
+        LeaseTableStore.Spare opener = () -> DriverManager.getConnection(url, ServerWaits.defaults(dialect, url));
+        Tables tables = new Tables(opener, statements, schema, redacted, ServerWaits.sessionLimit(dialect));
         try {
-            return start(
-                    redacted,
-                    statements,
-                    url,
-                    clock,
-                    schema,
-                    new KeptConnection(opener),
-                    () -> DriverManager.getConnection(url),
-                    runtime);
+            KeptConnection connection = KeptConnection.own(new ServerOpener(runtime, tables), ServerWaits.of(dialect));
+            return start(redacted, statements, url, clock, schema, connection, opener, retention, runtime);
         } catch (SQLException e) {
             throw refusal(statements, redacted, e);
+        }
+    }
+
+    /** Opens connections and looks at the tables at their other end. */
+    private static final class Tables implements ServerOpener.Source {
+
+        private final LeaseTableStore.Spare connections;
+        private final Dialect dialect;
+        private final SchemaCheck schema;
+        private final String where;
+        private final @Nullable String sessionLimit;
+        private volatile String url = "";
+
+        Tables(
+                LeaseTableStore.Spare connections,
+                Dialect dialect,
+                SchemaCheck schema,
+                String where,
+                @Nullable String sessionLimit) {
+            this.connections = connections;
+            this.dialect = dialect;
+            this.schema = schema;
+            this.where = where;
+            this.sessionLimit = sessionLimit;
+        }
+
+        @Override
+        public LeaseTable open() throws SQLException {
+            Loan loan = Loan.begin(connections.open(), dialect.tuning());
+            boolean fit = false;
+            try {
+                loan.answerWithin(ServerWaits.OPENING_NANOS);
+                url = String.valueOf(loan.connection().getMetaData().getURL());
+                Incarnation found = prepared(loan.connection(), dialect, schema, where);
+                if (sessionLimit != null) {
+                    try (Statement statement = loan.connection().createStatement()) {
+                        statement.execute(sessionLimit);
+                    }
+                }
+                LeaseTable table = new LeaseTable(loan, dialect, found);
+                fit = true;
+                return table;
+            } finally {
+                if (!fit) {
+                    loan.giveBack();
+                }
+            }
         }
     }
 
@@ -118,14 +153,15 @@ public final class JdbcStores {
             String url,
             DatabaseClock clock,
             SchemaCheck schema,
-            Connections connections,
+            KeptConnection connection,
             LeaseTableStore.Spare spare,
+            Duration retention,
             LockRuntime runtime) {
         Guarantees guarantees = new Guarantees(
                 Guarantee.Exclusion.WITHIN_DRIFT, Guarantee.Fencing.INCREASING, Guarantee.Queueing.POLLING, scope(url));
         return LeaseTableStore.start(
                 new LeaseTableStore.Settings(
-                        description, dialect, guarantees, clock, schema, connections, spare, Lives.UNKNOWN),
+                        description, dialect, guarantees, clock, schema, connection, spare, Lives.UNKNOWN, retention),
                 runtime);
     }
 
@@ -184,15 +220,20 @@ public final class JdbcStores {
         }
     }
 
-    private static LockStoreException refusal(Dialect dialect, String where, SQLException e) {
-        if ("08001".equals(e.getSQLState()) && e.getErrorCode() == 0) {
-            // So says DriverManager itself when no driver takes the URL.
-            return new StoreUnavailableException(
+    private static void refuseWithoutDriver(Dialect dialect, String url, String where) {
+        try {
+            DriverManager.getDriver(url);
+        } catch (SQLException e) {
+            // Its message has the URL, and no more than that in it.
+            throw new StoreUnavailableException(
                     where + " cannot be opened: no JDBC driver for " + dialect.database()
                             + " is present; add the artefact " + dialect.driver()
                             + ", or name its jar in LEASEHOLD_CLASSPATH for the command line",
                     null);
         }
+    }
+
+    private static LockStoreException refusal(Dialect dialect, String where, SQLException e) {
         // A driver that quotes the URL may quote a password in it: such words are not repeated.
         boolean quotesUrl = String.valueOf(e.getMessage()).contains("jdbc:");
         SQLException cause = quotesUrl ? null : e;

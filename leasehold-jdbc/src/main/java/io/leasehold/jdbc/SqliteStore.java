@@ -18,6 +18,7 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Objects;
 
 /**
@@ -58,6 +59,11 @@ public final class SqliteStore {
     }
 
     static LockStore open(Path path, Synchronous synchronous, FileSystems fileSystems, LockRuntime runtime) {
+        return open(path, synchronous, fileSystems, runtime, LeaseTableStore.Settings.RETENTION);
+    }
+
+    static LockStore open(
+            Path path, Synchronous synchronous, FileSystems fileSystems, LockRuntime runtime, Duration retention) {
         Objects.requireNonNull(path, "path");
         Objects.requireNonNull(runtime, "runtime");
         Path file = path.toAbsolutePath().normalize();
@@ -72,7 +78,7 @@ public final class SqliteStore {
         SchemaCheck schema = new SchemaCheck(dialect, runtime, clock.kind(), "lock file " + file);
         SqliteFile opener = new SqliteFile(file, synchronous, fileSystems, dialect, schema, clock.origin(), runtime);
         try {
-            KeptConnection connection = new KeptConnection(opener);
+            KeptConnection connection = KeptConnection.toFile(opener);
             return LeaseTableStore.start(
                     new LeaseTableStore.Settings(
                             description,
@@ -84,7 +90,8 @@ public final class SqliteStore {
                             () -> {
                                 throw new SQLException("SQLite has nobody to listen to");
                             },
-                            opener.beginLife()),
+                            opener.beginLife(),
+                            retention),
                     runtime);
         } catch (SQLException e) {
             throw new StoreUnavailableException("lock file " + file + " cannot be opened (" + e.getMessage() + ")", e);

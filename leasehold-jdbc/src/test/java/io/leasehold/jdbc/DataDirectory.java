@@ -15,10 +15,36 @@ final class DataDirectory {
 
     private DataDirectory() {}
 
+    /** Makes what is to be copied. */
+    interface Making {
+        void make(Path directory) throws IOException;
+    }
+
+    /** A directory that is made once and then copied; two processes that make it at once do not see each other's half. */
+    static synchronized Path template(Path template, Making making) throws IOException {
+        if (Files.isDirectory(template)) {
+            return template;
+        }
+        Files.createDirectories(template.getParent());
+        Path made = Files.createTempDirectory(template.getParent(), "making");
+        making.make(made);
+        try {
+            return Files.move(made, template, StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException e) {
+            if (Files.isDirectory(template)) {
+                return template; // another process was first
+            }
+            throw e;
+        }
+    }
+
     static void copy(Path from, Path to) throws IOException {
         try (Stream<Path> tree = Files.walk(from)) {
             for (Path source : tree.toList()) {
-                Files.copy(source, to.resolve(from.relativize(source).toString()), StandardCopyOption.COPY_ATTRIBUTES);
+                Path target = to.resolve(from.relativize(source).toString());
+                if (!Files.isDirectory(target)) {
+                    Files.copy(source, target, StandardCopyOption.COPY_ATTRIBUTES);
+                }
             }
         }
     }

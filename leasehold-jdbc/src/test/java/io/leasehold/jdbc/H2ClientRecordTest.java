@@ -3,7 +3,9 @@ package io.leasehold.jdbc;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import org.junit.jupiter.api.Tag;
 
+@Tag("quick")
 class H2ClientRecordTest implements ClientRecordTests {
 
     @Override

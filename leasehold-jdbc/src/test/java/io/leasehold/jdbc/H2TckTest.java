@@ -7,12 +7,15 @@ import io.leasehold.testkit.tck.BackendTck;
 import io.leasehold.testkit.tck.StoreFixture;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.time.Duration;
 import org.h2.tools.Server;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The backend contract over a real H2 server, which can be restarted. */
+@Tag("full")
 class H2TckTest implements BackendTck {
 
     @TempDir
@@ -54,6 +57,11 @@ class H2TckTest implements BackendTck {
             @Override
             public LockStore open(LockRuntime runtime) {
                 return new JdbcStoreProvider().open(StoreUri.parse(uri()), runtime);
+            }
+
+            @Override
+            public LockStore openForgetful(LockRuntime runtime) {
+                return JdbcStores.connect(uri(), "forgetful", SqlDialect.H2, runtime, Duration.ZERO);
             }
 
             @Override

@@ -30,12 +30,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What goes wrong with a real MariaDB: restarts, sessions killed, rows kept, deadlocks, read-only, rights, clocks. */
 @Timeout(180)
+@Tag("full")
 class MariaDbFaultsTest implements ContentionTests, ClientRecordTests {
 
     @TempDir
@@ -86,18 +88,6 @@ class MariaDbFaultsTest implements ContentionTests, ClientRecordTests {
     @Override
     public SqlDialect dialect() {
         return SqlDialect.MARIADB;
-    }
-
-    @Override
-    public String waitingTransactions() {
-        return "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
-    }
-
-    /** The database gives up the transaction that has written least. */
-    @Override
-    public String precious() {
-        return "INSERT INTO leasehold_client (holder, origin, expires_at, told)"
-                + " SELECT CONCAT('precious', seq), 'database', 1, 'x' FROM seq_1_to_200";
     }
 
     /** All sessions but the one that asks. */

@@ -17,6 +17,9 @@ final class MariaDbServer implements AutoCloseable {
 
     private static final String PACKAGE = "mariadb-server";
 
+    /** A data directory as it is when it has just been made, shared by the classes of this build. */
+    private static final Path SHARED = Path.of("target", "servers", "mariadb").toAbsolutePath();
+
     private final Path directory;
     private final int port;
     private final List<String> options;
@@ -29,26 +32,9 @@ final class MariaDbServer implements AutoCloseable {
         this.process = process;
     }
 
-    static MariaDbServer start(Path directory, String... options) throws IOException, InterruptedException {
+    static MariaDbServer start(Path directory, String... options) throws IOException {
         Path server = ServerProcess.find("mariadbd", PACKAGE);
-        Path install = ServerProcess.find("mariadb-install-db", PACKAGE);
-        List<String> command = new ArrayList<>(List.of(
-                install.toString(),
-                "--no-defaults",
-                "--datadir=" + directory.resolve("data"),
-                "--auth-root-authentication-method=normal",
-                "--skip-test-db",
-                "--skip-name-resolve",
-                "--innodb-log-file-size=8M"));
-        command.addAll(user());
-        Path log = directory.resolve("install.log");
-        Process made = new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(log.toFile())
-                .start();
-        assertThat(made.waitFor(3, TimeUnit.MINUTES) && made.exitValue() == 0)
-                .as("the data directory is made: %s", Files.readString(log))
-                .isTrue();
+        DataDirectory.copy(DataDirectory.template(SHARED, MariaDbServer::install), directory);
         int port = ServerProcess.freePort();
         MariaDbServer started =
                 new MariaDbServer(directory, port, List.of(options), launch(server, directory, port, List.of(options)));
@@ -63,6 +49,33 @@ final class MariaDbServer implements AutoCloseable {
             throw new IOException(e);
         }
         return started;
+    }
+
+    private static void install(Path directory) throws IOException {
+        Path install = ServerProcess.find("mariadb-install-db", PACKAGE);
+        Files.createDirectories(directory);
+        List<String> command = new ArrayList<>(List.of(
+                install.toString(),
+                "--no-defaults",
+                "--datadir=" + directory.resolve("data"),
+                "--auth-root-authentication-method=normal",
+                "--skip-test-db",
+                "--skip-name-resolve",
+                "--innodb-log-file-size=8M"));
+        command.addAll(user());
+        Path log = directory.resolve("install.log");
+        Process made = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(log.toFile())
+                .start();
+        try {
+            assertThat(made.waitFor(3, TimeUnit.MINUTES) && made.exitValue() == 0)
+                    .as("the data directory is made: %s", Files.readString(log))
+                    .isTrue();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted while the data directory was made", e);
+        }
     }
 
     private static List<String> user() {
@@ -94,6 +107,10 @@ final class MariaDbServer implements AutoCloseable {
 
     private String url(String database) {
         return "jdbc:mariadb://127.0.0.1:" + port + "/" + database + "?user=root";
+    }
+
+    int port() {
+        return port;
     }
 
     Connection connect() throws SQLException {

@@ -9,12 +9,15 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The backend contract, and the protection of rows, over a real MariaDB server, which can be restarted. */
+@Tag("full")
 class MariaDbTckTest implements BackendTck, RowProtectionTests {
 
     @TempDir
@@ -50,6 +53,11 @@ class MariaDbTckTest implements BackendTck, RowProtectionTests {
             @Override
             public LockStore open(LockRuntime runtime) {
                 return new JdbcStoreProvider().open(StoreUri.parse(server.url()), runtime);
+            }
+
+            @Override
+            public LockStore openForgetful(LockRuntime runtime) {
+                return JdbcStores.connect(server.url(), "forgetful", SqlDialect.MARIADB, runtime, Duration.ZERO);
             }
 
             @Override

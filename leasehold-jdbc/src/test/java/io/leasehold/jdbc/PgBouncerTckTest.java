@@ -27,12 +27,14 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The backend contract behind a real PgBouncer in transaction mode: nothing may depend on a session. */
 @Timeout(300)
+@Tag("full")
 class PgBouncerTckTest implements BackendTck {
 
     @TempDir

@@ -5,26 +5,33 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.Finding;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.LockName;
 import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.RenewReply;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Other transactions in the way, at a real PostgreSQL; and what clients tell of themselves there. */
 @Timeout(180)
+@Tag("full")
 class PostgresContentionTest implements ContentionTests, ClientRecordTests {
 
     @TempDir
@@ -64,16 +71,6 @@ class PostgresContentionTest implements ContentionTests, ClientRecordTests {
     @Override
     public SqlDialect dialect() {
         return SqlDialect.POSTGRESQL;
-    }
-
-    @Override
-    public String waitingTransactions() {
-        return "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-    }
-
-    @Override
-    public String precious() {
-        return "SELECT 1";
     }
 
     /** This server is fast and forgetful; {@link PostgresDoctorTest} has one that is not. */
@@ -125,8 +122,59 @@ class PostgresContentionTest implements ContentionTests, ClientRecordTests {
     private boolean isWaiting() throws SQLException {
         try (Connection looking = administrator();
                 Statement statement = looking.createStatement();
-                var rows = statement.executeQuery(waitingTransactions())) {
+                var rows = statement.executeQuery(
+                        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")) {
             return rows.next() && rows.getLong(1) > 0;
         }
+    }
+
+    /** A request for two locks against a transaction that takes their rows in the other order. */
+    @Test
+    void aDeadlockIsTriedAgainAndNothingIsLost() throws Exception {
+        SqlWitness witness = new SqlWitness();
+        try (LeaseClient client = open(witness);
+                Connection rival = administrator()) {
+            ContentionTests.makeRow(client, "contention a");
+            ContentionTests.makeRow(client, "contention b");
+            long last = 0;
+            for (int round = 0; round < 30 && !sawDeadlock(witness); round++) {
+                rival.setAutoCommit(false);
+                ContentionTests.lockRow(rival, "contention b");
+                OwnerToken owner = client.owner();
+                CompletableFuture<AcquireReply> both = client.store.acquire(AcquireRequest.exclusive(
+                        List.of(LockName.exactly("contention a"), LockName.exactly("contention b")),
+                        owner,
+                        "test",
+                        LeaseClient.TTL.toNanos(),
+                        Duration.ofMinutes(1).toNanos()));
+                while (!isWaiting() && !both.isDone()) {
+                    LockSupport.parkNanos(1_000_000);
+                }
+                try {
+                    ContentionTests.lockRow(rival, "contention a");
+                    assertThat(both).as("the rival has both rows").isNotDone();
+                } catch (SQLException itWasTheVictim) {
+                    assertThat(itWasTheVictim.getSQLState()).startsWith("40");
+                }
+                rival.rollback();
+                AcquireReply.Granted granted = (AcquireReply.Granted) both.get(60, TimeUnit.SECONDS);
+                assertThat(granted.grant().tokens().first()).isGreaterThan(last);
+                last = granted.grant().tokens().last();
+                for (String name : new String[] {"contention a", "contention b"}) {
+                    assertThat(client.acquire(name, client.owner()))
+                            .as("held: " + name)
+                            .isInstanceOf(AcquireReply.Busy.class);
+                    assertThat(client.renew(name, owner, LeaseClient.TTL)).isInstanceOf(RenewReply.Renewed.class);
+                    client.release(name, owner);
+                }
+            }
+            assertThat(sawDeadlock(witness))
+                    .as("our transaction was the victim")
+                    .isTrue();
+        }
+    }
+
+    private static boolean sawDeadlock(SqlWitness witness) {
+        return witness.saw("40P01");
     }
 }

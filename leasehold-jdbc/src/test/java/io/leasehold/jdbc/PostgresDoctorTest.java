@@ -22,10 +22,12 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What the doctor says of a real PostgreSQL, before and after it was set up badly; and of SQLite. */
+@Tag("quick")
 class PostgresDoctorTest {
 
     @TempDir

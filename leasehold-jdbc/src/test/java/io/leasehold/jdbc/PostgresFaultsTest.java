@@ -27,12 +27,14 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What goes wrong with a real PostgreSQL: sessions killed, rows kept, backups restored, standbys, rights, clocks. */
 @Timeout(180)
+@Tag("full")
 class PostgresFaultsTest {
 
     @TempDir

@@ -8,8 +8,10 @@ import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
+@Tag("quick")
 class PostgresRowProtectionTest implements RowProtectionTests {
 
     @TempDir

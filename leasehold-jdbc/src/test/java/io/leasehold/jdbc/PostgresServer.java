@@ -12,6 +12,9 @@ import java.time.Duration;
 /** A real PostgreSQL server for the tests; where its binaries do not run, the tests are skipped and say so. */
 final class PostgresServer implements AutoCloseable {
 
+    /** What the classes of this build share: unpacked programs, and a database as it is when it has just been made. */
+    private static final Path SHARED = Path.of("target", "servers").toAbsolutePath();
+
     private final EmbeddedPostgres postgres;
     private final Path directory;
 
@@ -25,6 +28,11 @@ final class PostgresServer implements AutoCloseable {
         if (!system.equals("Linux amd64")) {
             return abort("no PostgreSQL server for " + system + " here: the archive is for Linux on x86-64");
         }
+        DataDirectory.copy(
+                DataDirectory.template(
+                        SHARED.resolve("postgresql-data"),
+                        made -> launch(made, 0).close()),
+                directory);
         return new PostgresServer(launch(directory, 0), directory);
     }
 
@@ -44,7 +52,7 @@ final class PostgresServer implements AutoCloseable {
     private static EmbeddedPostgres launch(Path directory, int port) throws IOException {
         EmbeddedPostgres.Builder builder = EmbeddedPostgres.builder()
                 .setDataDirectory(directory.resolve("data"))
-                .setOverrideWorkingDirectory(directory.resolve("binaries").toFile())
+                .setOverrideWorkingDirectory(SHARED.resolve("postgresql").toFile())
                 .setCleanDataDirectory(false)
                 .setLocaleConfig("locale", "C")
                 .setPGStartupWait(Duration.ofMinutes(2));

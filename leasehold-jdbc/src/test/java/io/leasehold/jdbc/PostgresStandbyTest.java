@@ -17,12 +17,14 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A real hot standby of PostgreSQL, which streams from its primary: it can be read, and says one clear thing else. */
 @Timeout(180)
+@Tag("full")
 class PostgresStandbyTest {
 
     @TempDir

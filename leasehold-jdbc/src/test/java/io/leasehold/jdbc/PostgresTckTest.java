@@ -7,12 +7,15 @@ import io.leasehold.testkit.tck.BackendTck;
 import io.leasehold.testkit.tck.StoreFixture;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The backend contract over a real PostgreSQL server, which can be restarted. */
+@Tag("quick")
 class PostgresTckTest implements BackendTck {
 
     @TempDir
@@ -43,6 +46,11 @@ class PostgresTckTest implements BackendTck {
             @Override
             public LockStore open(LockRuntime runtime) {
                 return new JdbcStoreProvider().open(StoreUri.parse(server.url()), runtime);
+            }
+
+            @Override
+            public LockStore openForgetful(LockRuntime runtime) {
+                return JdbcStores.connect(server.url(), "forgetful", SqlDialect.POSTGRESQL, runtime, Duration.ZERO);
             }
 
             @Override

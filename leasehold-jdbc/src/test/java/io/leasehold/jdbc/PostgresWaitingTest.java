@@ -11,6 +11,7 @@ import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.testkit.proxy.TcpProxy;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -32,12 +33,14 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Waiting at PostgreSQL: by notifications, which nothing depends on. */
 @Timeout(120)
+@Tag("full")
 class PostgresWaitingTest {
 
     private static final long RECHECK_NANOS = Duration.ofMinutes(5).toNanos();
@@ -187,14 +190,26 @@ class PostgresWaitingTest {
             OwnerToken owner = waiter.owner();
             queue(waiter, waiting("quiet", owner));
             ear.woken.clear();
-            int before = lending.borrowed.get();
+            String before = lastAsked();
             assertThat(ear.woken.poll(3, TimeUnit.SECONDS)).isNull();
-            assertThat(lending.borrowed.get())
-                    .as("connections used while waiting")
-                    .isEqualTo(before);
+            assertThat(lastAsked()).as("sessions that were used while waiting").isEqualTo(before);
             holder.release("quiet", held);
             ear.awaitWake();
             assertThat(waiter.acquire(waiting("quiet", owner))).isInstanceOf(AcquireReply.Granted.class);
+        }
+    }
+
+    /** When each session that does not listen was used last. */
+    private static String lastAsked() {
+        try (Connection connection = DriverManager.getConnection(server.url());
+                Statement statement = connection.createStatement();
+                var rows = statement.executeQuery("SELECT string_agg(pid || ' ' || state_change, ',' ORDER BY pid)"
+                        + " FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+                        + " AND query NOT LIKE 'LISTEN%' AND query <> 'SELECT 1'")) {
+            rows.next();
+            return String.valueOf(rows.getString(1));
+        } catch (SQLException e) {
+            throw new AssertionError(e);
         }
     }
 
@@ -288,6 +303,82 @@ class PostgresWaitingTest {
             assertThat(waiter.acquire(waiting("deaf", owner))).isInstanceOf(AcquireReply.Busy.class);
             holder.release("deaf", held);
             assertThat(waiter.acquire(waiting("deaf", owner))).isInstanceOf(AcquireReply.Granted.class);
+        }
+    }
+
+    /** A firewall forgets the connections: nothing is told any more, and nobody says so. */
+    @Test
+    void aListenerThatFellSilentIsReplaced() throws InterruptedException {
+        try (TcpProxy proxy = TcpProxy.to(server.port());
+                LeaseClient holder = open(new Lending(10));
+                LeaseClient waiter = LeaseClient.open(runtime -> JdbcStores.over(
+                        new SimpleDataSource(() -> DriverManager.getConnection(
+                                "jdbc:postgresql://127.0.0.1:" + proxy.port() + "/postgres?user=postgres")),
+                        SqlDialect.POSTGRESQL,
+                        runtime))) {
+            Ear ear = listen(waiter);
+            OwnerToken held = holder.owner();
+            holder.granted("forgotten", held);
+            OwnerToken owner = waiter.owner();
+            queue(waiter, waiting("forgotten", owner));
+            ear.woken.clear();
+            proxy.halfOpenForClients();
+            ear.awaitWake();
+            queue(waiter, waiting("forgotten", owner));
+            ear.woken.clear();
+            holder.release("forgotten", held);
+            ear.awaitWake();
+            assertThat(waiter.acquire(waiting("forgotten", owner))).isInstanceOf(AcquireReply.Granted.class);
+        }
+    }
+
+    /**
+     * The row changes hands while the statement that acquires at once waits for it: before, a waiter was noted, and now none is.
+     * Whoever queues by what was before is told of no release.
+     */
+    @Test
+    void whoQueuesAfterWaitingForTheRowIsNoted() throws Exception {
+        try (LeaseClient holder = open(new Lending(10));
+                LeaseClient first = open(new Lending(10));
+                LeaseClient second = open(new Lending(10));
+                Connection rival = DriverManager.getConnection(server.url());
+                Statement statement = rival.createStatement()) {
+            Ear ear = listen(second);
+            holder.granted("elsewhere", holder.owner());
+            queue(second, waiting("elsewhere", second.owner()));
+            OwnerToken held = holder.owner();
+            // Its end, at which waiters ask again, must not come before the release.
+            assertThat(holder.acquire(AcquireRequest.exclusive(
+                            List.of(LockName.exactly("changes")),
+                            held,
+                            "test",
+                            Duration.ofMinutes(10).toNanos(),
+                            LeaseClient.LIMIT.toNanos())))
+                    .isInstanceOf(AcquireReply.Granted.class);
+            queue(first, waiting("changes", first.owner()));
+            OwnerToken owner = second.owner();
+            rival.setAutoCommit(false);
+            // As the first waiter acquires: it is noted no more.
+            statement.execute("UPDATE leasehold_lock SET waiter = NULL, waiting_since = 0 WHERE name = 'changes'");
+            CompletableFuture<AcquireReply> queued = second.store.acquire(waiting("changes", owner));
+            while (!someoneWaitsForARow() && !queued.isDone()) {
+                Thread.sleep(1);
+            }
+            rival.commit();
+            assertThat(queued.get(60, TimeUnit.SECONDS)).isInstanceOf(AcquireReply.Queued.class);
+            ear.woken.clear();
+            holder.release("changes", held);
+            assertThat(ear.woken.poll(60, TimeUnit.SECONDS)).isEqualTo(LockName.exactly("changes"));
+        }
+    }
+
+    private static boolean someoneWaitsForARow() throws SQLException {
+        try (Connection looking = DriverManager.getConnection(server.url());
+                Statement statement = looking.createStatement();
+                var rows = statement.executeQuery(
+                        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")) {
+            rows.next();
+            return rows.getInt(1) > 0;
         }
     }
 

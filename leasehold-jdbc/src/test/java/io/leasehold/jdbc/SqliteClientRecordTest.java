@@ -4,8 +4,10 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
+@Tag("quick")
 class SqliteClientRecordTest implements ClientRecordTests {
 
     @TempDir

@@ -19,12 +19,14 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** By what clock the leases of an SQLite store end. */
+@Tag("full")
 class SqliteClockTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);

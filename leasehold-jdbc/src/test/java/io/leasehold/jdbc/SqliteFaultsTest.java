@@ -16,12 +16,14 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A lock file of yesterday that is put back, and processes that fight for the disk. */
 @Timeout(240)
+@Tag("full")
 class SqliteFaultsTest {
 
     private static final Duration PATIENCE = Duration.ofMinutes(3);

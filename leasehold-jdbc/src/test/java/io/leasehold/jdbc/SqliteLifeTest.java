@@ -18,12 +18,14 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Proof of life: what a dead process held is free at once, and what a living one holds is not. */
 @Timeout(180)
+@Tag("full")
 class SqliteLifeTest {
 
     private static final Duration PATIENCE = Duration.ofMinutes(1);

@@ -18,10 +18,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Several processes on one lock file: they lose no increment, and dying at any moment leaves the file usable. */
+@Tag("full")
 class SqliteProcessesTest {
 
     private static final Duration PATIENCE = Duration.ofMinutes(8);

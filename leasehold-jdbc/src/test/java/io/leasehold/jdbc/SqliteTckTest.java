@@ -1,13 +1,18 @@
 package io.leasehold.jdbc;
 
+import io.leasehold.jdbc.sqlite.FileSystems;
+import io.leasehold.jdbc.sqlite.Synchronous;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.testkit.tck.BackendTck;
 import io.leasehold.testkit.tck.StoreFixture;
 import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The backend contract over a real SQLite file. */
+@Tag("quick")
 class SqliteTckTest implements BackendTck {
 
     @TempDir
@@ -24,6 +29,11 @@ class SqliteTckTest implements BackendTck {
             @Override
             public LockStore open(LockRuntime runtime) {
                 return SqliteStore.open(file(), runtime);
+            }
+
+            @Override
+            public LockStore openForgetful(LockRuntime runtime) {
+                return SqliteStore.open(file(), Synchronous.NORMAL, FileSystems.real(), runtime, Duration.ZERO);
             }
 
             @Override

@@ -21,10 +21,12 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Waiting at an SQLite store: who is woken when, and whose turn it is. */
+@Tag("full")
 class SqliteWaitingTest {
 
     private static final long RECHECK_NANOS = Duration.ofSeconds(60).toNanos();

@@ -9,9 +9,11 @@ import io.leasehold.LockListener;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What an acquire and release costs in memory without a listener, with one that does nothing, and with meters. */
+@Tag("full")
 class CostTest {
 
     private static final int CYCLES = 250;

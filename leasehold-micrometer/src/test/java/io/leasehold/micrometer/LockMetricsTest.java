@@ -20,9 +20,11 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What a real client's life looks like in a real registry. */
+@Tag("quick")
 class LockMetricsTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(20);

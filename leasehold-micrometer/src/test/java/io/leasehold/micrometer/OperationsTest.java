@@ -25,9 +25,11 @@ import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The shipped rules and the dashboard, against promtool and against what a real registry exposes. */
+@Tag("full")
 class OperationsTest {
 
     private static final Path OPERATIONS =

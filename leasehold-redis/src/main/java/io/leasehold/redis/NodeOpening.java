@@ -13,7 +13,10 @@ import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /** One node on its way to being open, whatever its topology: the only place where a node is made from a URI. */
@@ -25,9 +28,24 @@ final class NodeOpening {
     private final Topology topology;
     private final CompletableFuture<Outcome> outcome;
 
-    /** How that went: what is known of its configuration, or why there is no connection. */
+    /**
+     * How that went.
+     *
+     * @param open whether there is a connection
+     * @param found what is known of the configuration of each life that is connected to; empty if it could not be asked for
+     * @param failure why there is no connection, or why the configuration is not known
+     */
     record Outcome(
-            @Nullable DurabilityCheck found, @Nullable Throwable failure) {}
+            boolean open,
+            Map<Incarnation, DurabilityCheck> found,
+            @Nullable Throwable failure) {
+
+        /** What all of them have in common, or null if nothing is known. */
+        @Nullable
+        DurabilityCheck weakest() {
+            return found.values().stream().reduce(DurabilityCheck::weaker).orElse(null);
+        }
+    }
 
     /** Begins to connect. */
     NodeOpening(Deployment where, LockRuntime runtime) {
@@ -45,9 +63,19 @@ final class NodeOpening {
         this.runtime = runtime;
         this.errors = new RedisErrors(where.toString(), where.rights(), where.keys());
         this.topology = Topology.of(where, driver, errors, runtime);
-        this.outcome = topology.open()
-                .thenCompose(open -> DurabilityCheck.of(topology.connected()))
-                .handle((found, error) -> new Outcome(found, error == null ? null : RedisErrors.unwrapped(error)));
+        this.outcome = topology.open().handle(this::opened).thenCompose(outcome -> outcome);
+    }
+
+    private CompletableFuture<Outcome> opened(@Nullable Void open, @Nullable Throwable error) {
+        if (error != null) {
+            return CompletableFuture.completedFuture(new Outcome(false, Map.of(), RedisErrors.unwrapped(error)));
+        }
+        return look().handle((found, unknown) -> new Outcome(
+                true,
+                found == null ? Map.of() : found,
+                unknown == null
+                        ? null
+                        : errors.of(unknown, "read its configuration").error()));
     }
 
     /** Never completes exceptionally. */
@@ -60,17 +88,30 @@ final class NodeOpening {
         return where;
     }
 
-    /** The lives of the servers that are connected. */
-    List<Incarnation> lives() {
-        return topology.connected().stream().map(Link::incarnation).toList();
-    }
-
-    /** Reads the configuration of the servers that are connected, once more; fails if none is. */
-    CompletableFuture<DurabilityCheck> look() {
-        List<Link> connected = topology.connected();
-        return connected.isEmpty()
-                ? CompletableFuture.failedFuture(new IllegalStateException(where + " is not connected"))
-                : DurabilityCheck.of(connected);
+    /** Reads the configuration of each server that is connected and answers; fails if none does. Never throws. */
+    CompletableFuture<Map<Incarnation, DurabilityCheck>> look() {
+        List<Link> connected;
+        try {
+            connected = topology.connected();
+        } catch (RuntimeException notConnected) {
+            return CompletableFuture.failedFuture(notConnected);
+        }
+        Map<Incarnation, DurabilityCheck> found = new ConcurrentHashMap<>();
+        AtomicReference<Throwable> failure = new AtomicReference<>(new IllegalStateException("no server is connected"));
+        CompletableFuture<?>[] each = connected.stream()
+                .map(link -> DurabilityCheck.of(link).handle((check, error) -> {
+                    if (check != null) {
+                        found.put(link.incarnation(), check);
+                    } else if (error != null) {
+                        failure.set(error);
+                    }
+                    return check;
+                }))
+                .toArray(CompletableFuture<?>[]::new);
+        return CompletableFuture.allOf(each)
+                .thenCompose(done -> found.isEmpty()
+                        ? CompletableFuture.failedFuture(failure.get())
+                        : CompletableFuture.completedFuture(Map.copyOf(found)));
     }
 
     /** Not connected yet: goes on trying. */

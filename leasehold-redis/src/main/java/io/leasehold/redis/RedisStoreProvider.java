@@ -79,16 +79,16 @@ public final class RedisStoreProvider implements StoreProvider {
     }
 
     private static DurabilityCheck found(NodeOpening opening, LockRuntime runtime) {
-        return await(
-                opening.outcome()
-                        .thenCompose(outcome -> outcome.found() != null
-                                ? CompletableFuture.completedFuture(outcome.found())
-                                : CompletableFuture.failedFuture(
-                                        outcome.failure() == null
-                                                ? new IllegalStateException("no outcome")
-                                                : outcome.failure())),
-                runtime,
-                opening.where());
+        return await(opening.outcome().thenCompose(RedisStoreProvider::known), runtime, opening.where());
+    }
+
+    private static CompletableFuture<DurabilityCheck> known(NodeOpening.Outcome outcome) {
+        DurabilityCheck weakest = outcome.weakest();
+        if (weakest != null) {
+            return CompletableFuture.completedFuture(weakest);
+        }
+        Throwable failure = outcome.failure();
+        return CompletableFuture.failedFuture(failure == null ? new IllegalStateException("no outcome") : failure);
     }
 
     private static void warn(Deployment server, DurabilityCheck durability) {

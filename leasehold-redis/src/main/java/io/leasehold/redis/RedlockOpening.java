@@ -20,6 +20,7 @@ import io.leasehold.spi.LockStore;
 import io.leasehold.spi.Membership;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -75,19 +76,21 @@ final class RedlockOpening {
 
     private QuorumMember member(Opened one) {
         RedlockUri.Node node = one.node();
-        NodeOpening.Outcome outcome = one.opening().outcome().getNow(new NodeOpening.Outcome(null, null));
-        Throwable failure = outcome.failure();
-        DurabilityCheck found = outcome.found();
+        NodeOpening.Outcome outcome = one.opening().outcome().getNow(new NodeOpening.Outcome(false, Map.of(), null));
+        DurabilityCheck found = outcome.weakest();
         if (found == null) {
-            if (failure instanceof LockStoreException refusal && !(failure instanceof StoreUnavailableException)) {
+            if (outcome.failure() instanceof LockStoreException refusal
+                    && !(refusal instanceof StoreUnavailableException)) {
                 throw refusal;
             }
-            one.opening().keepTrying();
         } else {
             String unfit = VerifiedMember.unfit(node.name(), node.durable(), found);
             if (unfit != null) {
                 throw new UnsafeStoreException(unfit, null);
             }
+        }
+        if (!outcome.open()) {
+            one.opening().keepTrying();
         }
         String evicting = found == null ? null : found.evicting();
         if (evicting != null) {
@@ -96,9 +99,6 @@ final class RedlockOpening {
                     node.name(),
                     evicting);
         }
-        if (node.durable() && found != null && !found.readable()) {
-            LOG.warn("{} is declared durable=true, which could not be verified by CONFIG GET", node.name());
-        }
         NodeSettings settings = NodeSettings.ofMember(RedisGuarantees.single(node.durable()));
         boolean failsOver = node.server().kind() != Deployment.Kind.SINGLE;
         LockNode member = new VerifiedMember(
@@ -106,7 +106,7 @@ final class RedlockOpening {
                 node.name(),
                 node.durable(),
                 evicting != null || failsOver,
-                found == null ? List.of() : one.opening().lives(),
+                outcome.found(),
                 one.opening()::look,
                 runtime);
         return new QuorumMember(

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.Timeout;
@@ -35,6 +36,7 @@ import org.junit.jupiter.api.Timeout;
 /** Slots that move under held and awaited locks, and masters that are replaced. */
 @Timeout(180)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+@Tag("full")
 final class ClusterFaultTest {
 
     private static RedisCluster cluster;

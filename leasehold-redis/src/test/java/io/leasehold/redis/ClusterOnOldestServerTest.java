@@ -14,11 +14,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A Cluster of the oldest supported servers, which have no sharded channels: waiters are woken over plain ones. */
 @Timeout(120)
+@Tag("quick")
 final class ClusterOnOldestServerTest {
 
     private static final int LOCKS = 12;

@@ -25,10 +25,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What an efficiency lock does, and what it leaves out. */
+@Tag("quick")
 class EfficiencyLockTest {
 
     private static final Duration PATIENCE = Duration.ofMinutes(1);

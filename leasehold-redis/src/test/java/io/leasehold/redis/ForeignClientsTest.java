@@ -15,12 +15,14 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Whoever does {@code SET NX PX} and compare-and-delete on the key of a lock excludes us and is excluded, in any language. */
+@Tag("quick")
 class ForeignClientsTest {
 
     private static final long FIVE_MINUTES = 300_000;

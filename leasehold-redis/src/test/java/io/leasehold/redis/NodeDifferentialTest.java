@@ -40,6 +40,7 @@ import java.util.function.Function;
 import java.util.function.LongFunction;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -49,6 +50,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
  * <p>Each walk begins with a fence that is ahead of both clocks, so that answers depend on the order of requests alone;
  * one that took so long that a clock came near it says nothing, and is repeated.
  */
+@Tag("quick")
 class NodeDifferentialTest {
 
     private static final int WALKS = Integer.getInteger("leasehold.differential.walks", 150);

@@ -16,10 +16,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Names that are used once, such as those of orders, leave nothing at the server. */
+@Tag("full")
 class OneOffNamesTest {
 
     private static final int NAMES = 100_000;

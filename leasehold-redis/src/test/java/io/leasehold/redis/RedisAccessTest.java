@@ -32,11 +32,13 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Who may connect, what is said to those who may not, and what the server is found to promise. */
+@Tag("quick")
 class RedisAccessTest {
 
     private static final String ALL = "on >secret ~lock:* &* +@all";

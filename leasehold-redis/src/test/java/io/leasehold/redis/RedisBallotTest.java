@@ -16,10 +16,12 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The ballots of one attempt at a real server, from its first request to its end. */
+@Tag("quick")
 class RedisBallotTest {
 
     private static final LockName NAME = LockName.exactly("ballots");

@@ -15,11 +15,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** On a Cluster, where it matters: side keys are in the slot of their lock, whatever the template; plain locks find theirs. */
+@Tag("quick")
 class RedisClusterKeysTest {
 
     private static RedisCluster cluster;

@@ -11,8 +11,10 @@ import io.leasehold.testkit.tck.LockNodeTck;
 import io.leasehold.testkit.tck.StoreFixture;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 
 /** A Cluster of three masters passes the TCK. */
+@Tag("full")
 final class RedisClusterTckTest implements BackendTck, LockNodeTck, HandOverTck {
 
     private static RedisCluster group;

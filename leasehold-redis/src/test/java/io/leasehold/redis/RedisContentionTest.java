@@ -19,9 +19,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** One hot lock, several clients, and a network that keeps breaking: nobody overlaps, nobody starves. */
+@Tag("quick")
 class RedisContentionTest {
 
     private static final int CLIENTS = 3;

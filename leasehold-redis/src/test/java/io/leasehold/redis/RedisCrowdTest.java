@@ -19,6 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** Many waiters: what they cost the server while they wait, and the order in which they are served. */
 @Timeout(300)
 @SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
 class RedisCrowdTest {
 
     private static final Duration FOR_LONG = Duration.ofMinutes(4);

@@ -16,12 +16,14 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Threads that are interrupted anywhere in acquire and release, on locks that pass from client to client. */
 @Timeout(300)
+@Tag("quick")
 class RedisHandOverInterruptsTest {
 
     private static final int CLIENTS = 3;

@@ -27,12 +27,14 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** From one process to the next, with messages lost, late and doubled, and with waiters that go at the wrong moment. */
 @Timeout(180)
+@Tag("quick")
 class RedisHandOverTest {
 
     private static final Duration FOR_LONG = Duration.ofMinutes(2);

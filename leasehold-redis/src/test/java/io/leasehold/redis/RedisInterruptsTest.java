@@ -23,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -30,6 +31,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
  * A hundred rounds of interrupts, cancellations, timeouts and closing clients at random moments, over thousands of keys of a
  * real server: afterwards nothing is left of them, by the server's own account.
  */
+@Tag("full")
 class RedisInterruptsTest {
 
     private static final int ROUNDS = 100;

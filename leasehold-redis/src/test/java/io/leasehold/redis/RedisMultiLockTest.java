@@ -15,10 +15,12 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Several locks of one real server at once, and what can go wrong with that. */
+@Tag("quick")
 class RedisMultiLockTest {
 
     @RegisterExtension

@@ -22,9 +22,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What networks and servers do to a node; every test makes sure that its fault took place. */
+@Tag("quick")
 class RedisNodeFaultTest {
 
     private RedisServer server;

@@ -24,9 +24,11 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What operators get of a real server: records of clients, a word to a holder whose lock was taken, leaks, a diagnosis. */
+@Tag("full")
 class RedisOperationsTest {
 
     private static final String STRANGER = "0123456789abcdef0123456789abcdef01234567:5:far/77/cafe";
@@ -232,7 +234,8 @@ class RedisOperationsTest {
                 .start()) {
             Map<String, Finding> findings = diagnosed(bad.uri());
             assertThat(grade(findings, "eviction")).isEqualTo(Grade.UNSAFE);
-            assertThat(findings.get("eviction").remedy()).isEqualTo("CONFIG SET maxmemory-policy noeviction");
+            assertThat(findings.get("eviction").remedy())
+                    .isEqualTo("CONFIG SET maxmemory-policy noeviction; CONFIG RESETSTAT; CONFIG REWRITE");
             assertThat(grade(findings, "persistence")).isEqualTo(Grade.UNSAFE);
             assertThat(grade(findings, "buffers")).isEqualTo(Grade.WARNING);
             assertThat(grade(findings, "idle")).isEqualTo(Grade.WARNING);

@@ -12,10 +12,12 @@ import io.leasehold.servers.RedisServer;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A server that speaks TLS itself: locks and wake-ups work, and a certificate for another host is not believed. */
+@Tag("full")
 class RedisOwnTlsTest {
 
     @TempDir

@@ -13,10 +13,12 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What renewals cost a real server, by its own count. */
+@Tag("quick")
 class RedisRenewalTest {
 
     private static final int LEASES = 10_000;

@@ -12,10 +12,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A password is nowhere to be read: not in a log at its finest level, an exception, a title of a process or thread. */
+@Tag("quick")
 class RedisSecretsTest {
 
     private static final Duration PATIENCE = Duration.ofMinutes(2);

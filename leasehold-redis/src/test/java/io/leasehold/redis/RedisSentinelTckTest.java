@@ -11,8 +11,10 @@ import io.leasehold.testkit.tck.LockNodeTck;
 import io.leasehold.testkit.tck.StoreFixture;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 
 /** A master that Sentinels name passes the TCK. */
+@Tag("full")
 final class RedisSentinelTckTest implements BackendTck, LockNodeTck, HandOverTck {
 
     private static RedisSentinelGroup group;

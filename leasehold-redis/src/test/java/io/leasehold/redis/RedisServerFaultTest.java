@@ -15,12 +15,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Faults of one server while leases are held: each is followed by locks for old and new clients, soon. */
 @Timeout(120)
+@Tag("full")
 final class RedisServerFaultTest {
 
     private static final String KEY = "lock:{held}";

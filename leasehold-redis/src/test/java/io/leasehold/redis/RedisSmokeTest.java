@@ -13,10 +13,12 @@ import java.net.URL;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** From one end to the other, shortly; also on the oldest driver that is supported. */
+@Tag("quick")
 class RedisSmokeTest {
 
     @RegisterExtension

@@ -15,9 +15,11 @@ import io.leasehold.testkit.tck.LockNodeTck;
 import io.leasehold.testkit.tck.StoreFixture;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The oldest server that is supported, Redis 6.2, passes the TCK too, with the rights that are documented. */
+@Tag("full")
 final class RedisTckOnOldestServerTest implements BackendTck, LockNodeTck, HandOverTck {
 
     private static RedisServer server;

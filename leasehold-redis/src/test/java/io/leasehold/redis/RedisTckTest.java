@@ -11,8 +11,10 @@ import io.leasehold.testkit.tck.LockNodeTck;
 import io.leasehold.testkit.tck.StoreFixture;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 
 /** A durable Redis server, which promises most and so has most to show, passes the TCK. */
+@Tag("quick")
 final class RedisTckTest implements BackendTck, LockNodeTck, HandOverTck {
 
     private static RedisServer server;

@@ -16,12 +16,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Groups that speak TLS everywhere: to clients, between their members, and to and from Sentinels. */
 @Timeout(180)
+@Tag("full")
 final class RedisTlsGroupsTest {
 
     private static final String MASTER = "mymaster";

@@ -6,11 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.NodeReply;
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Connections over TLS: who vouches for the server, and that nobody else is believed. */
+@Tag("full")
 class RedisTlsTest {
 
     @RegisterExtension

@@ -9,12 +9,14 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /** A real server for one test class, emptied before each test; a machine without one skips the class visibly. */
+@Tag("quick")
 public final class RedisUnderTest implements BeforeAllCallback, BeforeEachCallback, AfterAllCallback {
 
     private final UnaryOperator<RedisServer.Builder> configuration;

@@ -8,10 +8,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Queueing and wake-ups through real connections. */
+@Tag("quick")
 class RedisWaitingTest {
 
     @RegisterExtension

@@ -22,11 +22,13 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Five real servers whose wall clocks are really moved: excluded and reported, and nobody holds what another one holds. */
 @Timeout(180)
+@Tag("quick")
 final class RedlockClockTest {
 
     private static final Duration TTL = Duration.ofSeconds(20);

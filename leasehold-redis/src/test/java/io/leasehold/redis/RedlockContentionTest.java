@@ -21,12 +21,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Several who wait in one client for a lock over a quorum, whose members know clients and not threads: nobody sleeps beside a
  * free lock. Who is not woken asks again after nine seconds only.
  */
+@Tag("quick")
 final class RedlockContentionTest {
 
     private static final LockName NAME = LockName.of("hot");

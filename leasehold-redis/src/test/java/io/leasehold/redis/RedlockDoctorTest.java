@@ -10,9 +10,11 @@ import io.leasehold.servers.RedisServer;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What the doctor says of a set of nodes. */
+@Tag("quick")
 class RedlockDoctorTest {
 
     private static List<Finding> diagnosed(RedisServer... servers) {

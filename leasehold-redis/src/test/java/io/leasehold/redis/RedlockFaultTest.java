@@ -35,11 +35,13 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Five real servers: frozen, killed, cut off, restarted empty, slow; explicit time limits, so that no slow machine matters. */
 @Timeout(120)
+@Tag("full")
 final class RedlockFaultTest {
 
     private static final Duration TTL = Duration.ofSeconds(8);

@@ -10,6 +10,7 @@ import io.leasehold.ReleaseOutcome;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,6 +18,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** One and then two of five nodes are sick, in each way there is: grants, renewals and releases go on, and wait for none. */
 @Timeout(120)
+@Tag("full")
 final class RedlockMinorityTest {
 
     private static final long NODE_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(20);

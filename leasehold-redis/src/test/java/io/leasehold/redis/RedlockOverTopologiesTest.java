@@ -17,11 +17,13 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A Cluster is one node of a set like any other: it has one vote, and a birth for each slot. */
 @Timeout(180)
+@Tag("full")
 final class RedlockOverTopologiesTest {
 
     @Test

@@ -14,17 +14,20 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.servers.DataCopy;
 import io.leasehold.servers.RedisServer;
+import io.leasehold.testkit.proxy.ScheduledLoss;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Members with a disk: restarted from an older state they are quarantined, declared durable they are not. */
 @Timeout(120)
+@Tag("full")
 final class RedlockRestartTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -149,6 +152,39 @@ final class RedlockRestartTest {
                 try (Lease lease = locks.named("verified").tryAcquire(PATIENCE)) {
                     assertThat(lease).as("it is what was declared now").isNotNull();
                 }
+            }
+        }
+    }
+
+    /** Only a refused right may be believed: a check that was cut off says nothing, and is made again. */
+    @Test
+    void aCheckThatWasCutOffIsMadeAgain() throws Exception {
+        try (RedlockServers servers = RedlockServers.start(3, "60s", "2s", RedisServer.Builder::durable)) {
+            String uri = servers.uriOverProxies().replace("%3Fname", "%3Fdurable%3Dtrue%26name");
+            try (LockClient locks = client(uri)) {
+                locks.admin().declareNewNodes();
+                locks.named("verified").acquire().close();
+                ScheduledLoss cutOff = servers.proxy(1).loseNextReplyTo(request -> request.contains("\r\nCONFIG\r\n"));
+                for (RedisServer unfit : List.of(servers.server(0), servers.server(1))) {
+                    unfit.call("CONFIG", "SET", "appendfsync", "no");
+                    unfit.call("CONFIG", "REWRITE");
+                    unfit.kill();
+                    unfit.restart();
+                }
+                String said = "";
+                long start = System.nanoTime();
+                while (!(said.contains("node-1 is declared durable=true")
+                        && said.contains("node-2 is declared durable=true"))) {
+                    assertThat(System.nanoTime() - start).as(said).isLessThan(PATIENCE.toNanos());
+                    try {
+                        assertThat(locks.named("verified").attempt(Duration.ZERO))
+                                .as("granted with the vote of an unfit node")
+                                .isInstanceOf(Attempt.Busy.class);
+                    } catch (LockStoreException e) {
+                        said = e.getMessage();
+                    }
+                }
+                assertThat(cutOff.happened()).as("the check was cut off").isTrue();
             }
         }
     }

@@ -26,11 +26,13 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A node may be a whole Cluster, or a Sentinel group that fails over while the lock is held. */
 @Timeout(240)
+@Tag("quick")
 final class RedlockTopologiesTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(90);

@@ -6,9 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.leasehold.Leasehold;
 import io.leasehold.spi.StoreUri;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What a redlock: URI says, and how bad ones are refused. */
+@Tag("quick")
 final class RedlockUriTest {
 
     private static RedlockUri parse(String text) {

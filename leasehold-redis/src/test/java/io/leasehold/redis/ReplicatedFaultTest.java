@@ -13,11 +13,13 @@ import io.leasehold.servers.RedisReplicated;
 import io.leasehold.servers.RedisServer;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A fixed master that somebody demotes under us, and makes the master again. */
 @Timeout(120)
+@Tag("full")
 final class ReplicatedFaultTest {
 
     @Test

@@ -23,11 +23,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What happens to locks when the master that Sentinels name dies, falls silent or is demoted. */
 @Timeout(180)
+@Tag("full")
 final class SentinelFaultTest {
 
     private RedisSentinelGroup group;

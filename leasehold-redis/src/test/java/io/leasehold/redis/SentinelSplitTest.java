@@ -16,6 +16,7 @@ import io.leasehold.testkit.proxy.TcpProxy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
@@ -26,6 +27,7 @@ import redis.clients.jedis.Protocol;
  * not let Sentinels and replica in, and the client's ways to the Sentinels swallow everything.
  */
 @Timeout(180)
+@Tag("quick")
 final class SentinelSplitTest {
 
     /** As whom the members of a group and its Sentinels come to the master. */

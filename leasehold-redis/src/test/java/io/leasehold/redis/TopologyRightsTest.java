@@ -22,11 +22,13 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A user with the documented rights and no others can do everything, on each topology. */
 @Timeout(180)
+@Tag("quick")
 final class TopologyRightsTest {
 
     private static final String USER = "on >secret resetchannels ";

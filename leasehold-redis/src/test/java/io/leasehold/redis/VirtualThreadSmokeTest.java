@@ -26,12 +26,14 @@ import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Virtual threads, where the JDK has them: they wait without keeping a carrier, re-enter by Thread object, are interrupted. */
 @SuppressWarnings({"LockNotBeforeTry", "ThreadPriorityCheck"}) // A yield widens the race that only the lock prevents.
+@Tag("quick")
 class VirtualThreadSmokeTest {
 
     private static final int WAITERS = 10_000;

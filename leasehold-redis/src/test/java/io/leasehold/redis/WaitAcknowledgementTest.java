@@ -16,11 +16,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Acquires that replicas acknowledge: what they cost, that a failed one leaves nothing, and what they do not prevent. */
 @Timeout(180)
+@Tag("full")
 final class WaitAcknowledgementTest {
 
     private static RedisReplicated group;

@@ -10,11 +10,13 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The wall clock of a real server is moved, and only that. */
 @Timeout(120)
+@Tag("quick")
 final class ClockShimTest {
 
     private static ClockShim shim;

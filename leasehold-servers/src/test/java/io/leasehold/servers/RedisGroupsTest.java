@@ -7,8 +7,10 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("full")
 class RedisGroupsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 

@@ -28,6 +28,10 @@ import org.jspecify.annotations.Nullable;
 final class Administration {
 
     private static final long LIMIT_NANOS = Duration.ofSeconds(10).toNanos();
+    private static final long LIST_LIMIT_NANOS = Duration.ofSeconds(60).toNanos();
+    /** How many queues are asked for at once: few enough that their answers fit into the buffers of one connection. */
+    private static final int AT_ONCE = 100;
+
     /** The ttl whose session these requests use: the default one of locks. */
     private static final long SESSION_TTL_NANOS = Duration.ofSeconds(30).toNanos();
 
@@ -48,12 +52,16 @@ final class Administration {
     }
 
     private <T> CompletableFuture<T> inTime(String what, Supplier<CompletableFuture<T>> work) {
+        return inTime(what, LIMIT_NANOS, work);
+    }
+
+    private <T> CompletableFuture<T> inTime(String what, long limitNanos, Supplier<CompletableFuture<T>> work) {
         return TimeLimit.orFail(
                 runtime,
-                LIMIT_NANOS,
+                limitNanos,
                 work,
                 error -> failures.of(what, error).error(),
-                () -> failures.late(what, LIMIT_NANOS));
+                () -> failures.late(what, limitNanos));
     }
 
     private CompletableFuture<Session> session() {
@@ -144,40 +152,27 @@ final class Administration {
     /** Whether this owner token stands at the head of the queue. */
     CompletableFuture<Boolean> holds(LockName name, OwnerToken owner) {
         return session()
-                .thenCompose(session -> queue(session, name, true))
+                .thenCompose(session -> heads.queueOf(session, lockPath(name), true))
                 .thenApply(queue -> !queue.isEmpty() && Znodes.belongsTo(queue.get(0), owner.publicId()));
     }
 
     // ---- looking
 
     CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return inTime("inspection of \"" + name + "\"", () -> session().thenCompose(session -> head(session, name)));
+        return inTime(
+                "inspection of \"" + name + "\"", () -> session().thenCompose(session -> head(session, name, true)));
     }
 
-    private CompletableFuture<Optional<LockRecord>> head(Session session, LockName name) {
-        return queue(session, name, true).thenCompose(queue -> {
+    private CompletableFuture<Optional<LockRecord>> head(Session session, LockName name, boolean latest) {
+        return heads.queueOf(session, lockPath(name), latest).thenCompose(queue -> {
             if (queue.isEmpty()) {
                 return CompletableFuture.completedFuture(Optional.empty());
             }
             return heads.holderOf(session, lockPath(name) + "/" + queue.get(0))
                     .thenCompose(holder -> holder.isPresent()
                             ? CompletableFuture.completedFuture(Optional.of(new LockRecord(name, holder.get())))
-                            : head(session, name));
+                            : head(session, name, latest));
         });
-    }
-
-    private CompletableFuture<List<String>> queue(Session session, LockName name, boolean latest) {
-        CompletableFuture<List<String>> children =
-                latest ? session.latestChildren(lockPath(name)) : session.children(lockPath(name));
-        return children.handle((found, error) -> {
-                    if (error == null) {
-                        return CompletableFuture.completedFuture(Znodes.inOrder(found));
-                    }
-                    return Failures.isMissing(error)
-                            ? CompletableFuture.completedFuture(List.<String>of())
-                            : CompletableFuture.<List<String>>failedFuture(error);
-                })
-                .thenCompose(next -> next);
     }
 
     /** Whoever stands behind the head; whoever leaves while we read is left out. */
@@ -185,7 +180,7 @@ final class Administration {
         return inTime(
                 "list of the waiters of \"" + name + "\"",
                 () -> session()
-                        .thenCompose(session -> queue(session, name, true)
+                        .thenCompose(session -> heads.queueOf(session, lockPath(name), true)
                                 .thenCompose(queue -> behind(session, lockPath(name), queue, limit))));
     }
 
@@ -202,11 +197,16 @@ final class Administration {
                         .toList());
     }
 
+    /**
+     * The held locks, in a session of its own: ZooKeeper tells all children of a node in one answer, and one that is too large
+     * for a client ends its connection, which then is no connection that leases hang on.
+     */
     CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         Glob wanted = Glob.of(glob);
         return inTime(
                 "list of locks",
-                () -> session()
+                LIST_LIMIT_NANOS,
+                () -> sessions.forLists()
                         .thenCompose(session -> session.latestChildren(uri.chroot())
                                 .thenCompose(nodes -> {
                                     List<LockName> names = nodes.stream()
@@ -219,15 +219,15 @@ final class Administration {
                                 })));
     }
 
-    /** Asks for as many queues at once as records are still wanted, so that few requests are made in vain. */
+    /** Asks for some queues at once, until there are records enough. What it reads is no older than the list of names. */
     private CompletableFuture<List<LockRecord>> collect(
             Session session, List<LockName> names, int from, int limit, List<LockRecord> found) {
         if (from >= names.size() || found.size() >= limit) {
-            return CompletableFuture.completedFuture(found);
+            return CompletableFuture.completedFuture(found.subList(0, Math.min(limit, found.size())));
         }
-        int to = Math.min(names.size(), from + Math.min(100, limit - found.size()));
+        int to = Math.min(names.size(), from + AT_ONCE);
         List<CompletableFuture<Optional<LockRecord>>> asked = names.subList(from, to).stream()
-                .map(name -> head(session, name))
+                .map(name -> head(session, name, false))
                 .toList();
         return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new)).thenCompose(nothing -> {
             asked.forEach(record -> record.join().ifPresent(found::add));
@@ -242,17 +242,20 @@ final class Administration {
         return inTime(
                 "forced release of \"" + name + "\"",
                 () -> session()
-                        .thenCompose(session -> queue(session, name, true).thenCompose(queue -> {
-                            if (queue.isEmpty()) {
-                                return CompletableFuture.completedFuture(false);
-                            }
-                            String path = lockPath(name) + "/" + queue.get(0);
-                            return heads.holderOf(session, path).thenCompose(holder -> {
-                                boolean wanted = holder.map(Holder::id)
-                                        .filter(id -> holderId == null || id.equals(holderId))
-                                        .isPresent();
-                                return wanted ? heads.delete(session, path) : CompletableFuture.completedFuture(false);
-                            });
-                        })));
+                        .thenCompose(session -> heads.queueOf(session, lockPath(name), true)
+                                .thenCompose(queue -> {
+                                    if (queue.isEmpty()) {
+                                        return CompletableFuture.completedFuture(false);
+                                    }
+                                    String path = lockPath(name) + "/" + queue.get(0);
+                                    return heads.holderOf(session, path).thenCompose(holder -> {
+                                        boolean wanted = holder.map(Holder::id)
+                                                .filter(id -> holderId == null || id.equals(holderId))
+                                                .isPresent();
+                                        return wanted
+                                                ? heads.delete(session, path)
+                                                : CompletableFuture.completedFuture(false);
+                                    });
+                                })));
     }
 }

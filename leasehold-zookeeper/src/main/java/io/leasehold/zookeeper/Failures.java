@@ -1,9 +1,13 @@
 package io.leasehold.zookeeper;
 
+import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.TokenRange;
+import java.time.Duration;
 import java.util.concurrent.CompletionException;
 import org.apache.zookeeper.KeeperException;
 import org.jspecify.annotations.Nullable;
@@ -12,10 +16,12 @@ import org.jspecify.annotations.Nullable;
 final class Failures {
 
     private final String ensemble;
+    private final long tokenBase;
     private final @Nullable String user;
 
     Failures(ZooKeeperUri uri) {
         this.ensemble = uri.toString();
+        this.tokenBase = uri.tokenBase();
         this.user = uri.user();
     }
 
@@ -83,6 +89,27 @@ final class Failures {
                 what + " at " + ensemble + " was not answered within " + limitNanos / 1_000_000
                         + " ms; is a majority of its members up?",
                 null);
+    }
+
+    /** Why what stands at the head of its queue can be no lease; null if it can. */
+    @Nullable
+    UnsafeStoreException refusal(LockName name, long token, long ttlNanos, long sessionNanos) {
+        String lock = "lock \"" + name + "\" at " + ensemble;
+        if (token >= TokenRange.LIMIT) {
+            return new UnsafeStoreException(
+                    lock + ": tokenBase " + tokenBase
+                            + " and the zxid together reach 2^53, where fencing tokens end; use a smaller tokenBase",
+                    null);
+        }
+        if (sessionNanos < ttlNanos) {
+            return new UnsafeStoreException(
+                    lock + ": the ttl of " + Duration.ofNanos(ttlNanos) + " is longer than the session timeout of "
+                            + Duration.ofNanos(sessionNanos)
+                            + " that the ensemble granted; use a shorter ttl, or raise sessionTimeout in the URI and"
+                            + " maxSessionTimeout at the members",
+                    null);
+        }
+        return null;
     }
 
     private String who() {

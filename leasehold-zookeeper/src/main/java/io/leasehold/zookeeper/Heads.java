@@ -16,18 +16,26 @@ final class Heads {
         this.tokenBase = tokenBase;
     }
 
+    /**
+     * Who stands in the queue, first come first; empty if the lock has no node.
+     *
+     * @param latest as the leader knows it now, else as the member does
+     */
+    CompletableFuture<List<String>> queueOf(Session session, String lockPath, boolean latest) {
+        CompletableFuture<List<String>> children =
+                latest ? session.latestChildren(lockPath) : session.children(lockPath);
+        return unlessMissing(children.thenApply(Znodes::inOrder), List.of());
+    }
+
+    private static <T> CompletableFuture<T> unlessMissing(CompletableFuture<T> asked, T missing) {
+        return asked.exceptionallyCompose(error -> Failures.isMissing(error)
+                ? CompletableFuture.completedFuture(missing)
+                : CompletableFuture.failedFuture(error));
+    }
+
     /** Who stands there, or empty if nobody does any more. */
     CompletableFuture<Optional<Holder>> holderOf(Session session, String path) {
-        return session.read(path, false)
-                .handle((node, error) -> {
-                    if (error == null) {
-                        return CompletableFuture.completedFuture(Optional.of(holder(node)));
-                    }
-                    return Failures.isMissing(error)
-                            ? CompletableFuture.completedFuture(Optional.<Holder>empty())
-                            : CompletableFuture.<Optional<Holder>>failedFuture(error);
-                })
-                .thenCompose(next -> next);
+        return unlessMissing(session.read(path, false).thenApply(node -> Optional.of(holder(node))), Optional.empty());
     }
 
     Holder holder(Session.Node node) {
@@ -44,39 +52,21 @@ final class Heads {
      * @return whether one of them stood at the head
      */
     CompletableFuture<Boolean> removeAll(Session session, String lockPath, String id) {
-        return session.latestChildren(lockPath)
-                .handle((children, error) -> {
-                    if (error != null) {
-                        return Failures.isMissing(error)
-                                ? CompletableFuture.completedFuture(false)
-                                : CompletableFuture.<Boolean>failedFuture(error);
-                    }
-                    List<String> queue = Znodes.inOrder(children);
-                    CompletableFuture<Boolean> all = CompletableFuture.completedFuture(false);
-                    for (int i = 0; i < queue.size(); i++) {
-                        if (Znodes.belongsTo(queue.get(i), id)) {
-                            boolean head = i == 0;
-                            String path = lockPath + "/" + queue.get(i);
-                            all = all.thenCompose(
-                                    before -> delete(session, path).thenApply(gone -> before || (head && gone)));
-                        }
-                    }
-                    return all;
-                })
-                .thenCompose(next -> next);
+        return queueOf(session, lockPath, true).thenCompose(queue -> {
+            CompletableFuture<Boolean> all = CompletableFuture.completedFuture(false);
+            for (int i = 0; i < queue.size(); i++) {
+                if (Znodes.belongsTo(queue.get(i), id)) {
+                    boolean head = i == 0;
+                    String path = lockPath + "/" + queue.get(i);
+                    all = all.thenCompose(before -> delete(session, path).thenApply(gone -> before || (head && gone)));
+                }
+            }
+            return all;
+        });
     }
 
     /** Whether it was there to be deleted. */
     CompletableFuture<Boolean> delete(Session session, String path) {
-        return session.delete(path)
-                .handle((nothing, error) -> {
-                    if (error == null) {
-                        return CompletableFuture.completedFuture(true);
-                    }
-                    return Failures.isMissing(error)
-                            ? CompletableFuture.completedFuture(false)
-                            : CompletableFuture.<Boolean>failedFuture(error);
-                })
-                .thenCompose(next -> next);
+        return unlessMissing(session.delete(path).thenApply(nothing -> true), false);
     }
 }

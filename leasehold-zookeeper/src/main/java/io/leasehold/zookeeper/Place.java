@@ -1,4 +1,3 @@
-// Long because every step reads or changes the same few fields under one guard.
 package io.leasehold.zookeeper;
 
 import io.leasehold.Holder;
@@ -11,6 +10,7 @@ import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.KeptUntil;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.PlainName;
@@ -30,6 +30,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * The place of one owner token in the queue of one lock: at most one node, from its making to its removal.
  *
+ * <p><b>Who holds</b> is told by the queue alone: the first in it does. A waiter asks when the node before its own has gone,
+ * for whatever reason, and that is enough. Each node that goes by itself goes after the validity of its holder: a node that
+ * is given back was dead to its holder before, one that nobody renewed is removed no earlier than a ttl after the exchange that the
+ * validity counts from, and a session outlives that span, too ({@link Session#countedFromNanos}). What an operator removes or
+ * ends by hand is a release by force.
+ *
  * <p>What is sent for it is sent in turn, so that at most one node is ever being made, and nothing after the removal was
  * asked for. A node whose making was not answered is looked for before another is made. All fields that change are
  * guarded by {@code this}; nobody is called while it is held.
@@ -38,14 +44,14 @@ final class Place {
 
     private static final int MOST_LOOKS = 8;
     private static final long LEAST_PATIENCE_NANOS = Duration.ofSeconds(3).toNanos();
-    private static final long LOSS_NOTICE_NANOS = Duration.ofSeconds(4).toNanos();
-    /** How long a lost holder may be left without its cause: clearly less than {@link #LOSS_NOTICE_NANOS}. */
+    private static final long MOST_PATIENCE_NANOS = Duration.ofDays(1).toNanos();
+    /** How long a lost holder may be left without its cause. */
     private static final long CAUSE_NANOS = Duration.ofMillis(500).toNanos();
 
     private static final long REMOVAL_PAUSE_NANOS = Duration.ofSeconds(1).toNanos();
 
     /** What the places of a store share. */
-    record Shared(ZooKeeperUri uri, LockRuntime runtime, Heads heads, Events events) {}
+    record Shared(ZooKeeperUri uri, LockRuntime runtime, Heads heads, Failures failures, Events events) {}
 
     /** Hears of a place. */
     interface Events {
@@ -66,6 +72,8 @@ final class Place {
     private final String lockPath;
     private final byte[] data;
     private final long ttlNanos;
+    /** After this the store removes the node by itself: nobody renewed or asked for it. */
+    private final KeptUntil kept;
 
     private CompletableFuture<?> tail = CompletableFuture.completedFuture(null);
     private @Nullable Session session;
@@ -78,22 +86,15 @@ final class Place {
 
     private boolean held;
     private boolean ended;
+    private boolean repeating;
     /** The node before ours, while its watch stands. */
     private @Nullable String awaited;
 
     private @Nullable Holder holder;
-    /** What we awaited was lost, and its holder is given time to hear of it. */
-    private boolean pausing;
-
     /** When we last said that we wait. */
     private long queuedAtNanos;
 
-    /** After this the store removes the node by itself: nobody renewed or asked for it. */
-    private long keptUntilAtNanos;
-
-    private LockRuntime.@Nullable Timer timer;
-    private long timerAtNanos;
-    private final Consumer<Watcher.Event.EventType> onAwaited = this::awaitedHasGone;
+    private final Consumer<Watcher.Event.EventType> onAwaited = this::awaitedHasChanged;
     private final Consumer<Watcher.Event.EventType> onTaken = this::ownHasChanged;
 
     Place(Shared shared, AcquireRequest request) {
@@ -104,6 +105,7 @@ final class Place {
         this.lockPath = shared.uri.chroot() + "/" + PlainName.of(name);
         this.data = request.holderId().getBytes(StandardCharsets.UTF_8);
         this.ttlNanos = request.ttlNanos();
+        this.kept = new KeptUntil(shared.runtime, this::end);
     }
 
     LockName name() {
@@ -133,6 +135,13 @@ final class Place {
 
     // ---- asking
 
+    /** An attempt waits for its answer, and a waiter asks again within its recheck; what is silent for clearly longer is forgotten. */
+    void keepFor(AcquireRequest request) {
+        long limitNanos = Math.min(request.timeoutNanos(), MOST_PATIENCE_NANOS);
+        long recheckNanos = Math.min(request.recheckNanos(), MOST_PATIENCE_NANOS);
+        kept.atLeast(shared.runtime.nanoTime() + LEAST_PATIENCE_NANOS + limitNanos + recheckNanos * 3 / 2);
+    }
+
     /** Carries out a request in this session. */
     CompletableFuture<AcquireReply> ask(AcquireRequest request, Session in) {
         synchronized (this) {
@@ -143,16 +152,8 @@ final class Place {
                 node = null;
                 held = false;
                 awaited = null;
-                pausing = false;
             }
-            keepAtLeast(shared.runtime.nanoTime() + patienceNanos(request));
-            if (!ended
-                    && request.isWaiting()
-                    && (pausing || isRecheck(request))
-                    && node != null
-                    && awaited != null
-                    && in.isConnected()) {
-                // The watch tells; asking the ensemble again would tell nothing new.
+            if (isTold(request, in)) {
                 queuedAtNanos = shared.runtime.nanoTime();
                 return done(new AcquireReply.Queued(holder, 0, List.of()));
             }
@@ -160,14 +161,17 @@ final class Place {
         return inTurn(() -> look(request, in, 0));
     }
 
-    /** Called under the guard. Who asks again sooner than for a recheck was told something, and is not put off. */
-    private boolean isRecheck(AcquireRequest request) {
-        return request.isWaiting() && shared.runtime.nanoTime() - queuedAtNanos >= request.recheckNanos() / 2;
-    }
-
-    /** A waiter asks again within its recheck; one that has been silent for clearly longer is forgotten. */
-    private static long patienceNanos(AcquireRequest request) {
-        return LEAST_PATIENCE_NANOS + Math.min(request.recheckNanos(), Long.MAX_VALUE / 8) * 3 / 2;
+    /**
+     * Called under the guard. Whether this is a recheck that the watch answers: asking the ensemble would tell nothing new. A
+     * waiter that asks sooner than for a recheck was told something, and is not put off.
+     */
+    private boolean isTold(AcquireRequest request, Session in) {
+        return request.isWaiting()
+                && shared.runtime.nanoTime() - queuedAtNanos >= request.recheckNanos() / 2
+                && !ended
+                && node != null
+                && awaited != null
+                && in.isConnected();
     }
 
     private synchronized <T> CompletableFuture<T> inTurn(Supplier<CompletableFuture<T>> step) {
@@ -202,7 +206,7 @@ final class Place {
 
     /** Looks before a node is made: for one of ours, and, for who will not wait, whether it is worth it. */
     private CompletableFuture<AcquireReply> search(AcquireRequest request, Session in, int looks) {
-        return children(in, true).thenCompose(queue -> {
+        return shared.heads.queueOf(in, lockPath, true).thenCompose(queue -> {
             for (String child : queue) {
                 if (Znodes.belongsTo(child, id)) {
                     return adopt(in, lockPath + "/" + child).thenCompose(nothing -> look(request, in, looks + 1));
@@ -216,19 +220,6 @@ final class Place {
             }
             return make(request, in, looks);
         });
-    }
-
-    private CompletableFuture<List<String>> children(Session in, boolean latest) {
-        CompletableFuture<List<String>> children = latest ? in.latestChildren(lockPath) : in.children(lockPath);
-        return children.handle((found, error) -> {
-                    if (error == null) {
-                        return done(Znodes.inOrder(found));
-                    }
-                    return Failures.isMissing(error)
-                            ? done(List.<String>of())
-                            : CompletableFuture.<List<String>>failedFuture(error);
-                })
-                .thenCompose(next -> next);
     }
 
     /** A node with our id is ours if it was made in this session; one of another session is on its way out. */
@@ -256,7 +247,7 @@ final class Place {
         CompletableFuture<Session.Created> making =
                 in.create(lockPath + "/" + Znodes.prefixFor(id), data, CreateMode.EPHEMERAL_SEQUENTIAL);
         // Sent at once: it is answered after the making, in the same order as by the leader.
-        CompletableFuture<List<String>> listing = children(in, false);
+        CompletableFuture<List<String>> listing = shared.heads.queueOf(in, lockPath, false);
         return making.handle((made, error) -> {
                     if (error == null) {
                         synchronized (this) {
@@ -287,7 +278,7 @@ final class Place {
         }
         long sentAtNanos = shared.runtime.nanoTime();
         CompletableFuture<List<Boolean>> confirming = in.confirm(List.of(own));
-        CompletableFuture<List<String>> listing = children(in, false);
+        CompletableFuture<List<String>> listing = shared.heads.queueOf(in, lockPath, false);
         return confirming.thenCompose(there -> {
             if (there.get(0)) {
                 return listing.thenCompose(queue -> decide(request, in, queue, sentAtNanos, looks));
@@ -334,6 +325,8 @@ final class Place {
                 .thenApply(found -> new AcquireReply.Busy(found.orElse(null), 0, List.of()));
     }
 
+    // ---- waiting
+
     /** Awaits the node before ours, and only that: its end wakes one waiter, not all of them. */
     private CompletableFuture<AcquireReply> queue(
             AcquireRequest request, Session in, List<String> queue, int place, int looks) {
@@ -342,33 +335,20 @@ final class Place {
             awaited = before;
         }
         in.onEvent(before, onAwaited);
-        CompletableFuture<Session.Node> watching = in.read(before, true);
-        return watching.handle((found, error) -> {
-                    if (Failures.isMissing(error)) {
-                        return in.read(lockPath, false)
-                                .thenCompose(above -> goneMeanwhile(request, in, before, above, looks));
-                    }
+        return in.read(before, true)
+                .handle((found, error) -> {
                     if (error != null) {
                         forgetAwaited(in);
-                        return CompletableFuture.<AcquireReply>failedFuture(error);
+                        // It went meanwhile. Nobody comes before us any more, so this ends.
+                        return Failures.isMissing(error)
+                                ? look(request, in, looks)
+                                : CompletableFuture.<AcquireReply>failedFuture(error);
                     }
                     return shared.heads
                             .holderOf(in, lockPath + "/" + queue.get(0))
                             .thenApply(head -> queued(head.orElse(null)));
                 })
                 .thenCompose(next -> next);
-    }
-
-    /** The node before ours went before it could be watched: given back, or lost as in {@link #awaitedHasGone}. */
-    private CompletableFuture<AcquireReply> goneMeanwhile(
-            AcquireRequest request, Session in, String before, Session.Node above, int looks) {
-        if (before.endsWith("/" + new String(above.data(), StandardCharsets.UTF_8))) {
-            forgetAwaited(in);
-            return look(request, in, looks);
-        }
-        in.forget(before, onAwaited);
-        awaitedHasGone(Watcher.Event.EventType.NodeDeleted);
-        return done(queued(null));
     }
 
     private synchronized AcquireReply queued(@Nullable Holder head) {
@@ -388,26 +368,38 @@ final class Place {
         }
     }
 
+    private void awaitedHasChanged(Watcher.Event.EventType event) {
+        synchronized (this) {
+            awaited = null;
+            if (ended) {
+                return;
+            }
+        }
+        shared.events.woken(this);
+    }
+
+    // ---- holding
+
     private CompletableFuture<AcquireReply> grant(Session in, String own, long sentAtNanos) {
         long token;
         synchronized (this) {
             token = shared.uri.tokenBase() + czxid;
         }
-        String refusal = refusal(in, token);
+        UnsafeStoreException refusal = shared.failures.refusal(name, token, ttlNanos, in.timeoutNanos());
         if (refusal != null) {
-            UnsafeStoreException error = new UnsafeStoreException(refusal, null);
-            return remove().thenApply(nothing -> new AcquireReply.Failed(FailureKind.PERMANENT, error, 0));
+            return remove().thenApply(nothing -> new AcquireReply.Failed(FailureKind.PERMANENT, refusal, 0));
         }
         boolean first;
         synchronized (this) {
-            if (ended) {
-                return done(given("the attempt was taken back"));
+            // Whoever ends a session says so first, and then tells the places in it that hold.
+            if (ended || in.isEnded()) {
+                return done(given(ended ? "the attempt was taken back" : "its session is over"));
             }
             first = !held;
             held = true;
-            keep(sentAtNanos + ttlNanos);
         }
         if (first) {
+            kept.exactly(sentAtNanos + ttlNanos);
             // Tells of a release by force at once. Not waited for: the node's absence is found at the renewal as well.
             in.onEvent(own, onTaken);
             in.read(own, true).whenComplete((found, error) -> {
@@ -415,95 +407,19 @@ final class Place {
                     ownIsGone(LossCause.FORCE_RELEASED);
                 }
             });
+        } else {
+            kept.atLeast(sentAtNanos + ttlNanos);
         }
         Grant grant = new Grant(
                 owner, TokenRange.of(token, 1), in.countedFromNanos(sentAtNanos, ttlNanos), Incarnation.DURABLE);
         return done(new AcquireReply.Granted(grant, List.of()));
     }
 
-    private @Nullable String refusal(Session in, long token) {
-        if (token >= TokenRange.LIMIT) {
-            return "lock \"" + name + "\" at " + shared.uri + ": tokenBase " + shared.uri.tokenBase()
-                    + " and the zxid together reach 2^53, where fencing tokens end; use a smaller tokenBase";
-        }
-        if (in.timeoutNanos() < ttlNanos) {
-            return "lock \"" + name + "\" at " + shared.uri + ": the ttl of " + Duration.ofNanos(ttlNanos)
-                    + " is longer than the session timeout of " + Duration.ofNanos(in.timeoutNanos())
-                    + " that the ensemble granted; use a shorter ttl, or raise sessionTimeout in the URI and"
-                    + " maxSessionTimeout at the members";
-        }
-        return null;
-    }
-
-    // ---- holding
-
     /** The session was proven by an exchange sent then. */
-    synchronized void renewed(long sentAtNanos, long forNanos) {
-        if (held && !ended) {
-            keep(sentAtNanos + forNanos);
+    void renewed(long sentAtNanos, long forNanos) {
+        if (isHeld()) {
+            kept.atLeast(sentAtNanos + forNanos);
         }
-    }
-
-    /** Called under the guard. */
-    private void keepAtLeast(long untilAtNanos) {
-        keep(timer != null && keptUntilAtNanos - untilAtNanos > 0 ? keptUntilAtNanos : untilAtNanos);
-    }
-
-    /** Called under the guard. */
-    private void keep(long untilAtNanos) {
-        keptUntilAtNanos = untilAtNanos;
-        if (ended || (timer != null && timerAtNanos - untilAtNanos <= 0)) {
-            return; // It looks again when it fires.
-        }
-        if (timer != null) {
-            timer.cancel();
-        }
-        arm();
-    }
-
-    private void arm() {
-        timerAtNanos = keptUntilAtNanos;
-        timer = shared.runtime.schedule(keptUntilAtNanos - shared.runtime.nanoTime(), this::timeIsUp);
-    }
-
-    private void timeIsUp() {
-        synchronized (this) {
-            timer = null;
-            if (ended) {
-                return;
-            }
-            if (keptUntilAtNanos - shared.runtime.nanoTime() > 0) {
-                arm();
-                return;
-            }
-        }
-        end();
-    }
-
-    /**
-     * A node that was not given back was lost by somebody who may not know it yet: the ensemble has just closed that
-     * connection, and the driver waits for up to two seconds before it connects again. So whoever waited lets that time pass, twice.
-     */
-    private void awaitedHasGone(Watcher.Event.EventType event) {
-        if (event == Watcher.Event.EventType.NodeDeleted) {
-            synchronized (this) {
-                pausing = true;
-            }
-            shared.runtime.schedule(LOSS_NOTICE_NANOS, this::awaitedIsOver);
-        } else {
-            awaitedIsOver();
-        }
-    }
-
-    private void awaitedIsOver() {
-        synchronized (this) {
-            awaited = null;
-            pausing = false;
-            if (ended) {
-                return;
-            }
-        }
-        shared.events.woken(this);
     }
 
     private void ownHasChanged(Watcher.Event.EventType event) {
@@ -542,21 +458,34 @@ final class Place {
     CompletableFuture<Boolean> end() {
         synchronized (this) {
             ended = true;
-            if (timer != null) {
-                timer.cancel();
-                timer = null;
-            }
         }
+        kept.end();
         CompletableFuture<Boolean> removal = inTurn(this::remove);
-        removal.whenComplete((held, error) -> {
+        removal.whenComplete((was, error) -> {
             Session in = session();
             if (error == null || in == null || in.isEnded()) {
                 shared.events.over(this);
             } else {
-                shared.runtime.schedule(REMOVAL_PAUSE_NANOS, this::end);
+                endAgain();
             }
         });
         return removal;
+    }
+
+    /** One repetition at a time, however often the end is asked for. */
+    private void endAgain() {
+        synchronized (this) {
+            if (repeating) {
+                return;
+            }
+            repeating = true;
+        }
+        shared.runtime.schedule(REMOVAL_PAUSE_NANOS, () -> {
+            synchronized (this) {
+                repeating = false;
+            }
+            end();
+        });
     }
 
     /** Only in turn. */
@@ -575,27 +504,16 @@ final class Place {
         forgetAwaited(in);
         if (own != null) {
             in.forget(own, onTaken);
-            return in.leave(own)
-                    .handle((nothing, error) -> {
-                        if (error != null && !Failures.isMissing(error)) {
-                            return CompletableFuture.<Boolean>failedFuture(error);
-                        }
-                        boolean was = error == null && wasHeld();
-                        nodeIsGone();
-                        return done(was);
-                    })
-                    .thenCompose(next -> next);
+            return shared.heads.delete(in, own).thenApply(this::removed);
         }
-        return search ? shared.heads.removeAll(in, lockPath, id).thenApply(held -> removed()) : done(false);
+        return search ? shared.heads.removeAll(in, lockPath, id).thenApply(head -> removed(false)) : done(false);
     }
 
-    private synchronized boolean wasHeld() {
-        return held;
-    }
-
-    private synchronized boolean removed() {
+    private synchronized boolean removed(boolean was) {
+        boolean heldUntilNow = held && was;
+        nodeIsGone();
         uncertain = false;
-        return false;
+        return heldUntilNow;
     }
 
     private static <T> CompletableFuture<T> done(T value) {

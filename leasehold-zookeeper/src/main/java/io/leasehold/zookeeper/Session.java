@@ -34,7 +34,6 @@ final class Session {
 
     private static final long LONGEST_PING_GAP_MILLIS = 10_000;
     private static final long NANOS_PER_MILLI = 1_000_000L;
-    private static final byte[] RELEASED = "released".getBytes(StandardCharsets.UTF_8);
 
     /** Hears what becomes of a session; called on the driver's event thread. */
     interface Listener {
@@ -224,14 +223,17 @@ final class Session {
         listener.ended(this);
     }
 
-    /** Ends the session at the ensemble, waiting for its answer for at most so long. */
+    /**
+     * Ends the session at the ensemble, waiting for its answer for at most so long. Whoever listens hears of it first: at the
+     * ensemble the nodes of the session go at once.
+     */
     void close(int patienceMillis) {
+        end(new StoreUnavailableException("the session at " + ensemble + " was closed", null));
         try {
             handle.close(patienceMillis);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        end(new StoreUnavailableException("the store " + ensemble + " is closed", null));
     }
 
     // ---- watches
@@ -304,22 +306,6 @@ final class Session {
     CompletableFuture<Void> delete(String path) {
         CompletableFuture<Void> future = new CompletableFuture<>();
         handle.delete(path, -1, (rc, asked, context) -> complete(future, rc, asked, () -> null), null);
-        return future;
-    }
-
-    /**
-     * Deletes a node of ours so that who awaits it can tell this from a node that was lost: in the same step its data change,
-     * and a watch goes off for the first event only; and its name is left above it, for who comes too late to watch.
-     */
-    CompletableFuture<Void> leave(String path) {
-        CompletableFuture<Void> future = new CompletableFuture<>();
-        int slash = path.lastIndexOf('/');
-        byte[] name = path.substring(slash + 1).getBytes(StandardCharsets.UTF_8);
-        Op mark = Op.setData(path.substring(0, slash), name, -1);
-        handle.multi(
-                List.of(Op.setData(path, RELEASED, -1), Op.delete(path, -1), mark),
-                (rc, asked, context, results) -> complete(future, rc, path, () -> null),
-                null);
         return future;
     }
 

@@ -11,19 +11,28 @@ import java.util.function.Predicate;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.common.ClientX509Util;
+import org.apache.zookeeper.common.ZKConfig;
 import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The sessions of one store: one for each session timeout, since the ensemble keeps the locks of a dead process for that
- * long. Ended ones are replaced when they are next needed.
+ * long; and one for lists, once locks are listed. Ended ones are replaced when they are next needed.
  *
- * <p>Safe for use by any thread; the map is guarded by {@code this}.
+ * <p>Safe for use by any thread; what changes is guarded by {@code this}.
  */
 final class Sessions {
 
     private static final int USUAL_NUMBER = 8;
     private static final int CLOSE_MILLIS = 2_000;
+    /** The ttl whose session timeout the session for lists has: the default one of locks. */
+    private static final long LISTS_TTL_NANOS = Duration.ofSeconds(30).toNanos();
+
+    /**
+     * What the children of one node may take: some hundred thousand locks, or waiters of one lock. The driver's own limit is
+     * 1 MB, and it ends the connection where an answer is larger.
+     */
+    private static final int ANSWER_BYTES = 64 * 1024 * 1024;
 
     private final ZooKeeperUri uri;
     private final Session.Listener listener;
@@ -31,6 +40,7 @@ final class Sessions {
     private final List<ACL> acl;
     private final ZKClientConfig config;
     private final Map<Integer, Session> byTimeout = new HashMap<>();
+    private @Nullable Session forLists;
     private boolean closed;
 
     Sessions(ZooKeeperUri uri, Session.Listener listener, Predicate<Session> inUse) {
@@ -44,6 +54,8 @@ final class Sessions {
     private static ZKClientConfig config(ZooKeeperUri uri) {
         ZKClientConfig config = new ZKClientConfig();
         config.setProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY, "false");
+        int answerBytes = Math.max(ANSWER_BYTES, config.getInt(ZKConfig.JUTE_MAXBUFFER, ANSWER_BYTES));
+        config.setProperty(ZKConfig.JUTE_MAXBUFFER, Integer.toString(answerBytes));
         if (!uri.tls()) {
             return config;
         }
@@ -85,14 +97,12 @@ final class Sessions {
 
     /** A connected session in which a lease with this ttl can live. */
     CompletableFuture<Session> forTtl(long ttlNanos) {
-        Duration fixed = uri.sessionTimeout();
-        int millis = fixed == null ? Session.timeoutMillisFor(ttlNanos, uri.tickTime()) : (int) fixed.toMillis();
+        int millis = millisFor(ttlNanos);
         Session idle = null;
         Session session;
         synchronized (this) {
             if (closed) {
-                return CompletableFuture.failedFuture(
-                        new StoreUnavailableException("the store " + uri + " is closed", null));
+                return closed();
             }
             session = byTimeout.get(millis);
             if (session == null || session.isEnded()) {
@@ -107,6 +117,31 @@ final class Sessions {
             closeAside(List.of(idle));
         }
         return session.connected();
+    }
+
+    /** A connected session in which no lease lives: a long answer delays none, and one that is too long endangers none. */
+    CompletableFuture<Session> forLists() {
+        Session session;
+        synchronized (this) {
+            if (closed) {
+                return closed();
+            }
+            session = forLists;
+            if (session == null || session.isEnded()) {
+                session = Session.open(uri, millisFor(LISTS_TTL_NANOS), acl, config, listener);
+                forLists = session;
+            }
+        }
+        return session.connected();
+    }
+
+    private int millisFor(long ttlNanos) {
+        Duration fixed = uri.sessionTimeout();
+        return fixed == null ? Session.timeoutMillisFor(ttlNanos, uri.tickTime()) : (int) fixed.toMillis();
+    }
+
+    private CompletableFuture<Session> closed() {
+        return CompletableFuture.failedFuture(new StoreUnavailableException("the store " + uri + " is closed", null));
     }
 
     private @Nullable Session takeIdle() {
@@ -130,6 +165,9 @@ final class Sessions {
             closed = true;
             all = new ArrayList<>(byTimeout.values());
             byTimeout.clear();
+            if (forLists != null) {
+                all.add(forLists);
+            }
         }
         List<Thread> closers = closeAside(all);
         try {

@@ -62,7 +62,7 @@ final class ZooKeeperStore implements LockStore {
     /** What places and sessions tell. */
     private final class Places implements Place.Events, Session.Listener {
         private final Heads heads = new Heads(uri.tokenBase());
-        private final Place.Shared shared = new Place.Shared(uri, runtime, heads, this);
+        private final Place.Shared shared = new Place.Shared(uri, runtime, heads, failures, this);
 
         Place make(AcquireRequest request) {
             return new Place(shared, request);
@@ -132,6 +132,11 @@ final class ZooKeeperStore implements LockStore {
         }
     }
 
+    /** How many owner tokens are remembered. */
+    int attempts() {
+        return byOwner.size();
+    }
+
     private boolean isInUse(Session session) {
         return byOwner.values().stream().anyMatch(place -> place.isIn(session));
     }
@@ -167,6 +172,8 @@ final class ZooKeeperStore implements LockStore {
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         Place place = byOwner.computeIfAbsent(request.owner(), owner -> places.make(request));
+        // Before a session is had: an attempt that never has one is forgotten as well.
+        place.keepFor(request);
         String what = "acquire of \"" + request.name() + "\"";
         return TimeLimit.within(
                         runtime,

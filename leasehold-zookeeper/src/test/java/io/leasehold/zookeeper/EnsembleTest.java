@@ -21,9 +21,11 @@ import org.apache.curator.test.InstanceSpec;
 import org.apache.curator.test.TestingCluster;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Three members, of which some are killed. */
+@Tag("full")
 class EnsembleTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(90);

@@ -18,10 +18,12 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Three members in processes of their own, whose leader is slow or stands still. */
+@Tag("full")
 class SlowLeaderTest {
 
     private static final Duration PATIENCE = Duration.ofMinutes(2);

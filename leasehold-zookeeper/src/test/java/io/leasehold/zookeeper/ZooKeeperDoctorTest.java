@@ -10,10 +10,12 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.apache.curator.test.TestingServer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What the doctor says of real ensembles, good and bad. */
+@Tag("quick")
 class ZooKeeperDoctorTest {
 
     private static Map<String, Finding> diagnosed(String uri) {

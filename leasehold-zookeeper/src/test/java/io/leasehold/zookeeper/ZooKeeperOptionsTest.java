@@ -19,12 +19,14 @@ import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The URI, credentials, the base of the tokens, session timeouts: what is accepted, and one clear error for the rest. */
+@Tag("quick")
 class ZooKeeperOptionsTest {
 
     @TempDir

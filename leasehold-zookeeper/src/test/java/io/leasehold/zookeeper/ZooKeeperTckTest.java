@@ -8,11 +8,13 @@ import io.leasehold.testkit.tck.StoreFixture;
 import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 
 /**
  * The backend contract over a real server. One session timeout for all ttls here, longer than any of them, since the
  * contract renews with longer ttls than it acquired with; child processes use the timeouts that follow from the ttl.
  */
+@Tag("quick")
 class ZooKeeperTckTest implements BackendTck {
 
     private static TestingServer server;

@@ -10,10 +10,12 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
 /** The harness itself works: it runs, judges, catches what is broken, and refuses nonsense. */
+@Tag("full")
 final class ChaosSmokeTest {
 
     /** What a command left behind. */

@@ -10,10 +10,12 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Every block of Java in the documents compiles and runs, against real servers where it names some. */
+@Tag("full")
 class DocumentCodeTest {
 
     @TempDir

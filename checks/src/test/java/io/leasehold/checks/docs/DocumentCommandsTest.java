@@ -15,10 +15,12 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Every {@code ./leasehold} command in the README, in both languages, does what it says: it ends with 0. */
+@Tag("full")
 class DocumentCommandsTest {
 
     private static final String PROGRAM = "./leasehold ";

@@ -13,6 +13,7 @@ import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Failure;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.command.RunReport.Outcome;
+import io.leasehold.cli.output.Terminal;
 import io.leasehold.cli.process.CommandLookup;
 import io.leasehold.cli.process.ForwardedSignal;
 import io.leasehold.cli.process.GuardedCommand;
@@ -48,6 +49,7 @@ final class LockedRun {
      * @param skipWhenBusy whether a busy lock is no reason to complain
      * @param atLeast how long the lock is kept at least
      * @param metricsPort where meters are served, or null for nowhere
+     * @param requireContainment whether to refuse where a process of the command could get lost
      */
     record Request(
             String storeUri,
@@ -58,7 +60,8 @@ final class LockedRun {
             int conflictExitCode,
             boolean skipWhenBusy,
             Duration atLeast,
-            @Nullable Integer metricsPort) {
+            @Nullable Integer metricsPort,
+            boolean requireContainment) {
 
         @Override
         public String toString() {
@@ -70,21 +73,29 @@ final class LockedRun {
     private final Invocation invocation;
     private final RunReport report;
     private final Consumer<String> notes;
+    private final Consumer<String> complaints;
     private final SignalForwarder signals;
 
     LockedRun(
-            Request request, Invocation invocation, RunReport report, Consumer<String> notes, SignalForwarder signals) {
+            Request request,
+            Invocation invocation,
+            RunReport report,
+            Consumer<String> notes,
+            Consumer<String> complaints,
+            SignalForwarder signals) {
         this.request = request;
         this.invocation = invocation;
         this.report = report;
         this.notes = notes;
+        this.complaints = complaints;
         this.signals = signals;
     }
 
     /** Does it all; the result is in the report. */
     void run() throws InterruptedException {
         CommandLookup lookup = new CommandLookup(invocation.environment().get("PATH"));
-        CommandLookup.Result found = lookup.find(request.command().command().get(0));
+        CommandLookup.Result found =
+                lookup.find(request.command().command().texts().get(0));
         if (found instanceof CommandLookup.Result.NotFound none) {
             report.ended(Outcome.NOT_STARTED, ExitCode.NOT_FOUND.code(), none.reason());
             return;
@@ -93,6 +104,10 @@ final class LockedRun {
             return;
         }
         try (GuardedCommand command = GuardedCommand.prepare(request.command(), lookup)) {
+            report.contained(command.containment());
+            if (!command.containment().isComplete() && !mayGetLost()) {
+                return;
+            }
             command.warnings().forEach(notes);
             Leasehold.Builder client =
                     Leasehold.builder().store(request.storeUri()).defaults(request.options());
@@ -111,6 +126,20 @@ final class LockedRun {
         } catch (RuntimeException e) {
             fail(e);
         }
+    }
+
+    /** What there is to say where a process of the command may get lost; whether to go on. */
+    private boolean mayGetLost() {
+        String why = "here no control group can be made and perl cannot look after orphans: a process that clears its"
+                + " environment, makes a session of its own and at once loses its parent would run on after the lock";
+        if (request.requireContainment()) {
+            report.ended(Outcome.NOT_STARTED, ExitCode.UNSAFE.code(), why + "; --require-containment refuses to start");
+            return false;
+        }
+        if (Terminal.leadsToTerminal(2)) {
+            notes.accept(why + " (--require-containment would refuse to start)");
+        }
+        return true;
     }
 
     private void fail(Throwable problem) {
@@ -218,10 +247,16 @@ final class LockedRun {
             return false;
         }
         signals.handTo(command::deliver);
-        GuardedCommand.Ended ended = command.await();
+        GuardedCommand.Ended ended = command.await(complaints);
         signals.handTo(null);
         report.commandEnded(ended.exitCode(), ended.leftBehind());
-        if (ended.endedForLease() || !lease.isValid()) {
+        if (ended.unguarded() && lease.isValid()) {
+            report.ended(
+                    Outcome.INTERNAL,
+                    ExitCode.INTERNAL.code(),
+                    "what would have ended the command, were leasehold killed, was killed itself and could not be started"
+                            + " again; the command was ended (its exit code: " + ended.exitCode() + ")");
+        } else if (ended.endedForLease() || !lease.isValid()) {
             reportLost(lease, ended);
         } else {
             report.ended(Outcome.COMPLETED, ended.exitCode(), leftBehind(ended.leftBehind()));
@@ -240,9 +275,14 @@ final class LockedRun {
         String what = switch (request.command().onLost()) {
             case IGNORE -> "; the command went on without the lock (--on-lost=ignore)";
             default ->
-                ended.survivors()
-                        ? "; a process it started could not be killed and runs on"
-                        : "; the command was ended";
+                ended.survivors().isEmpty()
+                        ? "; the command was ended"
+                        : "; what it started could not be killed and runs on: process "
+                                + String.join(
+                                        ", ",
+                                        ended.survivors().stream()
+                                                .map(String::valueOf)
+                                                .toList());
         };
         report.lost(endOf(lease))
                 .ended(

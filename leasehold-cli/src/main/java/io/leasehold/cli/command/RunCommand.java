@@ -9,10 +9,12 @@ import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
 import io.leasehold.cli.output.Json;
 import io.leasehold.cli.output.Terminal;
+import io.leasehold.cli.process.Containment;
 import io.leasehold.cli.process.ForwardedSignal;
 import io.leasehold.cli.process.GuardedCommand;
 import io.leasehold.cli.process.OnLost;
 import io.leasehold.cli.process.SignalForwarder;
+import io.leasehold.cli.process.TypedWords;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -48,7 +50,6 @@ public final class RunCommand implements Callable<Integer> {
     private static final Duration DEFAULT_GRACE = Duration.ofSeconds(10);
     private static final int MOST_EXIT_CODE = 255;
     private static final String JSON = "--json";
-    private static final char UNREADABLE = '\uFFFD';
 
     /** What to do when the lock stays busy. */
     public enum OnBusy {
@@ -113,6 +114,9 @@ public final class RunCommand implements Callable<Integer> {
     @Option(names = "--metrics", paramLabel = "PORT", description = "Serve Prometheus at 127.0.0.1:PORT/metrics.")
     private @Nullable Integer metricsPort;
 
+    @Option(names = "--require-containment", description = "Refuse to start where a process could get lost.")
+    private boolean requireContainment;
+
     @Option(names = JSON, description = "Report as JSON on standard error.")
     private boolean json;
 
@@ -141,7 +145,7 @@ public final class RunCommand implements Callable<Integer> {
         signals.handTo(signal -> leaveAtOnce(signal, request, report));
         Terminal terminal = invocation.terminal();
         terminal.hide(StoreOption.secrets(request.storeUri()));
-        new LockedRun(request, invocation, report, this::note, signals).run();
+        new LockedRun(request, invocation, report, this::note, this::complain, signals).run();
         tell(report);
         return report.exitCode();
     }
@@ -171,6 +175,12 @@ public final class RunCommand implements Callable<Integer> {
         }
     }
 
+    private void complain(String line) {
+        if (!json) {
+            invocation.terminal().complain(line);
+        }
+    }
+
     private void tell(RunReport report) {
         String reason = report.reason();
         if (json) {
@@ -189,15 +199,9 @@ public final class RunCommand implements Callable<Integer> {
 
     private LockedRun.Request request() {
         String name = lock;
-        List<String> words = command();
-        if (name == null || words.isEmpty()) {
+        TypedWords words = command();
+        if (name == null || words.size() == 0) {
             throw usage("write: leasehold run [options] LOCK -- COMMAND ARGS…");
-        }
-        for (String argument : words) {
-            if (argument.indexOf(UNREADABLE) >= 0) {
-                throw usage(
-                        "the argument \"" + argument + "\" is not valid UTF-8 and could not be passed on unchanged");
-            }
         }
         if (metricsPort != null) {
             checkedPort(metricsPort);
@@ -214,15 +218,21 @@ public final class RunCommand implements Callable<Integer> {
                 lockName(name),
                 options,
                 patience,
-                new GuardedCommand.Settings(words, onLost, usedGrace, options.ttl()),
+                new GuardedCommand.Settings(words, onLost, usedGrace, options.ttl(), strongest()),
                 conflictCode(),
                 onBusy == OnBusy.SKIP,
                 atLeast,
-                metricsPort);
+                metricsPort,
+                requireContainment);
+    }
+
+    private Containment strongest() {
+        return Containment.strongest(invocation.environment().get(Containment.VARIABLE))
+                .orElseThrow(() -> usage(Containment.VARIABLE + " must be cgroup, reaper or remembered"));
     }
 
     /** What follows the first {@code --}; without it, an option of the command's could be taken for one of ours. */
-    private List<String> command() {
+    private TypedWords command() {
         List<String> given = command == null ? List.of() : command;
         List<String> all = spec.root().commandLine().getParseResult().originalArgs();
         int dashes = all.indexOf("--");
@@ -233,7 +243,7 @@ public final class RunCommand implements Callable<Integer> {
         if (!words.equals(given) && lock != null) {
             throw usage("one lock, then -- and the command: leasehold run [options] LOCK -- COMMAND ARGS…");
         }
-        return words;
+        return dashes < 0 ? TypedWords.ofTexts(List.of()) : invocation.typed(all, dashes + 1);
     }
 
     private void checkedPort(int port) {

@@ -6,6 +6,7 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.process.Containment;
 import io.leasehold.cli.process.ForwardedSignal;
 import io.leasehold.cli.process.SignalForwarder;
 import java.util.LinkedHashMap;
@@ -28,7 +29,7 @@ final class RunReport {
         LOST,
         /** A signal came before the command was started. */
         SIGNALLED,
-        /** The command does not exist or cannot be executed. */
+        /** The command does not exist or cannot be executed, or could not be kept together as it was required. */
         NOT_STARTED,
         /** The options or the store's URI are wrong. */
         USAGE,
@@ -52,6 +53,7 @@ final class RunReport {
     private @Nullable LossCause lossCause;
     private @Nullable Holder busyHolder;
     private int leftBehind;
+    private @Nullable Containment containment;
 
     RunReport(String lock) {
         this.lock = lock;
@@ -79,6 +81,11 @@ final class RunReport {
     RunReport remark(String what) {
         reason = what;
         reasonIsNote = false;
+        return this;
+    }
+
+    RunReport contained(Containment how) {
+        containment = how;
         return this;
     }
 
@@ -150,6 +157,7 @@ final class RunReport {
         json.put("release", release);
         json.put("lossCause", lossCause);
         json.put("leftBehind", leftBehind);
+        json.put("containment", containment == null ? null : containment.word());
         json.put("busyHolder", busyHolder == null ? null : HolderView.json(busyHolder));
         return json;
     }

@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,6 +46,9 @@ public final class CommandLookup {
          * @param reason in words
          */
         record NotExecutable(String reason) implements Result {}
+
+        /** It cannot be looked at, since this JVM cannot spell its name in this locale: the start will tell. */
+        record Unspeakable() implements Result {}
     }
 
     /** Looks the command up. */
@@ -52,22 +56,28 @@ public final class CommandLookup {
         if (command.isEmpty()) {
             return new Result.NotFound("the command is empty");
         }
+        if (command.indexOf('/') >= 0) {
+            return check("", command);
+        }
+        Result best = new Result.NotFound("command \"" + command + "\" was not found in PATH");
+        for (String directory : searchPath.split(":", -1)) {
+            Result result = check(directory.isEmpty() ? "." : directory, command);
+            if (result instanceof Result.Found) {
+                return result;
+            } else if (!(result instanceof Result.NotFound)) {
+                best = result;
+            }
+        }
+        return best;
+    }
+
+    private static Result check(String directory, String command) {
         try {
-            if (command.indexOf('/') >= 0) {
-                return check(Path.of(command), command);
-            }
-            Result refused = null;
-            for (String directory : searchPath.split(":", -1)) {
-                Result result = check(Path.of(directory.isEmpty() ? "." : directory, command), command);
-                if (result instanceof Result.Found) {
-                    return result;
-                } else if (result instanceof Result.NotExecutable) {
-                    refused = result;
-                }
-            }
-            return refused != null ? refused : new Result.NotFound("command \"" + command + "\" was not found in PATH");
+            return check(Path.of(directory, command), command);
         } catch (InvalidPathException e) {
-            return new Result.NotFound("\"" + command + "\" is no file name here: " + e.getReason());
+            return TypedWords.ofTexts(List.of(directory, command)).areSpelledByThisJvm()
+                    ? new Result.NotFound("\"" + command + "\" is no file name here: " + e.getReason())
+                    : new Result.Unspeakable();
         }
     }
 

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -33,11 +34,16 @@ public final class GuardedCommand implements AutoCloseable {
     private final SessionStarter sessions;
     private final RunMark mark = RunMark.create();
     private final Signals signals = new Signals();
+    private final ExactStart starts;
+    private final Enclosure enclosure;
+    private final @Nullable ControlGroup group;
     private final Guardian guardian;
     private @Nullable SignalWitness witness;
-    private @Nullable Process process;
+    private @Nullable StartedCommand command;
     private @Nullable ProcessTree tree;
     private @Nullable LossWatch watch;
+    private @Nullable StrayWatch strays;
+    private @Nullable LongSupplier remaining;
 
     /**
      * How a command is run.
@@ -46,13 +52,9 @@ public final class GuardedCommand implements AutoCloseable {
      * @param onLost what happens to it when its lease runs out
      * @param grace between TERM and the end of the validity
      * @param ttl the lease's
+     * @param strongest the strongest way to be used to keep together what it starts
      */
-    public record Settings(List<String> command, OnLost onLost, Duration grace, Duration ttl) {
-        /** Copies the command. */
-        public Settings {
-            command = List.copyOf(command);
-        }
-    }
+    public record Settings(TypedWords command, OnLost onLost, Duration grace, Duration ttl, Containment strongest) {}
 
     /**
      * How a command ended.
@@ -60,15 +62,24 @@ public final class GuardedCommand implements AutoCloseable {
      * @param exitCode its own, or 128 + n after signal n
      * @param endedForLease whether it was asked to end, or killed, because its lease ran out
      * @param leftBehind how many processes it left behind, which were ended
-     * @param survivors whether something could not be killed
+     * @param survivors what could not be killed and lived when the validity ended
+     * @param unguarded whether it was asked to end, or killed, because nothing would have ended it after this process's death
      */
-    public record Ended(int exitCode, boolean endedForLease, int leftBehind, boolean survivors) {}
+    public record Ended(int exitCode, boolean endedForLease, int leftBehind, List<Long> survivors, boolean unguarded) {
+        /** Copies the list. */
+        public Ended {
+            survivors = List.copyOf(survivors);
+        }
+    }
 
-    private GuardedCommand(Settings settings, boolean hasTerminal, SessionStarter sessions) throws IOException {
+    private GuardedCommand(Settings settings, boolean hasTerminal, CommandLookup lookup) throws IOException {
         this.settings = settings;
         this.hasTerminal = hasTerminal;
-        this.sessions = sessions;
-        this.guardian = Guardian.start(mark, settings.grace(), sessions);
+        this.sessions = SessionStarter.find(lookup);
+        this.starts = ExactStart.find(lookup);
+        this.enclosure = Enclosure.make(settings.strongest(), mark, starts);
+        this.group = enclosure instanceof Enclosure.Group enclosed ? enclosed.group() : null;
+        this.guardian = Guardian.start(mark, settings.grace(), sessions, group);
         this.witness = hasTerminal ? SignalWitness.start() : null;
     }
 
@@ -78,7 +89,12 @@ public final class GuardedCommand implements AutoCloseable {
      * @throws IOException if no guardian can be started: then nothing would end the command if this process were killed
      */
     public static GuardedCommand prepare(Settings settings, CommandLookup lookup) throws IOException {
-        return new GuardedCommand(settings, ControllingTerminal.exists(), SessionStarter.find(lookup));
+        return new GuardedCommand(settings, ControllingTerminal.exists(), lookup);
+    }
+
+    /** How what the command starts is kept together. */
+    public Containment containment() {
+        return enclosure.way();
     }
 
     /** Where a store is told that nothing of the command is left, should this process die before it. */
@@ -103,16 +119,6 @@ public final class GuardedCommand implements AutoCloseable {
      */
     public void start(Map<String, @Nullable String> environment, LongSupplier remainingNanos) throws IOException {
         boolean ownSession = !hasTerminal && sessions.works();
-        List<String> command = ownSession ? sessions.inOwnSession(settings.command()) : settings.command();
-        ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
-        environment.forEach((name, value) -> {
-            if (value == null) {
-                builder.environment().remove(name);
-            } else {
-                builder.environment().put(name, value);
-            }
-        });
-        mark.addTo(builder.environment());
         if (settings.onLost() != OnLost.IGNORE) {
             long now = guardian.now();
             guardian.deadline(
@@ -120,15 +126,29 @@ public final class GuardedCommand implements AutoCloseable {
                     remainingNanos.getAsLong()
                             - LossWatch.guardianLead(settings.ttl()).toNanos());
         }
-        Process started = builder.start();
-        guardian.command(started.pid(), ownSession);
-        ProcessTree all = new ProcessTree(ProcessTable.ofThisSystem(), signals, mark, started.toHandle(), ownSession);
-        LossWatch lossWatch =
-                new LossWatch(remainingNanos, settings.onLost(), settings.grace(), settings.ttl(), all, guardian);
-        process = started;
+        StartedCommand started =
+                StartedCommand.start(enclosure, starts, sessions, ownSession, settings.command(), mark, environment);
+        ProcessTable table = ProcessTable.ofThisSystem();
+        guardian.command(started, table);
+        ProcessTree all = new ProcessTree(table, signals, mark, started, group);
+        LossWatch lossWatch = new LossWatch(
+                remainingNanos,
+                settings.onLost(),
+                settings.grace(),
+                settings.ttl(),
+                all,
+                guardian,
+                started::isDeserted);
+        StrayWatch strayWatch = new StrayWatch(all, guardian, enclosure.way());
+        remaining = remainingNanos;
+        command = started;
         tree = all;
         watch = lossWatch;
+        strays = strayWatch;
+        guardian.onEnd(lossWatch::look);
+        started.onDesertion(lossWatch::look);
         lossWatch.start();
+        strayWatch.start();
     }
 
     /** Passes a signal on; where it went to our whole group, the command has had it already. */
@@ -160,21 +180,49 @@ public final class GuardedCommand implements AutoCloseable {
         }
     }
 
-    /** Waits until the command has ended and nothing that it should not leave is left. */
-    public Ended await() throws InterruptedException {
-        Process running = started(process);
+    /**
+     * Waits until the command has ended and nothing that it should not leave is left. What cannot be killed is waited for as
+     * long as the lease is good: nobody else may have the lock while it lives.
+     *
+     * @param complaints gets a line when something cannot be killed
+     */
+    public Ended await(Consumer<String> complaints) throws InterruptedException {
+        StartedCommand running = started(command);
         ProcessTree all = started(tree);
         LossWatch lossWatch = started(watch);
-        int exitCode = running.waitFor();
+        int exitCode = running.await();
         int leftBehind = 0;
         if (lossWatch.deed() == LossWatch.Deed.NONE && !guardian.fired() && settings.onLost() != OnLost.IGNORE) {
-            leftBehind = endLeftBehind(all, lossWatch);
+            leftBehind = endLeftBehind(all, lossWatch, complaints);
         }
         // Also if the lease ran out only while the rest was being ended: a stopped watch would not kill it any more.
         awaitNone(all, lossWatch);
         lossWatch.stop();
         boolean endedForLease = lossWatch.deed() != LossWatch.Deed.NONE || guardian.fired();
-        return new Ended(exitCode, endedForLease, leftBehind, lossWatch.survivors());
+        List<Long> survivors = endedForLease ? awaitSurvivors(all, complaints) : List.of();
+        return new Ended(exitCode, endedForLease, leftBehind, survivors, lossWatch.unguarded());
+    }
+
+    /** Those that live when the validity has ended. */
+    private List<Long> awaitSurvivors(ProcessTree tree, Consumer<String> complaints) {
+        boolean complained = false;
+        while (true) {
+            List<Long> survivors = ProcessTree.pids(tree.members());
+            if (survivors.isEmpty() || started(remaining).getAsLong() <= 0) {
+                return survivors;
+            }
+            if (!complained) {
+                complained = true;
+                complaints.accept(cannotKill(survivors));
+            }
+            tree.kill(POLL_NANOS);
+        }
+    }
+
+    private static String cannotKill(List<Long> processes) {
+        return "cannot kill what the command started: process "
+                + String.join(", ", processes.stream().map(String::valueOf).toList())
+                + "; the lock is kept while it runs and the lease can be renewed";
     }
 
     private static <T> T started(@Nullable T part) {
@@ -195,7 +243,7 @@ public final class GuardedCommand implements AutoCloseable {
      * Ends what the command left in its group: it would run on without the lock. It first may end by itself, as the reader
      * of a pipe does; then it is asked to, and after the grace it is killed.
      */
-    private int endLeftBehind(ProcessTree tree, LossWatch watch) throws InterruptedException {
+    private int endLeftBehind(ProcessTree tree, LossWatch watch, Consumer<String> complaints) {
         long group = tree.groupOfRoot();
         if (awaitNoneInGroup(tree, group, SETTLE_NANOS)) {
             return 0;
@@ -205,11 +253,16 @@ public final class GuardedCommand implements AutoCloseable {
         if (watch.deed() == LossWatch.Deed.NONE
                 && !awaitNoneInGroup(tree, group, settings.grace().toNanos())) {
             long startedAtNanos = System.nanoTime();
+            boolean complained = false;
             List<ProcessHandle> stubborn = tree.membersInGroup(group);
-            while (!stubborn.isEmpty() && System.nanoTime() - startedAtNanos < KILL_PATIENCE_NANOS) {
+            while (!stubborn.isEmpty() && watch.deed() == LossWatch.Deed.NONE && !guardian.fired()) {
                 stubborn.forEach(ProcessHandle::destroyForcibly);
                 LockSupport.parkNanos(POLL_NANOS);
                 stubborn = tree.membersInGroup(group);
+                if (!complained && !stubborn.isEmpty() && System.nanoTime() - startedAtNanos > KILL_PATIENCE_NANOS) {
+                    complained = true;
+                    complaints.accept(cannotKill(ProcessTree.pids(stubborn)));
+                }
             }
         }
         return left.size();
@@ -233,6 +286,15 @@ public final class GuardedCommand implements AutoCloseable {
             witness.close();
             witness = null;
         }
+        if (strays != null) {
+            strays.stop();
+        }
         guardian.close();
+        if (command != null) {
+            command.close();
+        }
+        if (group != null) {
+            group.remove();
+        }
     }
 }

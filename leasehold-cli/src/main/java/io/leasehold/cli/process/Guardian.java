@@ -1,11 +1,22 @@
 package io.leasehold.cli.process;
 
+import io.leasehold.cli.process.ProcessTable.Row;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,38 +36,95 @@ final class Guardian implements AutoCloseable {
 
     private static final Path UPTIME = Path.of("/proc/uptime");
     private static final int MOST_RESTARTS = 5;
+    private static final int TELLING_SECONDS = 2;
+
+    /** One that lived for so long was no failure from the start. */
+    private static final long GOOD_LIFE_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private final RunMark mark;
     private final Duration grace;
     private final SessionStarter sessions;
+    private final @Nullable ControlGroup group;
     private final boolean hasClock = Files.isReadable(UPTIME);
     private Process process;
-    private @Nullable String commandLine;
+    private long startedAtNanos;
+    private final ExecutorService writer = Executors.newSingleThreadExecutor(Guardian::daemon);
+    private final List<String> commandLines = new ArrayList<>();
+    private final Set<Row> known = new HashSet<>();
     private @Nullable String deadlineLine;
     private @Nullable String lifeLine;
+    private Runnable onEnd = () -> {};
     private int restarts;
+    private boolean firedBefore;
 
-    private Guardian(RunMark mark, Duration grace, SessionStarter sessions) throws IOException {
+    private Guardian(RunMark mark, Duration grace, SessionStarter sessions, @Nullable ControlGroup group)
+            throws IOException {
         this.mark = mark;
         this.grace = grace;
         this.sessions = sessions;
+        this.group = group;
+        this.startedAtNanos = System.nanoTime();
         this.process = start();
     }
 
-    /** Starts a guardian of whatever carries the mark. */
-    static Guardian start(RunMark mark, Duration grace, SessionStarter sessions) throws IOException {
-        return new Guardian(mark, grace, sessions);
+    /** Starts a guardian of whatever carries the mark, and of what is in the group, if there is one. */
+    static Guardian start(RunMark mark, Duration grace, SessionStarter sessions, @Nullable ControlGroup group)
+            throws IOException {
+        return new Guardian(mark, grace, sessions, group);
+    }
+
+    private static Thread daemon(Runnable work) {
+        Thread thread = new Thread(work, "leasehold-guardian-pipe");
+        thread.setDaemon(true);
+        return thread;
     }
 
     private Process start() throws IOException {
         return ShellScript.start(
-                sessions, "guardian.sh", "leasehold-guardian", mark.text(), Long.toString(grace.toMillis()));
+                sessions,
+                "guardian.sh",
+                "leasehold-guardian",
+                mark.text(),
+                Long.toString(grace.toMillis()),
+                group == null ? "" : group.directory().toString());
     }
 
     /** The command was started; its process group, where it has one of its own, is killed as a whole. */
-    synchronized void command(long pid, boolean ownGroup) {
-        commandLine = "child " + pid + (ownGroup ? " " + pid : "");
-        tell(commandLine);
+    synchronized void command(StartedCommand command, ProcessTable table) {
+        ProcessHandle adopter = command.adopter();
+        if (adopter != null) {
+            commandLines.add("reaper " + adopter.pid() + " " + start(adopter, table));
+        }
+        long pid = command.root().pid();
+        if (adopter == null || adopter.pid() != pid) {
+            commandLines.add(
+                    "child " + pid + " " + start(command.root(), table) + (command.ownGroup() ? " " + pid : ""));
+        }
+        commandLines.forEach(this::tell);
+    }
+
+    private static long start(ProcessHandle process, ProcessTable table) {
+        try {
+            return table.row(process.pid()).map(Row::start).orElse(0L);
+        } catch (IOException unknown) {
+            return 0;
+        }
+    }
+
+    /** These belong to the run, though nothing but their parents shows it: they are to be remembered. */
+    synchronized void know(List<Row> strays) {
+        known.retainAll(strays);
+        for (Row stray : strays) {
+            if (known.add(stray)) {
+                tell("known " + stray.pid() + " " + stray.start());
+            }
+        }
+    }
+
+    /** What to do when it ends, on a thread of its own: {@link #revive} may be of use. */
+    synchronized void onEnd(Runnable action) {
+        onEnd = action;
+        process.onExit().thenRun(action);
     }
 
     /** The file to which it appends an {@code e} when nothing is left to guard and this process has died. */
@@ -96,36 +164,64 @@ final class Guardian implements AutoCloseable {
     /** Whether it has killed. */
     synchronized boolean fired() {
         try {
-            return process.getInputStream().available() > 0;
+            return firedBefore || process.getInputStream().available() > 0;
         } catch (IOException gone) {
             return false;
         }
     }
 
-    /** Starts another one if somebody killed it. */
-    synchronized void revive() throws IOException {
-        if (!process.isAlive() && restarts < MOST_RESTARTS) {
-            restarts++;
-            process = start();
-            if (commandLine != null) {
-                tell(commandLine);
-            }
-            if (deadlineLine != null) {
-                tell(deadlineLine);
-            }
-            if (lifeLine != null) {
-                tell(lifeLine);
-            }
+    /**
+     * Starts another one if somebody killed it.
+     *
+     * @return whether one lives
+     */
+    synchronized boolean revive() {
+        if (process.isAlive()) {
+            return true;
         }
+        if (System.nanoTime() - startedAtNanos > GOOD_LIFE_NANOS) {
+            restarts = 0;
+        }
+        if (restarts >= MOST_RESTARTS) {
+            return false;
+        }
+        restarts++;
+        firedBefore = fired();
+        try {
+            startedAtNanos = System.nanoTime();
+            process = start();
+        } catch (IOException noProcess) {
+            return false;
+        }
+        process.onExit().thenRun(onEnd);
+        commandLines.forEach(this::tell);
+        known.forEach(stray -> tell("known " + stray.pid() + " " + stray.start()));
+        if (deadlineLine != null) {
+            tell(deadlineLine);
+        }
+        if (lifeLine != null) {
+            tell(lifeLine);
+        }
+        return true;
     }
 
+    /** A guardian that was stopped reads nothing: it is killed, and {@link #revive} starts another, which is told the latest. */
     private void tell(String line) {
-        try {
-            OutputStream pipe = process.getOutputStream();
+        Process told = process;
+        Future<?> writing = writer.submit(() -> {
+            OutputStream pipe = told.getOutputStream();
             pipe.write((line + "\n").getBytes(StandardCharsets.UTF_8));
             pipe.flush();
-        } catch (IOException gone) {
-            // Somebody killed it: revive() starts another, which is then told the latest.
+            return line;
+        });
+        try {
+            writing.get(TELLING_SECONDS, TimeUnit.SECONDS);
+        } catch (TimeoutException stopped) {
+            told.destroyForcibly();
+        } catch (ExecutionException gone) {
+            // Somebody killed it.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -138,5 +234,6 @@ final class Guardian implements AutoCloseable {
         } catch (IOException gone) {
             // It is not needed any more.
         }
+        writer.shutdown();
     }
 }

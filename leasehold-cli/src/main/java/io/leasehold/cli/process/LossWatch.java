@@ -1,10 +1,10 @@
 package io.leasehold.cli.process;
 
 import io.leasehold.cli.process.LossDeadline.Step;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
 /**
@@ -26,6 +26,10 @@ final class LossWatch {
     private static final long MOST_WAIT_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long LEAST_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
     private static final long KILL_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
+    /** For so long the guardian may be missing before the command is ended. */
+    private static final long UNGUARDED_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private static final long UNGUARDED_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final LongSupplier remainingNanos;
     private final LossDeadline deadline;
@@ -35,21 +39,35 @@ final class LossWatch {
     private final long tickNanos;
     private final long guardianLeadNanos;
     private final Thread thread = new Thread(this::watch, "leasehold-loss-watch");
+    private final long graceNanos;
+    private final BooleanSupplier deserted;
     private volatile boolean stopped;
     private volatile Deed deed = Deed.NONE;
-    private volatile boolean survivors;
+    private volatile boolean unguarded;
+    private boolean killed;
+    private boolean missing;
+    private long missingSinceNanos;
+    private long endsAtNanos;
 
+    /**
+     * A watch.
+     *
+     * @param deserted whether what keeps the command together is gone, so that what it starts gets lost
+     */
     LossWatch(
             LongSupplier remainingNanos,
             OnLost onLost,
             Duration grace,
             Duration ttl,
             ProcessTree tree,
-            Guardian guardian) {
+            Guardian guardian,
+            BooleanSupplier deserted) {
         this.remainingNanos = remainingNanos;
         this.deadline = new LossDeadline(onLost, grace, ttl);
         this.tree = tree;
         this.guardian = guardian;
+        this.deserted = deserted;
+        this.graceNanos = grace.toNanos();
         this.ends = onLost != OnLost.IGNORE;
         this.tickNanos = Math.min(MOST_WAIT_NANOS, ttl.dividedBy(6).toNanos());
         this.guardianLeadNanos = guardianLead(ttl).toNanos();
@@ -81,38 +99,68 @@ final class LossWatch {
         return deed;
     }
 
-    /** Whether something could not be killed. */
-    boolean survivors() {
-        return survivors;
+    /** Whether the command was ended because nothing would end it, were this process to die. */
+    boolean unguarded() {
+        return unguarded;
     }
 
     private void watch() {
-        while (!stopped) {
-            long now = guardian.now();
-            long remaining = remainingNanos.getAsLong();
-            if (ends) {
-                guardian.deadline(now, remaining - guardianLeadNanos);
-            }
-            reviveGuardian();
-            Step step = deadline.on(remaining);
-            if (step instanceof Step.Wait wait) {
-                LockSupport.parkNanos(Math.max(LEAST_WAIT_NANOS, Math.min(wait.nanos(), tickNanos)));
-            } else if (step instanceof Step.Term) {
-                deed = Deed.TERMINATED;
-                tree.terminate();
-            } else {
-                deed = Deed.KILLED;
-                survivors = !tree.kill(KILL_PATIENCE_NANOS);
-                return;
+        while (!stopped && !killed) {
+            try {
+                decide();
+            } catch (RuntimeException | Error again) {
+                // No memory, no thread, no file descriptor: the deadline stays, and the next look may succeed.
+                LockSupport.parkNanos(UNGUARDED_WAIT_NANOS);
             }
         }
     }
 
-    private void reviveGuardian() {
-        try {
+    private void decide() {
+        long now = guardian.now();
+        long remaining = remainingNanos.getAsLong();
+        if (ends) {
+            guardian.deadline(now, remaining - guardianLeadNanos);
+            remaining = Math.min(remaining, remainingGuardedNanos());
+        } else {
             guardian.revive();
-        } catch (IOException noProcess) {
-            // The next tick tries again; until then this watch is all there is.
         }
+        Step step = deadline.on(remaining);
+        if (step instanceof Step.Wait wait) {
+            long most = missing ? UNGUARDED_WAIT_NANOS : tickNanos;
+            LockSupport.parkNanos(Math.max(LEAST_WAIT_NANOS, Math.min(wait.nanos(), most)));
+        } else if (step instanceof Step.Term) {
+            deed = Deed.TERMINATED;
+            tree.terminate();
+        } else {
+            kill();
+        }
+    }
+
+    private void kill() {
+        deed = Deed.KILLED;
+        tree.kill(KILL_PATIENCE_NANOS);
+        killed = true;
+    }
+
+    /** The time left to the command without a guardian: its grace, once none could be started for a while. */
+    private long remainingGuardedNanos() {
+        if (unguarded) {
+            return endsAtNanos - System.nanoTime();
+        }
+        if (guardian.revive() && !deserted.getAsBoolean()) {
+            missing = false;
+            return Long.MAX_VALUE;
+        }
+        long now = System.nanoTime();
+        if (!missing) {
+            missing = true;
+            missingSinceNanos = now;
+        }
+        if (now - missingSinceNanos < UNGUARDED_PATIENCE_NANOS) {
+            return Long.MAX_VALUE;
+        }
+        unguarded = true;
+        endsAtNanos = now + graceNanos;
+        return graceNanos;
     }
 }

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The processes of this machine at one moment, zombies left out: from {@code /proc} where it exists, else from
@@ -22,11 +23,17 @@ sealed interface ProcessTable {
      * @param pid its id
      * @param parent its parent's id
      * @param group its process group
+     * @param start when it was started, in a unit of the system's: with the id it names one process for ever; 0 if unknown
      */
-    record Row(long pid, long parent, long group) {}
+    record Row(long pid, long parent, long group, long start) {}
 
     /** All of them. */
     List<Row> rows() throws IOException;
+
+    /** One of them, or empty if it has ended. */
+    default Optional<Row> row(long pid) throws IOException {
+        return rows().stream().filter(row -> row.pid() == pid).findFirst();
+    }
 
     /** Whether the process was started with the mark in its environment, as far as one may look. */
     boolean carries(Row row, byte[] mark);
@@ -44,12 +51,15 @@ sealed interface ProcessTable {
      */
     record Proc(Path root) implements ProcessTable {
 
+        /** Where the start stands behind the name. */
+        private static final int START_FIELD = 19;
+
         @Override
         public List<Row> rows() throws IOException {
             List<Row> rows = new ArrayList<>();
             try (DirectoryStream<Path> entries = Files.newDirectoryStream(root, Proc::isProcess)) {
                 for (Path entry : entries) {
-                    addRow(rows, entry);
+                    row(entry).ifPresent(rows::add);
                 }
             } catch (UncheckedIOException | java.nio.file.DirectoryIteratorException e) {
                 throw new IOException(e);
@@ -62,19 +72,28 @@ sealed interface ProcessTable {
             return first >= '1' && first <= '9';
         }
 
-        private static void addRow(List<Row> rows, Path entry) {
+        @Override
+        public Optional<Row> row(long pid) {
+            return row(root.resolve(Long.toString(pid)));
+        }
+
+        private static Optional<Row> row(Path entry) {
             String stat;
             try {
                 stat = Files.readString(entry.resolve("stat"), StandardCharsets.ISO_8859_1);
             } catch (IOException ended) {
-                return;
+                return Optional.empty();
             }
             // pid (name) state ppid pgrp …: the name may hold anything, also spaces and parentheses.
-            String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", 4);
-            if (!fields[0].equals("Z") && !fields[0].equals("X")) {
-                long pid = Long.parseLong(entry.getFileName().toString());
-                rows.add(new Row(pid, Long.parseLong(fields[1]), Long.parseLong(fields[2])));
+            String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", START_FIELD + 2);
+            if (fields[0].equals("Z") || fields[0].equals("X")) {
+                return Optional.empty();
             }
+            return Optional.of(new Row(
+                    Long.parseLong(entry.getFileName().toString()),
+                    Long.parseLong(fields[1]),
+                    Long.parseLong(fields[2]),
+                    Long.parseLong(fields[START_FIELD])));
         }
 
         @Override
@@ -112,7 +131,8 @@ sealed interface ProcessTable {
             for (String line : text.split("\n", -1)) {
                 String[] fields = line.strip().split("\\s+", -1);
                 if (fields.length >= 4 && !fields[3].startsWith("Z") && Long.parseLong(fields[0]) != ps.pid()) {
-                    rows.add(new Row(Long.parseLong(fields[0]), Long.parseLong(fields[1]), Long.parseLong(fields[2])));
+                    rows.add(new Row(
+                            Long.parseLong(fields[0]), Long.parseLong(fields[1]), Long.parseLong(fields[2]), 0));
                 }
             }
             return rows;

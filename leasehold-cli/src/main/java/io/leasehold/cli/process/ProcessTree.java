@@ -2,20 +2,24 @@ package io.leasehold.cli.process;
 
 import io.leasehold.cli.process.ProcessTable.Row;
 import java.io.IOException;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Everything that a command started and that still runs: its descendants, its process group if it has one of its own, and
- * whatever carries the {@link RunMark}, so also what was left by its parent or made a session of its own.
+ * Everything that a command started and that still runs: its descendants, its process group if it has one of its own, whatever
+ * carries the {@link RunMark}, what is in the run's {@link ControlGroup} or below the process that adopts orphans, and whatever
+ * was one of these when somebody looked.
  *
- * <p>What escapes: a process that scrubs its environment, leaves the group <em>and</em> loses its parent, and one that
- * runs as another user. Any thread may use it.
+ * <p>What escapes is said at {@link Containment}. Any thread may use it.
  */
 final class ProcessTree {
 
@@ -25,40 +29,85 @@ final class ProcessTree {
     private final Signals signals;
     private final RunMark mark;
     private final ProcessHandle root;
+    private final @Nullable ProcessHandle adopter;
     private final boolean ownGroup;
+    private final @Nullable ControlGroup enclosing;
     private final long ownPid = ProcessHandle.current().pid();
-    /** Those seen once stay suspects: without {@code /proc}, an orphan is known only from before. */
+    /** Those seen once stay suspects: the kernel forgets whose child an orphan was. */
     private final Map<Long, ProcessHandle> seen = new HashMap<>();
 
-    ProcessTree(ProcessTable table, Signals signals, RunMark mark, ProcessHandle root, boolean ownGroup) {
+    private List<Row> strays = List.of();
+
+    ProcessTree(
+            ProcessTable table,
+            Signals signals,
+            RunMark mark,
+            StartedCommand command,
+            @Nullable ControlGroup enclosing) {
         this.table = table;
         this.signals = signals;
         this.mark = mark;
-        this.root = root;
-        this.ownGroup = ownGroup;
+        this.root = command.root();
+        this.adopter = command.adopter();
+        this.ownGroup = command.ownGroup();
+        this.enclosing = enclosing;
     }
 
     /** Those that run now; zombies do not. */
     synchronized List<ProcessHandle> members() {
+        // Before the table: what is started meanwhile has its parent in the table.
+        Set<Long> enclosed = enclosing == null ? Set.of() : enclosing.pids();
         List<Row> rows;
         try {
             rows = table.rows();
         } catch (IOException noTable) {
             return withoutTable();
         }
-        Map<Long, Row> byPid = new HashMap<>();
-        rows.forEach(row -> byPid.put(row.pid(), row));
+        Set<Long> alive = new HashSet<>();
+        rows.forEach(row -> alive.add(row.pid()));
+        seen.values().removeIf(process -> !alive.contains(process.pid()) || !process.isAlive());
         // Once the command itself was collected, another process may be given its id.
-        boolean idIsOurs = root.isAlive() || !byPid.containsKey(root.pid());
+        boolean idIsOurs = root.isAlive() || !alive.contains(root.pid());
+        Set<Long> found = new HashSet<>();
+        List<Row> unseen = new ArrayList<>();
         for (Row row : rows) {
-            boolean found = row.pid() != ownPid
-                    && ((idIsOurs && (inGroup(row) || descends(row, byPid))) || table.carries(row, mark.bytes()));
-            if (found) {
-                ProcessHandle.of(row.pid()).ifPresent(process -> seen.putIfAbsent(row.pid(), process));
+            boolean inGroup = idIsOurs && ownGroup && row.group() == root.pid();
+            boolean plain = inGroup || enclosed.contains(row.pid()) || table.carries(row, mark.bytes());
+            if (plain || (idIsOurs && row.pid() == root.pid()) || seen.containsKey(row.pid())) {
+                found.add(row.pid());
+            }
+            if (!plain) {
+                unseen.add(row);
             }
         }
-        seen.values().removeIf(process -> !byPid.containsKey(process.pid()) || !process.isAlive());
+        addDescendants(found, rows);
+        found.remove(ownPid);
+        if (adopter != null) {
+            found.remove(adopter.pid());
+        }
+        found.forEach(pid -> ProcessHandle.of(pid).ifPresent(process -> seen.putIfAbsent(pid, process)));
+        seen.values().removeIf(process -> !process.isAlive());
+        unseen.removeIf(row -> !found.contains(row.pid()));
+        strays = unseen;
         return new ArrayList<>(seen.values());
+    }
+
+    private void addDescendants(Set<Long> found, List<Row> rows) {
+        Map<Long, List<Long>> children = new HashMap<>();
+        for (Row row : rows) {
+            children.computeIfAbsent(row.parent(), any -> new ArrayList<>()).add(row.pid());
+        }
+        Deque<Long> parents = new ArrayDeque<>(found);
+        if (adopter != null && adopter.isAlive()) {
+            parents.add(adopter.pid());
+        }
+        while (!parents.isEmpty()) {
+            for (long child : children.getOrDefault(parents.remove(), List.of())) {
+                if (child != ownPid && found.add(child)) {
+                    parents.add(child);
+                }
+            }
+        }
     }
 
     private List<ProcessHandle> withoutTable() {
@@ -68,17 +117,19 @@ final class ProcessTree {
         return new ArrayList<>(seen.values());
     }
 
+    /** Looks; returns those of the members that nothing but their parents shows, so that somebody has to remember them. */
+    synchronized List<Row> lookForStrays() {
+        members();
+        return strays;
+    }
+
     /** The process group the command was started in: its own, or ours. */
     long groupOfRoot() {
         if (ownGroup) {
             return root.pid();
         }
         try {
-            return table.rows().stream()
-                    .filter(row -> row.pid() == ownPid)
-                    .mapToLong(Row::group)
-                    .findFirst()
-                    .orElse(0);
+            return table.row(ownPid).map(Row::group).orElse(0L);
         } catch (IOException noTable) {
             return 0;
         }
@@ -104,21 +155,6 @@ final class ProcessTree {
         return members;
     }
 
-    private boolean inGroup(Row row) {
-        return ownGroup && row.group() == root.pid();
-    }
-
-    private boolean descends(Row row, Map<Long, Row> byPid) {
-        Row at = row;
-        for (int steps = 0; at != null && steps < byPid.size(); steps++) {
-            if (at.pid() == root.pid()) {
-                return true;
-            }
-            at = byPid.get(at.parent());
-        }
-        return false;
-    }
-
     /** Asks all of them to end; does not wait. */
     void terminate() {
         members().forEach(ProcessHandle::destroy);
@@ -129,6 +165,9 @@ final class ProcessTree {
         long startedAtNanos = System.nanoTime();
         List<ProcessHandle> members = members();
         while (!members.isEmpty() && System.nanoTime() - startedAtNanos < patienceNanos) {
+            if (enclosing != null) {
+                enclosing.kill();
+            }
             members.forEach(ProcessHandle::destroyForcibly);
             LockSupport.parkNanos(RESCAN_NANOS);
             members = members();
@@ -141,8 +180,13 @@ final class ProcessTree {
         if (ownGroup) {
             signals.send(name, List.of(-root.pid()));
         } else {
-            signals.send(name, members().stream().map(ProcessHandle::pid).toList());
+            signals.send(name, pids(members()));
         }
+    }
+
+    /** The ids of these. */
+    static List<Long> pids(Collection<ProcessHandle> processes) {
+        return processes.stream().map(ProcessHandle::pid).sorted().toList();
     }
 
     /** Sends the signal to the command alone. */

@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The mark by which everything that one run started is recognised: a part of the environment variable
@@ -32,9 +33,9 @@ public final class RunMark {
         return new RunMark("run-" + HexFormat.of().formatHex(random));
     }
 
-    /** Puts the mark into a command's environment. */
-    public void addTo(Map<String, String> environment) {
-        environment.merge(VARIABLE, text, (outer, own) -> outer + ":" + own);
+    /** Puts the mark into the changes to a command's environment, behind the outer run's, or null. */
+    void addTo(@Nullable String outer, Map<String, @Nullable String> changes) {
+        changes.put(VARIABLE, outer == null ? text : outer + ":" + text);
     }
 
     String text() {

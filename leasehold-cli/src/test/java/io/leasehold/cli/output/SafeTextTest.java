@@ -2,9 +2,11 @@ package io.leasehold.cli.output;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Whatever a name or a message holds, the terminal gets one line that it only prints. */
+@Tag("quick")
 class SafeTextTest {
 
     @Test

@@ -1,8 +1,10 @@
 package io.leasehold.cli.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -11,12 +13,14 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** With a validity that the test moves. */
 @Timeout(60)
+@Tag("quick")
 class GuardedCommandTest {
 
     private static final Duration GRACE = Duration.ofSeconds(2);
@@ -40,10 +44,11 @@ class GuardedCommandTest {
     void killsWhatWasLeftBehindIfTheGraceBeginsMeanwhile() throws Exception {
         AtomicLong endsAtNanos = new AtomicLong(System.nanoTime() + TimeUnit.HOURS.toNanos(1));
         GuardedCommand.Settings settings = new GuardedCommand.Settings(
-                List.of("/bin/sh", "-c", "cd '" + directory + "'; mkfifo go; " + LEAVES_A_CHILD),
+                TypedWords.ofTexts(List.of("/bin/sh", "-c", "cd '" + directory + "'; mkfifo go; " + LEAVES_A_CHILD)),
                 OnLost.TERM,
                 GRACE,
-                TTL);
+                TTL,
+                Containment.CGROUP);
         try (GuardedCommand command = GuardedCommand.prepare(settings, new CommandLookup(System.getenv("PATH")))) {
             command.start(Map.of(), () -> endsAtNanos.get() - System.nanoTime());
             await("child-runs");
@@ -57,7 +62,7 @@ class GuardedCommandTest {
                 command.look();
             });
             ending.start();
-            GuardedCommand.Ended ended = command.await();
+            GuardedCommand.Ended ended = command.await(complaint -> {});
             ending.join();
 
             assertThat(ProcessTable.ofThisSystem().rows())
@@ -65,8 +70,99 @@ class GuardedCommandTest {
                     .noneMatch(row -> row.pid() == child.pid());
             assertThat(ended.exitCode()).isZero();
             assertThat(ended.endedForLease()).isTrue();
-            assertThat(ended.survivors()).isFalse();
+            assertThat(ended.survivors()).isEmpty();
         }
+    }
+
+    private GuardedCommand.Settings sleeper(Containment strongest) {
+        return new GuardedCommand.Settings(
+                TypedWords.ofTexts(List.of("/bin/sh", "-c", "echo >'" + directory + "/runs'; exec sleep 300")),
+                OnLost.TERM,
+                GRACE,
+                TTL,
+                strongest);
+    }
+
+    /** Nothing would end the command if this process were killed now. */
+    @Test
+    void endsWhatCannotBeGuardedAnyMore() throws Exception {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        try (GuardedCommand command = GuardedCommand.prepare(sleeper(Containment.CGROUP), lookup)) {
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+            await("runs");
+            Thread killing = new Thread(() -> {
+                while (!Thread.currentThread().isInterrupted()) {
+                    ours("leasehold-guardian").forEach(ProcessHandle::destroyForcibly);
+                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+                }
+            });
+            killing.start();
+
+            GuardedCommand.Ended ended = command.await(complaint -> {});
+            killing.interrupt();
+            killing.join();
+
+            assertThat(ended.unguarded()).isTrue();
+            assertThat(ended.survivors()).isEmpty();
+            assertThat(ended.exitCode()).isEqualTo(128 + 15);
+        }
+    }
+
+    /** One that was killed once is no reason. */
+    @Test
+    void startsAnotherGuardianForOneThatWasKilled() throws Exception {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        try (GuardedCommand command = GuardedCommand.prepare(sleeper(Containment.CGROUP), lookup)) {
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+            await("runs");
+            ProcessHandle first = ours("leasehold-guardian").get(0);
+            first.destroyForcibly();
+            while (ours("leasehold-guardian").stream().noneMatch(other -> other.pid() != first.pid())) {
+                Thread.sleep(5);
+            }
+            onlySleeper().destroyForcibly();
+
+            GuardedCommand.Ended ended = command.await(complaint -> {});
+
+            assertThat(ended.unguarded()).isFalse();
+            assertThat(ended.exitCode()).isEqualTo(128 + 9);
+        }
+    }
+
+    /** Orphans would get lost from now on. */
+    @Test
+    void endsTheCommandIfTheProcessThatAdoptsIsKilled() throws Exception {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        try (GuardedCommand command = GuardedCommand.prepare(sleeper(Containment.REAPER), lookup)) {
+            assumeTrue(
+                    command.containment() == Containment.REAPER,
+                    "perl, which looks after orphans, is not here: apt-get install perl-base");
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+            await("runs");
+            ProcessHandle sleeper = onlySleeper();
+            ours("leasehold-reaper").forEach(ProcessHandle::destroyForcibly);
+
+            GuardedCommand.Ended ended = command.await(complaint -> {});
+
+            assertThat(ended.unguarded()).isTrue();
+            assertThat(ended.survivors()).isEmpty();
+            assertThat(ProcessTable.ofThisSystem().row(sleeper.pid())).isEmpty();
+        }
+    }
+
+    private static String title(long pid) {
+        try {
+            return Files.readString(Path.of("/proc/" + pid + "/cmdline"), StandardCharsets.ISO_8859_1);
+        } catch (IOException ended) {
+            return "";
+        }
+    }
+
+    private static List<ProcessHandle> ours(String name) {
+        return ProcessHandle.current()
+                .children()
+                .filter(child -> title(child.pid()).contains(name))
+                .toList();
     }
 
     private void await(String file) throws InterruptedException {

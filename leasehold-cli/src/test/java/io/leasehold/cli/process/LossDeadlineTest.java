@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.cli.process.LossDeadline.Step;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** When a command is told to end, and when it is killed: always before the validity is over. */
+@Tag("quick")
 class LossDeadlineTest {
 
     private static final Duration TTL = Duration.ofSeconds(30);

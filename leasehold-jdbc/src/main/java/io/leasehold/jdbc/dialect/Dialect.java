@@ -58,6 +58,11 @@ public record Dialect(
         return product.equalsIgnoreCase(database) || (database.equals("MySQL") && product.equalsIgnoreCase("MariaDB"));
     }
 
+    /** Whether a transaction can wait for a row for less than a second. */
+    public boolean waitsBriefly() {
+        return !(transaction instanceof ByDriver driver) || driver.limits() != null;
+    }
+
     /** Who tells the time. */
     public sealed interface Clock {}
 
@@ -70,10 +75,11 @@ public record Dialect(
     /**
      * The database.
      *
-     * @param micros a query for microseconds since 1970
-     * @param goesOn whether it tells the time of the query also inside a transaction; if not, it is read before
+     * @param micros a query for microseconds since 1970: not before this query began, if it is the first of its transaction
+     * @param comesWithRows whether {@link Leases#find} and {@link Leases#findUnlessLocked} tell the time, read when the row was
+     *     locked, in a column behind those of the row, also where there is no such row
      */
-    public record DatabaseTime(String micros, boolean goesOn) implements Clock {}
+    public record DatabaseTime(String micros, boolean comesWithRows) implements Clock {}
 
     /** How a writing transaction begins and ends. */
     public sealed interface Transaction {}
@@ -85,11 +91,13 @@ public record Dialect(
      */
     public record ByStatements(String begin, String commit, String rollback) implements Transaction {}
 
-    /** By {@code Connection.setAutoCommit(false)}, {@code commit()} and {@code rollback()}. */
-    public enum ByDriver implements Transaction {
-        /** The only value. */
-        INSTANCE
-    }
+    /**
+     * By {@code Connection.setAutoCommit(false)}, {@code commit()} and {@code rollback()}.
+     *
+     * @param limits (wait): the first statement of the transaction, which says how long it waits for a row, as in {@code 250ms}.
+     *     Null where less than a second cannot be said: there a transaction never waits for a row, and is begun again later
+     */
+    public record ByDriver(@Nullable String limits) implements Transaction {}
 
     /** How waiters learn of a release. */
     public sealed interface Waking {}
@@ -127,11 +135,14 @@ public record Dialect(
         /** What has been told since, waited for; possibly nothing. */
         List<String> next(Connection connection, int millis) throws SQLException;
 
+        /** Makes the database answer, which a connection that died in silence does not. */
+        void ask(Connection connection) throws SQLException;
+
         /** Ends listening. */
         void unlisten(Connection connection) throws SQLException;
     }
 
-    /** What is done to a connection while it is used, on this side alone: the session knows nothing of it. */
+    /** What is done to a connection while it is used. */
     public interface Tuning {
         /** Changes nothing. */
         Tuning NONE = new Tuning() {
@@ -152,30 +163,40 @@ public record Dialect(
     }
 
     /**
-     * Statements on the lease table.
+     * Statements on the lease table. None waits for another transaction longer than a moment.
      *
-     * @param find (name) → the row, locked until the end of the transaction where that is needed
+     * @param find (name) → the row, locked until the end of the transaction where that is needed; waits for it as the transaction may
+     * @param findUnlessLocked (name) → the same, or no row if another transaction has locked it: never waits
      * @param read (name) → the row, without a lock
      * @param insert (name, origin, owner, holder, expires_at, ttl, token, waiter, waiting_since, freed_at, fence)
      * @param update (origin, owner, holder, expires_at, ttl, token, waiter, waiting_since, freed_at, fence, name)
+     * @param note (waiter, waiting_since, fence, name)
+     * @param extend (expires_at, ttl, name)
      * @param held () → the rows with an owner, in the order of names
-     * @param idle (fence) → rows whose fence is below, lowest first, at most 100
+     * @param idle (least, most) → rows whose fence is between these, lowest first, at most {@value #IDLE_ROWS}; without a lock
      * @param delete (name)
-     * @param acquire one statement that grants a lock which nobody holds or waits for, and else tells who holds it: see
-     *     {@code QuickAcquire}; null if the dialect has none
+     * @param acquire (wait, name, owner, holder, ttl, least, more), the wait as in {@link ByDriver}: one statement that grants a lock which nobody holds or waits for, and else tells who holds it: see
+     *     {@code QuickAnswer}; null if the dialect has none
      * @param lives a query for the lives of all holders, if rows have the column {@code life}, which then comes last in
      *     the rows, the insert and (before the name) the update; null if they have not
      */
     public record Leases(
             String find,
+            String findUnlessLocked,
             String read,
             String insert,
             String update,
+            String note,
+            String extend,
             String held,
             String idle,
             String delete,
             @Nullable String acquire,
-            @Nullable String lives) {}
+            @Nullable String lives) {
+
+        /** The most rows that are looked at for deletion at a time. */
+        public static final int IDLE_ROWS = 20;
+    }
 
     /**
      * Statements on the one row that describes the store.
@@ -185,10 +206,17 @@ public record Dialect(
      * @param describe (schema_version, store_id, clock) → inserts the row
      * @param read () → schema_version, store_id, clock; fails or is empty if there is no store
      * @param floor () → fence_floor, the largest fence of any row that was deleted
+     * @param lockFloor () → the same, locked, or no row if another transaction has locked it: never waits
      * @param raiseFloor (fence_floor): never lowers it
      */
     public record Store(
-            int version, List<String> create, String describe, String read, String floor, String raiseFloor) {
+            int version,
+            List<String> create,
+            String describe,
+            String read,
+            String floor,
+            String lockFloor,
+            String raiseFloor) {
         /** Copies the statements. */
         public Store {
             create = List.copyOf(create);
@@ -204,11 +232,25 @@ public record Dialect(
      * @param keep (holder, origin, expires_at, told) → in place of what this holder told before
      * @param read (holder, origin, now) → told, unless it has expired
      * @param taken (holder) → the names of locks that were taken from it by force and of which it has not been told, or null
+     * @param lock (holder) → the same, locked, or no row if another transaction has locked it: never waits
      * @param note (taken, holder)
-     * @param sweep (origin, now): deletes what has expired
+     * @param expired (origin, now) → the holders of what has expired, at most {@value #EXPIRED_ROWS}
+     * @param delete (holder, origin, now): deletes what has expired
      */
     public record Clients(
-            String create, String find, String keep, String read, String taken, String note, String sweep) {}
+            String create,
+            String find,
+            String keep,
+            String read,
+            String taken,
+            String lock,
+            String note,
+            String expired,
+            String delete) {
+
+        /** The most rows that are deleted at a time. */
+        public static final int EXPIRED_ROWS = 20;
+    }
 
     /**
      * A bound that is on the disk before any token reaches it, so that after a loss of power, which may take the last

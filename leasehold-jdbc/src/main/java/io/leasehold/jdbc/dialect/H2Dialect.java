@@ -12,16 +12,18 @@ public final class H2Dialect {
 
     /** The dialect. */
     public static Dialect dialect() {
-        Dialect.Store store = StandardStatements.store("h2.sql");
+        StandardStatements statements = new StandardStatements();
+        Dialect.Store store = statements.store("h2.sql");
         return new Dialect(
                 "H2",
                 "com.h2database:h2",
+                // Time stands still in a transaction from when it was first read.
                 new Dialect.DatabaseTime(
                         "SELECT CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP(6)) * 1000000 AS BIGINT)", false),
-                Dialect.ByDriver.INSTANCE,
-                StandardStatements.leases(),
+                new Dialect.ByDriver(null),
+                statements.leases(),
                 store,
-                StandardStatements.clients(store.create(), KEEP),
+                statements.clients(store.create(), KEEP),
                 Dialect.Polling.INSTANCE,
                 null,
                 Dialect.Tuning.NONE,

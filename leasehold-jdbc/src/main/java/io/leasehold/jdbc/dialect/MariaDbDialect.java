@@ -10,34 +10,42 @@ public final class MariaDbDialect {
                 ON DUPLICATE KEY UPDATE
                 origin = VALUES(origin), expires_at = VALUES(expires_at), told = VALUES(told)""";
 
+    /** For one statement alone; the session knows nothing of it. */
+    private static final String DO_NOT_WAIT = "SET STATEMENT lock_wait_timeout=1, innodb_lock_wait_timeout=0 FOR ";
+
     private MariaDbDialect() {}
 
-    /** MariaDB. */
+    /** MariaDB. Without a limit a row, or a gap between rows, that another transaction has locked is waited for 50 s. */
     public static Dialect mariaDb() {
-        // In whole seconds. Without it a client that stops inside a transaction would keep others for 50.
-        return dialect("MariaDB", "org.mariadb.jdbc:mariadb-java-client", " FOR UPDATE WAIT 1");
+        return dialect(
+                "MariaDB",
+                "org.mariadb.jdbc:mariadb-java-client",
+                new StandardStatements(" FOR UPDATE", " FOR UPDATE SKIP LOCKED", DO_NOT_WAIT),
+                Dialect.Tuning.NONE);
     }
 
-    /** MySQL, which waits as long as {@code innodb_lock_wait_timeout} says. */
+    /** MySQL, where such a limit is one of the session. */
     public static Dialect mySql() {
-        return dialect("MySQL", "com.mysql:mysql-connector-j", " FOR UPDATE");
+        return dialect("MySQL", "com.mysql:mysql-connector-j", new StandardStatements(), new MySqlWaits());
     }
 
-    private static Dialect dialect(String database, String driver, String lock) {
-        Dialect.Store store = StandardStatements.store("mariadb.sql");
+    private static Dialect dialect(
+            String database, String driver, StandardStatements statements, Dialect.Tuning tuning) {
+        Dialect.Store store = statements.store("mariadb.sql");
         return new Dialect(
                 database,
                 driver,
-                // Not UNIX_TIMESTAMP(NOW(6)): that goes through the local time, which jumps twice a year.
+                // When the query began, inside a transaction, too. Not UNIX_TIMESTAMP(NOW(6)): that goes through the
+                // local time, which jumps twice a year.
                 new Dialect.DatabaseTime(
                         "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))", false),
-                Dialect.ByDriver.INSTANCE,
-                StandardStatements.leases(lock, null),
+                new Dialect.ByDriver(null),
+                statements.leases(),
                 store,
-                StandardStatements.clients(store.create(), KEEP),
+                statements.clients(store.create(), KEEP),
                 Dialect.Polling.INSTANCE,
                 null,
-                Dialect.Tuning.NONE,
+                tuning,
                 MariaDbDialect::trouble);
     }
 
@@ -54,8 +62,11 @@ public final class MariaDbDialect {
             case 1021, 1037, 1041, 1114 -> SqlTrouble.FULL;
             // Missing table, missing column, damaged table.
             case 1146, 1054, 1034, 1035, 126, 145 -> SqlTrouble.DAMAGED;
+            // KILL QUERY, max_statement_time (MariaDB), max_execution_time (MySQL); the connection is as good as
+            // before.
+            case 1317, 1969, 3024 -> SqlTrouble.INTERRUPTED;
             // Too many connections, shutting down, connection killed, gone.
-            case 1040, 1053, 1203, 1226, 1317, 1927, 2006, 2013 -> SqlTrouble.UNREACHABLE;
+            case 1040, 1053, 1203, 1226, 1927, 2006, 2013 -> SqlTrouble.UNREACHABLE;
             default -> {
                 if (state.startsWith("40")) {
                     yield SqlTrouble.CONTENTION;

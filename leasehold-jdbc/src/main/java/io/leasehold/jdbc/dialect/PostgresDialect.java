@@ -1,25 +1,34 @@
 package io.leasehold.jdbc.dialect;
 
 import java.sql.SQLException;
+import java.util.Locale;
 
 /** PostgreSQL 12 and newer. */
 public final class PostgresDialect {
 
     /**
-     * Read first in each transaction, which it also keeps from standing in the way of others: it waits for no row longer
-     * than a moment, and if its client stops in the middle of it, the server ends it. Both are limits of the transaction
-     * alone; the session stays as it was.
+     * Come first in each transaction, which they keep from standing in the way of others: it waits for no row longer than a
+     * moment, and if its client stops in the middle of it, the server ends it. Both are limits of the transaction alone; the
+     * session stays as it was.
      */
-    private static final String TIME_AND_LIMITS = """
-            SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT),
-                set_config('lock_timeout', '250ms', true), set_config('idle_in_transaction_session_timeout', '5s', true)""";
+    private static final String LIMITS = """
+            SELECT set_config('lock_timeout', ?, true), set_config('idle_in_transaction_session_timeout', '5s', true)""";
+
+    private static final String MICROS = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)";
+
+    /** The time is read when the inner query has its row, that is, its lock; and also where there is no such row. */
+    private static final String FIND = "SELECT locked.*, " + MICROS
+            + " FROM (SELECT 1) one LEFT JOIN (SELECT name, origin, owner, holder, expires_at, ttl, token, waiter,"
+            + " waiting_since, freed_at, fence FROM leasehold_lock WHERE name = ? FOR UPDATE%s) locked ON TRUE";
 
     /**
-     * See {@code QuickAcquire}. The time is that of the statement's start: earlier than the lock on the row, which is safe. The
-     * limit on waiting for the row comes into force with the row that is to be inserted, and ends with the statement.
+     * See {@code QuickAnswer}. The time is that of the statement's start: earlier than the lock on the row, which is safe. The
+     * limit on waiting for the row comes into force with the row that is to be inserted, and ends with the statement. Who holds
+     * is read by a lock on the row, which is ours already: else it would be what the row was before we waited for it, and
+     * a waiter that was noted then need not be now.
      */
     private static final String ACQUIRE = """
-            WITH limits AS MATERIALIZED (SELECT set_config('lock_timeout', '250ms', true) AS rowWait),
+            WITH limits AS MATERIALIZED (SELECT set_config('lock_timeout', ?, true) AS rowWait),
             asked AS MATERIALIZED (
                 SELECT ? AS name, ? AS owner, ? AS holder, CAST(? AS BIGINT) AS ttl, CAST(? AS BIGINT) AS least,
                     CAST(? AS BIGINT) AS more, CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000 AS BIGINT) AS micros
@@ -39,11 +48,15 @@ public final class PostgresDialect {
                 WHERE (row.owner IS NULL OR row.expires_at <= excluded.freed_at)
                     AND (row.waiter IS NULL OR row.waiter = excluded.owner)
                     AND row.fence + 1 + excluded.fence - excluded.token < 9007199254740991
-                RETURNING row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter)
+                RETURNING row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter),
+            seen AS MATERIALIZED (
+                SELECT row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter
+                FROM leasehold_lock row
+                WHERE row.name = (SELECT name FROM asked) AND NOT EXISTS (SELECT 1 FROM granted)
+                FOR NO KEY UPDATE OF row)
             SELECT granted.*, asked.micros, TRUE FROM granted, asked
             UNION ALL
-            SELECT row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter, asked.micros, FALSE
-            FROM leasehold_lock row, asked WHERE row.name = asked.name AND NOT EXISTS (SELECT 1 FROM granted)""";
+            SELECT seen.*, asked.micros, FALSE FROM seen, asked""";
 
     private static final String KEEP = """
             INSERT INTO leasehold_client (holder, origin, expires_at, told) VALUES (?, ?, ?, ?)
@@ -54,15 +67,19 @@ public final class PostgresDialect {
 
     /** The dialect. */
     public static Dialect dialect() {
-        Dialect.Store store = StandardStatements.store("postgresql.sql");
+        StandardStatements statements = new StandardStatements();
+        Dialect.Store store = statements.store("postgresql.sql");
         return new Dialect(
                 "PostgreSQL",
                 "org.postgresql:postgresql",
-                new Dialect.DatabaseTime(TIME_AND_LIMITS, true),
-                Dialect.ByDriver.INSTANCE,
-                StandardStatements.leases(" FOR UPDATE", ACQUIRE),
+                new Dialect.DatabaseTime("SELECT " + MICROS, true),
+                new Dialect.ByDriver(LIMITS),
+                statements.leases(
+                        String.format(Locale.ROOT, FIND, ""),
+                        String.format(Locale.ROOT, FIND, " SKIP LOCKED"),
+                        ACQUIRE),
                 store,
-                StandardStatements.clients(store.create(), KEEP),
+                statements.clients(store.create(), KEEP),
                 new Dialect.ByNotifications("SELECT pg_notify('leasehold', ?)", new PostgresDriver()),
                 null,
                 new PostgresDriver(),
@@ -75,6 +92,8 @@ public final class PostgresDialect {
         return switch (state) {
             // Lock not available, two first rows of one name, and two clients that make the same table or its type.
             case "55P03", "23505", "42P07", "42710" -> SqlTrouble.CONTENTION;
+            // pg_cancel_backend, statement_timeout.
+            case "57014" -> SqlTrouble.INTERRUPTED;
             // Insufficient privilege, no such database or role, wrong password.
             case "42501", "3D000", "28000", "28P01" -> SqlTrouble.ACCESS;
             // Read-only transaction: a standby, or set so.

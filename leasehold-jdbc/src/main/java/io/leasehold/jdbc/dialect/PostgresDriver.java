@@ -71,6 +71,11 @@ final class PostgresDriver implements Dialect.Driver, Dialect.Tuning {
     }
 
     @Override
+    public void ask(Connection connection) throws SQLException {
+        run(connection, "SELECT 1");
+    }
+
+    @Override
     public void unlisten(Connection connection) throws SQLException {
         run(connection, "UNLISTEN leasehold");
     }

@@ -4,6 +4,8 @@ package io.leasehold.jdbc.dialect;
 public enum SqlTrouble {
     /** Another transaction is in the way: try again. */
     CONTENTION,
+    /** The statement was ended by a limit of the database, or by an administrator: try again. */
+    INTERRUPTED,
     /** The database has no room to write. */
     FULL,
     /** A right is missing. */

@@ -9,6 +9,9 @@ public final class SqliteDialect {
     private static final String COLUMNS =
             "name, origin, owner, holder, expires_at, ttl, token, waiter, waiting_since, freed_at, fence, life";
 
+    /** A transaction that writes has locked the whole file. */
+    private static final StandardStatements STATEMENTS = new StandardStatements("", "", "");
+
     private static final String CLIENTS = """
             CREATE TABLE IF NOT EXISTS leasehold_client (
                 holder TEXT PRIMARY KEY,
@@ -50,7 +53,7 @@ public final class SqliteDialect {
 
     /** What another boot id told counts if it can be of this boot: containers may have boot ids of their own. */
     private static Dialect.Clients clients() {
-        Dialect.Clients standard = StandardStatements.clients(CLIENTS, KEEP);
+        Dialect.Clients standard = STATEMENTS.clients(CLIENTS, KEEP);
         return new Dialect.Clients(
                 standard.create(),
                 standard.find(),
@@ -58,29 +61,29 @@ public final class SqliteDialect {
                 "SELECT told FROM leasehold_client WHERE holder = ?1 AND expires_at > ?3"
                         + " AND (origin = ?2 OR expires_at <= ?3 + " + MINUTE + ")",
                 standard.taken(),
+                standard.lock(),
                 standard.note(),
-                "DELETE FROM leasehold_client WHERE expires_at <= ?2 OR (origin <> ?1 AND expires_at > ?2 + " + MINUTE
-                        + ")");
+                "SELECT holder FROM leasehold_client WHERE " + isExpired("?1", "?2") + " LIMIT "
+                        + Dialect.Clients.EXPIRED_ROWS,
+                "DELETE FROM leasehold_client WHERE holder = ?1 AND " + isExpired("?2", "?3"));
+    }
+
+    private static String isExpired(String origin, String now) {
+        return "(expires_at <= " + now + " OR (origin <> " + origin + " AND expires_at > " + now + " + " + MINUTE + "))";
     }
 
     private static Dialect.Leases leases() {
         String find = "SELECT " + COLUMNS + " FROM leasehold_lock WHERE name = ?";
-        return new Dialect.Leases(
+        return STATEMENTS.leases(
+                COLUMNS,
                 find,
                 find,
-                "INSERT INTO leasehold_lock (" + COLUMNS + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                """
-                UPDATE leasehold_lock SET origin = ?, owner = ?, holder = ?, expires_at = ?, ttl = ?, token = ?,
-                    waiter = ?, waiting_since = ?, freed_at = ?, fence = ?, life = ? WHERE name = ?""",
-                "SELECT " + COLUMNS + " FROM leasehold_lock WHERE owner IS NOT NULL ORDER BY name",
-                "SELECT " + COLUMNS + " FROM leasehold_lock WHERE fence < ? ORDER BY fence LIMIT 100",
-                "DELETE FROM leasehold_lock WHERE name = ?",
                 null,
                 "SELECT DISTINCT life FROM leasehold_lock WHERE owner IS NOT NULL AND life IS NOT NULL");
     }
 
     private static Dialect.Store store() {
-        return new Dialect.Store(
+        return STATEMENTS.store(
                 2,
                 List.of("""
                         CREATE TABLE IF NOT EXISTS leasehold_store (
@@ -104,10 +107,7 @@ public final class SqliteDialect {
                             freed_at INTEGER NOT NULL,
                             fence INTEGER NOT NULL,
                             life TEXT) WITHOUT ROWID""", "CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence)", CLIENTS),
-                "INSERT INTO leasehold_store (id, schema_version, store_id, clock, fence_floor) VALUES (1, ?, ?, ?, 0)",
-                "SELECT schema_version, store_id, clock FROM leasehold_store WHERE id = 1",
-                "SELECT fence_floor FROM leasehold_store WHERE id = 1",
-                "UPDATE leasehold_store SET fence_floor = MAX(fence_floor, ?) WHERE id = 1");
+                "MAX");
     }
 
     private static Dialect.Horizon horizon() {

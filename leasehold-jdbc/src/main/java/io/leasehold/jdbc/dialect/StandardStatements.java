@@ -3,50 +3,83 @@ package io.leasehold.jdbc.dialect;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The statements that database servers understand alike. */
-final class StandardStatements {
+/**
+ * The statements that database servers understand alike.
+ *
+ * @param lock comes after a query whose row is to be locked: waits for it as long as is right
+ * @param skip comes after a query whose row is to be locked unless it is
+ * @param bounded comes before a statement that writes: lets it wait for others no longer than is right
+ */
+record StandardStatements(String lock, String skip, String bounded) {
 
     private static final String COLUMNS =
             "name, origin, owner, holder, expires_at, ttl, token, waiter, waiting_since, freed_at, fence";
 
-    private StandardStatements() {}
+    private static final String ROW = "SELECT " + COLUMNS + " FROM leasehold_lock WHERE name = ?";
 
-    /** With rows locked by {@code FOR UPDATE}. */
-    static Dialect.Leases leases() {
-        return leases(" FOR UPDATE", null);
+    /** With rows locked by {@code FOR UPDATE}, and limits that the dialect sets otherwise. */
+    StandardStatements() {
+        this(" FOR UPDATE", " FOR UPDATE SKIP LOCKED", "");
+    }
+
+    Dialect.Leases leases() {
+        return leases(ROW + lock, ROW + skip, null);
     }
 
     /**
      * With other ways to lock a row.
      *
-     * @param lock comes after the query for a row
+     * @param find see {@link Dialect.Leases#find()}
+     * @param findUnlessLocked see {@link Dialect.Leases#findUnlessLocked()}
      * @param acquire see {@link Dialect.Leases#acquire()}
      */
-    static Dialect.Leases leases(String lock, @Nullable String acquire) {
-        String read = "SELECT " + COLUMNS + " FROM leasehold_lock WHERE name = ?";
+    Dialect.Leases leases(String find, String findUnlessLocked, @Nullable String acquire) {
+        return leases(COLUMNS, find, findUnlessLocked, acquire, null);
+    }
+
+    /** Where rows have these columns, the last of which may be {@code life}. */
+    Dialect.Leases leases(
+            String columns, String find, String findUnlessLocked, @Nullable String acquire, @Nullable String lives) {
+        String select = "SELECT " + columns + " FROM leasehold_lock WHERE ";
+        String places = columns.replaceAll("\\w+", "?");
+        String life = lives == null ? "" : ", life = ?";
         return new Dialect.Leases(
-                read + lock,
-                read,
-                "INSERT INTO leasehold_lock (" + COLUMNS + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                """
+                find,
+                findUnlessLocked,
+                select + "name = ?",
+                bounded + "INSERT INTO leasehold_lock (" + columns + ") VALUES (" + places + ")",
+                bounded + """
                 UPDATE leasehold_lock SET origin = ?, owner = ?, holder = ?, expires_at = ?, ttl = ?, token = ?,
-                    waiter = ?, waiting_since = ?, freed_at = ?, fence = ? WHERE name = ?""",
-                "SELECT " + COLUMNS + " FROM leasehold_lock WHERE owner IS NOT NULL ORDER BY name",
-                "SELECT " + COLUMNS + " FROM leasehold_lock WHERE fence < ? ORDER BY fence LIMIT 100",
-                "DELETE FROM leasehold_lock WHERE name = ?",
+                    waiter = ?, waiting_since = ?, freed_at = ?, fence = ?""" + life + " WHERE name = ?",
+                bounded + "UPDATE leasehold_lock SET waiter = ?, waiting_since = ?, fence = ? WHERE name = ?",
+                bounded + "UPDATE leasehold_lock SET expires_at = ?, ttl = ? WHERE name = ?",
+                select + "owner IS NOT NULL ORDER BY name",
+                select + "fence > ? AND fence < ? ORDER BY fence LIMIT " + Dialect.Leases.IDLE_ROWS,
+                bounded + "DELETE FROM leasehold_lock WHERE name = ?",
                 acquire,
-                null);
+                lives);
     }
 
     /** With tables made by the statements of this file. */
-    static Dialect.Store store(String file) {
+    Dialect.Store store(String file) {
+        return store(1, SchemaFile.statements(file), "GREATEST");
+    }
+
+    /**
+     * With tables made by these statements.
+     *
+     * @param larger the function that tells the larger of two numbers
+     */
+    Dialect.Store store(int version, List<String> create, String larger) {
+        String floor = "SELECT fence_floor FROM leasehold_store WHERE id = 1";
         return new Dialect.Store(
-                1,
-                SchemaFile.statements(file),
+                version,
+                create,
                 "INSERT INTO leasehold_store (id, schema_version, store_id, clock, fence_floor) VALUES (1, ?, ?, ?, 0)",
                 "SELECT schema_version, store_id, clock FROM leasehold_store WHERE id = 1",
-                "SELECT fence_floor FROM leasehold_store WHERE id = 1",
-                "UPDATE leasehold_store SET fence_floor = GREATEST(fence_floor, ?) WHERE id = 1");
+                floor,
+                floor + skip,
+                bounded + "UPDATE leasehold_store SET fence_floor = " + larger + "(fence_floor, ?) WHERE id = 1");
     }
 
     /**
@@ -54,19 +87,23 @@ final class StandardStatements {
      *
      * @param keep see {@link Dialect.Clients#keep()}
      */
-    static Dialect.Clients clients(String create, String keep) {
+    Dialect.Clients clients(String create, String keep) {
+        String taken = "SELECT taken FROM leasehold_client WHERE holder = ?";
+        String isExpired = "(origin <> ? OR expires_at <= ?)";
         return new Dialect.Clients(
                 create,
                 "SELECT holder, origin, expires_at, told, taken FROM leasehold_client WHERE 1 = 0",
-                keep,
+                bounded + keep,
                 "SELECT told FROM leasehold_client WHERE holder = ? AND origin = ? AND expires_at > ?",
-                "SELECT taken FROM leasehold_client WHERE holder = ?",
-                "UPDATE leasehold_client SET taken = ? WHERE holder = ?",
-                "DELETE FROM leasehold_client WHERE origin <> ? OR expires_at <= ?");
+                taken,
+                taken + skip,
+                bounded + "UPDATE leasehold_client SET taken = ? WHERE holder = ?",
+                "SELECT holder FROM leasehold_client WHERE " + isExpired + " LIMIT " + Dialect.Clients.EXPIRED_ROWS,
+                bounded + "DELETE FROM leasehold_client WHERE holder = ? AND " + isExpired);
     }
 
     /** With a table made by the last of these statements. */
-    static Dialect.Clients clients(List<String> create, String keep) {
+    Dialect.Clients clients(List<String> create, String keep) {
         return clients(create.get(create.size() - 1), keep);
     }
 }

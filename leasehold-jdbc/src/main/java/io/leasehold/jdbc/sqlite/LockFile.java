@@ -150,7 +150,7 @@ final class LockFile {
                 access("may not be written (" + firstLine(e) + "); this user needs the right to", e);
             case FULL -> unavailable("has no space left to grow (" + firstLine(e) + ")", e);
             case CONTENTION -> unavailable("stayed locked by another process (" + firstLine(e) + ")", e);
-            case UNREACHABLE, OTHER -> unavailable("cannot be opened (" + firstLine(e) + ")", e);
+            case UNREACHABLE, INTERRUPTED, OTHER -> unavailable("cannot be opened (" + firstLine(e) + ")", e);
         };
     }
 

@@ -7,6 +7,7 @@ import io.leasehold.jdbc.dialect.SqlTrouble;
 import io.leasehold.jdbc.store.KeptConnection;
 import io.leasehold.jdbc.store.LeaseTable;
 import io.leasehold.jdbc.store.Lives;
+import io.leasehold.jdbc.store.Loan;
 import io.leasehold.jdbc.store.SchemaCheck;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
@@ -148,7 +149,7 @@ public final class SqliteFile implements KeptConnection.Opener {
             }
             statement.execute("PRAGMA synchronous=" + synchronous);
             openedKey = key;
-            return new LeaseTable(connection, dialect, incarnation);
+            return new LeaseTable(Loan.begin(connection, dialect.tuning()), dialect, incarnation);
         } catch (SQLException | RuntimeException e) {
             connection.close();
             throw e;

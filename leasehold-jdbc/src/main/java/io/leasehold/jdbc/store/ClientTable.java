@@ -9,6 +9,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -23,14 +24,10 @@ final class ClientTable {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
-    /** A client deletes what has expired, its own and others', once in so many records: about once a minute. */
-    private static final int RECORDS_BETWEEN_SWEEPS = 12;
-
     /** What is told of locks taken by force is a hint: beyond this it is dropped. */
     private static final int MOST_TAKEN_CHARACTERS = 8_000;
 
     private final Dialect.Clients statements;
-    private int kept;
 
     ClientTable(Dialect dialect) {
         this.statements = dialect.clients();
@@ -58,8 +55,32 @@ final class ClientTable {
 
     private static void throwIfItPasses(SQLException e, Dialect dialect) throws SQLException {
         SqlTrouble trouble = dialect.troubles().apply(e);
-        if (trouble == SqlTrouble.CONTENTION || trouble == SqlTrouble.UNREACHABLE) {
+        if (trouble == SqlTrouble.CONTENTION
+                || trouble == SqlTrouble.INTERRUPTED
+                || trouble == SqlTrouble.UNREACHABLE) {
             throw e;
+        }
+    }
+
+    /** Deletes a few records that have expired, one's own and others'. */
+    void sweep(LeaseTable table, StoreTime now) throws SQLException {
+        List<String> expired = new ArrayList<>();
+        PreparedStatement query = table.prepared(statements.expired());
+        query.setString(1, now.origin());
+        query.setLong(2, now.nanos());
+        try (ResultSet rows = query.executeQuery()) {
+            while (rows.next()) {
+                expired.add(rows.getString(1));
+            }
+        }
+        for (String holder : expired) {
+            if (isLockedNow(table, holder)) {
+                PreparedStatement delete = table.prepared(statements.delete());
+                delete.setString(1, holder);
+                delete.setString(2, now.origin());
+                delete.setLong(3, now.nanos());
+                delete.executeUpdate();
+            }
         }
     }
 
@@ -67,25 +88,19 @@ final class ClientTable {
      * Keeps what a client tells.
      *
      * @return the names of locks that were taken from it by force since it told last
+     * @throws RowLockedException if another transaction has locked the record
      */
     List<String> keep(LeaseTable table, ClientRecord record, long keepNanos, StoreTime now) throws SQLException {
-        if (kept++ % RECORDS_BETWEEN_SWEEPS == 0) {
-            PreparedStatement sweep = table.prepared(statements.sweep());
-            sweep.setString(1, now.origin());
-            sweep.setLong(2, now.nanos());
-            sweep.executeUpdate();
-        }
+        String taken = lockTaken(table, record.holderId());
         PreparedStatement keep = table.prepared(statements.keep());
         keep.setString(1, record.holderId());
         keep.setString(2, now.origin());
         keep.setLong(3, now.nanos() + keepNanos);
         keep.setString(4, record.encoded());
         keep.executeUpdate();
-        String taken = taken(table, record.holderId());
         if (taken == null) {
             return List.of();
         }
-        // What is noted between these two statements is heard of with the next renewal.
         note(table, null, record.holderId());
         return taken.lines().toList();
     }
@@ -101,20 +116,44 @@ final class ClientTable {
         }
     }
 
-    /** Leaves a word for the holder, which it finds when it tells of itself the next time. */
+    /**
+     * Leaves a word for the holder, which it finds when it tells of itself the next time.
+     *
+     * @throws RowLockedException if another transaction has locked the record
+     */
     void noteTaken(LeaseTable table, String holderId, String name) throws SQLException {
-        String before = taken(table, holderId);
+        String before = lockTaken(table, holderId);
         String all = before == null ? name : before + "\n" + name;
         if (all.length() <= MOST_TAKEN_CHARACTERS) {
             note(table, all, holderId);
         }
     }
 
-    private @Nullable String taken(LeaseTable table, String holderId) throws SQLException {
-        PreparedStatement taken = table.prepared(statements.taken());
-        taken.setString(1, holderId);
-        try (ResultSet rows = taken.executeQuery()) {
-            return rows.next() ? rows.getString(1) : null;
+    /** What was noted for the holder, whose record, if there is one, is locked then. */
+    private @Nullable String lockTaken(LeaseTable table, String holderId) throws SQLException {
+        // Asked first without a lock: to look for a record that is not there would lock a gap.
+        if (!isThere(table, statements.taken(), holderId)) {
+            return null;
+        }
+        PreparedStatement lock = table.prepared(statements.lock());
+        lock.setString(1, holderId);
+        try (ResultSet rows = lock.executeQuery()) {
+            if (!rows.next()) {
+                throw new RowLockedException("the record of " + holderId);
+            }
+            return rows.getString(1);
+        }
+    }
+
+    private boolean isLockedNow(LeaseTable table, String holderId) throws SQLException {
+        return isThere(table, statements.lock(), holderId);
+    }
+
+    private static boolean isThere(LeaseTable table, String query, String holderId) throws SQLException {
+        PreparedStatement statement = table.prepared(query);
+        statement.setString(1, holderId);
+        try (ResultSet rows = statement.executeQuery()) {
+            return rows.next();
         }
     }
 

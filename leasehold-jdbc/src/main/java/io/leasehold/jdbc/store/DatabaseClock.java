@@ -27,14 +27,15 @@ public final class DatabaseClock implements StoreClock {
     }
 
     @Override
-    public boolean isReadBeforeTransaction() {
-        return !time.goesOn();
-    }
-
-    @Override
     public StoreTime read(LeaseTable table) throws SQLException {
         long readAtNanos = runtime.nanoTime();
         long micros = table.number(time.micros());
         return new StoreTime(KIND, micros * 1000, micros, readAtNanos);
+    }
+
+    @Override
+    public StoreTime readBehindRows(LeaseTable table, long askedAtNanos) throws SQLException {
+        Long micros = time.comesWithRows() ? table.rowMicros() : null;
+        return micros == null ? read(table) : new StoreTime(KIND, micros * 1000, micros, askedAtNanos);
     }
 }

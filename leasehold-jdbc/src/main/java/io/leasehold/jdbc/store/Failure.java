@@ -27,6 +27,7 @@ record Failure(FailureKind kind, LockStoreException error) {
         String said = " (" + firstLine(e) + ")";
         return switch (trouble) {
             case CONTENTION -> transitory(at + "other transactions kept the database busy" + said, e);
+            case INTERRUPTED -> transitory(at + "the database ended the statement" + said, e);
             case FULL -> transitory(at + "there is no space left to write to; make some" + said, e);
             case UNREACHABLE -> transitory(at + "the database cannot be reached" + said, e);
             case DAMAGED ->

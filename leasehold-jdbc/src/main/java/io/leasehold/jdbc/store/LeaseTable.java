@@ -7,7 +7,6 @@ import io.leasehold.jdbc.lease.LeaseRow.Held;
 import io.leasehold.jdbc.lease.LeaseRow.Waiter;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.spi.OwnerToken;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -28,20 +27,28 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LeaseTable {
 
+    private final Loan loan;
     private final Connection connection;
     private final Dialect dialect;
     private final Incarnation incarnation;
+    private final RowColumns columns;
     private final Map<String, PreparedStatement> prepared = new HashMap<>();
-    private final int tunedFrom;
     private long knownHorizon;
     private long highestFence;
+    private boolean patient;
+    private @Nullable Long rowMicros;
 
     /** The table at the other end of the connection, where {@link SchemaCheck} found it. */
-    public LeaseTable(Connection connection, Dialect dialect, Incarnation incarnation) throws SQLException {
-        this.connection = connection;
+    public LeaseTable(Loan loan, Dialect dialect, Incarnation incarnation) {
+        this.loan = loan;
+        this.connection = loan.connection();
         this.dialect = dialect;
         this.incarnation = incarnation;
-        this.tunedFrom = dialect.tuning().begin(connection);
+        this.columns = new RowColumns(dialect.leases().lives() != null);
+    }
+
+    Loan loan() {
+        return loan;
     }
 
     Connection connection() {
@@ -52,8 +59,15 @@ public final class LeaseTable {
         return incarnation;
     }
 
-    void begin() throws SQLException {
+    /**
+     * Begins a transaction that writes.
+     *
+     * @param waitNanos how long it may wait for a row that another transaction has locked; zero for not at all
+     */
+    void begin(long waitNanos) throws SQLException {
         highestFence = 0;
+        patient = waitNanos > 0;
+        rowMicros = null;
         if (dialect.transaction() instanceof Dialect.ByStatements statements) {
             try {
                 prepared(statements.begin()).execute();
@@ -63,7 +77,34 @@ public final class LeaseTable {
             }
         } else {
             connection.setAutoCommit(false);
+            boolean limited = false;
+            try {
+                limit(((Dialect.ByDriver) dialect.transaction()).limits(), waitNanos);
+                limited = true;
+            } finally {
+                if (!limited) {
+                    rollbackIfActive();
+                }
+            }
         }
+    }
+
+    private void limit(@Nullable String limits, long waitNanos) throws SQLException {
+        if (limits != null) {
+            PreparedStatement statement = prepared(limits);
+            statement.setString(1, millis(waitNanos));
+            statement.executeQuery().close();
+        }
+    }
+
+    /** As databases write it; zero would mean no limit. */
+    private static String millis(long nanos) {
+        return Math.max(1, nanos / 1_000_000) + "ms";
+    }
+
+    /** Whether this transaction may wait a moment for rows that another has locked. */
+    boolean isPatient() {
+        return patient;
     }
 
     void commit() throws SQLException {
@@ -84,10 +125,33 @@ public final class LeaseTable {
         }
     }
 
-    /** The row, if there is one, to be written in this transaction. */
+    /**
+     * The row, if there is one, to be written in this transaction.
+     *
+     * @throws RowLockedException if another transaction has locked it, and this one may not wait for it
+     */
     @Nullable
     LeaseRow find(LockName name) throws SQLException {
-        return one(dialect.leases().find(), name);
+        if (patient) {
+            return oneToWrite(dialect.leases().find(), name);
+        }
+        LeaseRow row = findUnlessLocked(name);
+        if (row == null && read(name) != null) {
+            throw new RowLockedException("the row of " + name);
+        }
+        return row;
+    }
+
+    /** The row, to be written in this transaction, if there is one that no other transaction has locked. */
+    @Nullable
+    LeaseRow findUnlessLocked(LockName name) throws SQLException {
+        return oneToWrite(dialect.leases().findUnlessLocked(), name);
+    }
+
+    /** The database's time when the row found last was locked, in microseconds, where the database tells it. */
+    @Nullable
+    Long rowMicros() {
+        return rowMicros;
     }
 
     /** The row, if there is one, as it was committed last. */
@@ -96,56 +160,39 @@ public final class LeaseTable {
         return one(dialect.leases().read(), name);
     }
 
+    private @Nullable LeaseRow oneToWrite(String query, LockName name) throws SQLException {
+        PreparedStatement statement = prepared(query);
+        statement.setString(1, name.text());
+        try (ResultSet rows = statement.executeQuery()) {
+            if (!rows.next()) {
+                return null;
+            }
+            if (dialect.clock() instanceof Dialect.DatabaseTime time && time.comesWithRows()) {
+                rowMicros = rows.getLong(columns.count() + 1);
+            }
+            return rows.getString(1) == null ? null : columns.row(rows, name);
+        }
+    }
+
     private @Nullable LeaseRow one(String query, LockName name) throws SQLException {
         PreparedStatement statement = prepared(query);
         statement.setString(1, name.text());
         try (ResultSet rows = statement.executeQuery()) {
-            return rows.next() ? row(rows, name) : null;
+            return rows.next() ? columns.row(rows, name) : null;
         }
     }
 
-    /**
-     * What one statement made of a request for one lock.
-     *
-     * @param granted whether it is held by who asked, since now
-     * @param held the hold, or null if the lock is free and kept for somebody
-     * @param lastToken the end of the range that was granted; meaningless otherwise
-     * @param waited whether a waiter is noted
-     * @param leftNanos until the end of the hold
-     */
-    record Quick(boolean granted, @Nullable Held held, long lastToken, boolean waited, long leftNanos) {}
-
     /** Asks for a lock in one statement; null if the dialect has none, or no row came of it. */
     @Nullable
-    Quick acquireAtOnce(AcquireRequest request) throws SQLException {
+    QuickAnswer acquireAtOnce(AcquireRequest request, long waitNanos) throws SQLException {
         String acquire = dialect.leases().acquire();
         if (acquire == null || request.names().size() != 1) {
             return null;
         }
         PreparedStatement statement = prepared(acquire);
-        statement.setString(1, request.names().get(0).text());
-        statement.setString(2, request.owner().hex());
-        statement.setString(3, request.holderId());
-        statement.setLong(4, request.ttlNanos());
-        statement.setLong(5, request.seenToken() + 1);
-        statement.setLong(6, request.reserve() - 1);
+        QuickAnswer.bind(statement, request, millis(waitNanos));
         try (ResultSet row = statement.executeQuery()) {
-            if (!row.next()) {
-                return null;
-            }
-            String owner = row.getString(1);
-            String holder = row.getString(2);
-            Held held = owner == null
-                    ? null
-                    : new Held(
-                            token(owner),
-                            holder == null ? "unknown" : holder,
-                            row.getLong(3),
-                            request.ttlNanos(),
-                            row.getLong(4),
-                            null);
-            long leftNanos = row.getLong(3) - row.getLong(7) * 1000;
-            return new Quick(row.getBoolean(8), held, row.getLong(5), row.getString(6) != null, leftNanos);
+            return row.next() ? QuickAnswer.of(row, request) : null;
         }
     }
 
@@ -163,25 +210,30 @@ public final class LeaseTable {
         statement.executeUpdate();
     }
 
+    /** Writes who waits, and the fence, and leaves who holds as it is. */
+    void note(LeaseRow row) throws SQLException {
+        highestFence = Math.max(highestFence, row.fence());
+        PreparedStatement statement = prepared(dialect.leases().note());
+        Waiter waiter = row.waiter();
+        statement.setString(1, waiter == null ? null : waiter.owner().hex());
+        statement.setLong(2, waiter == null ? 0 : waiter.sinceNanos());
+        statement.setLong(3, row.fence());
+        statement.setString(4, row.name().text());
+        statement.executeUpdate();
+    }
+
+    /** Writes the end of the hold alone. */
+    void extend(LockName name, Held held) throws SQLException {
+        PreparedStatement statement = prepared(dialect.leases().extend());
+        statement.setLong(1, held.expiresAtNanos());
+        statement.setLong(2, held.ttlNanos());
+        statement.setString(3, name.text());
+        statement.executeUpdate();
+    }
+
     private int bind(PreparedStatement statement, int from, LeaseRow row) throws SQLException {
         highestFence = Math.max(highestFence, row.fence());
-        Held held = row.held();
-        Waiter waiter = row.waiter();
-        int at = from;
-        statement.setString(at++, row.origin());
-        statement.setString(at++, held == null ? null : held.owner().hex());
-        statement.setString(at++, held == null ? null : held.holderId());
-        statement.setLong(at++, held == null ? 0 : held.expiresAtNanos());
-        statement.setLong(at++, held == null ? 0 : held.ttlNanos());
-        statement.setLong(at++, held == null ? 0 : held.token());
-        statement.setString(at++, waiter == null ? null : waiter.owner().hex());
-        statement.setLong(at++, waiter == null ? 0 : waiter.sinceNanos());
-        statement.setLong(at++, row.freedAtNanos());
-        statement.setLong(at++, row.fence());
-        if (dialect.leases().lives() != null) {
-            statement.setString(at++, held == null ? null : held.life());
-        }
-        return at;
+        return columns.bind(statement, from, row);
     }
 
     /** Rows with an owner whose names please, in the database's order of names, at most {@code limit}. */
@@ -191,7 +243,7 @@ public final class LeaseTable {
             while (found.size() < limit && result.next()) {
                 String name = result.getString(1);
                 LockName valid = names.test(name) ? nameOrNull(name) : null;
-                LeaseRow row = valid == null ? null : row(result, valid);
+                LeaseRow row = valid == null ? null : columns.row(result, valid);
                 if (row != null && rows.test(row)) {
                     found.add(row);
                 }
@@ -223,16 +275,17 @@ public final class LeaseTable {
         }
     }
 
-    /** A few rows whose fence is below the given one, the lowest first. */
-    List<LeaseRow> below(long fence) throws SQLException {
+    /** A few rows whose fence is between these, the lowest first, as they were committed last. */
+    List<LeaseRow> between(long least, long most) throws SQLException {
         List<LeaseRow> found = new ArrayList<>();
         PreparedStatement statement = prepared(dialect.leases().idle());
-        statement.setLong(1, fence);
+        statement.setLong(1, least);
+        statement.setLong(2, most);
         try (ResultSet result = statement.executeQuery()) {
             while (result.next()) {
                 LockName name = nameOrNull(result.getString(1));
                 if (name != null) {
-                    found.add(row(result, name));
+                    found.add(columns.row(result, name));
                 }
             }
         }
@@ -257,6 +310,20 @@ public final class LeaseTable {
     /** No fence of a row that was deleted was above this. */
     long fenceFloor() throws SQLException {
         return number(dialect.store().floor());
+    }
+
+    /**
+     * The same, to be raised in this transaction.
+     *
+     * @throws RowLockedException if another transaction has locked it
+     */
+    long lockFenceFloor() throws SQLException {
+        try (ResultSet result = prepared(dialect.store().lockFloor()).executeQuery()) {
+            if (!result.next()) {
+                throw new RowLockedException("the row of the store");
+            }
+            return result.getLong(1);
+        }
     }
 
     void raiseFenceFloor(long fence) throws SQLException {
@@ -288,7 +355,7 @@ public final class LeaseTable {
         }
         run(horizon.durably());
         try {
-            begin();
+            begin(0);
             long raised = Math.max(number(horizon.read()), token + beyond);
             PreparedStatement raise = prepared(horizon.raise());
             raise.setLong(1, raised);
@@ -331,31 +398,6 @@ public final class LeaseTable {
         }
     }
 
-    private LeaseRow row(ResultSet result, LockName name) throws SQLException {
-        String owner = result.getString(3);
-        String holder = result.getString(4);
-        Held held = owner == null
-                ? null
-                : new Held(
-                        token(owner),
-                        holder == null ? "unknown" : holder,
-                        result.getLong(5),
-                        result.getLong(6),
-                        result.getLong(7),
-                        dialect.leases().lives() == null ? null : result.getString(12));
-        String waiting = result.getString(8);
-        Waiter waiter = waiting == null ? null : new Waiter(token(waiting), result.getLong(9));
-        return new LeaseRow(name, result.getString(2), held, waiter, result.getLong(10), result.getLong(11));
-    }
-
-    private static OwnerToken token(String hex) throws SQLException {
-        try {
-            return OwnerToken.fromHex(hex);
-        } catch (IllegalArgumentException e) {
-            throw new SQLException("the lease table holds an owner token that is none: " + e.getMessage(), e);
-        }
-    }
-
     /** The statement, kept for the next time. */
     PreparedStatement prepared(String sql) throws SQLException {
         PreparedStatement known = prepared.get(sql);
@@ -373,11 +415,26 @@ public final class LeaseTable {
         }
     }
 
-    /** Gives the connection back as it was. */
-    void giveBack() throws SQLException {
-        forgetStatements();
-        dialect.tuning().end(connection, tunedFrom);
-        connection.close();
+    /** Gives the connection back as it came. */
+    void giveBack() {
+        try {
+            forgetStatements();
+        } catch (SQLException e) {
+            loan.discard();
+            return;
+        }
+        loan.giveBack();
+    }
+
+    /** Ends the connection: it is not fit for anybody. */
+    void discard() {
+        try {
+            forgetStatements();
+        } catch (SQLException e) {
+            // They end with it.
+        } finally {
+            loan.discard();
+        }
     }
 
     /**

@@ -21,6 +21,7 @@ import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -67,6 +68,9 @@ public final class LeaseTableStore implements LockStore {
      * @param connections closed with the store
      * @param spare gives a connection beside those, to listen at
      * @param lives who is dead; closed with the store
+     * @param retention how long a row is kept after its last token. What is deleted leaves its fence in the store's floor,
+     *     so tokens go on increasing; the time only bounds how often rows of names in use are made anew. Clients of one
+     *     store may differ in it
      */
     public record Settings(
             String description,
@@ -74,9 +78,14 @@ public final class LeaseTableStore implements LockStore {
             Guarantees guarantees,
             StoreClock clock,
             SchemaCheck schema,
-            Connections connections,
+            KeptConnection connections,
             Spare spare,
-            Lives lives) {
+            Lives lives,
+            Duration retention) {
+
+        /** What nobody has used for a day is deleted. */
+        public static final Duration RETENTION = Duration.ofHours(24);
+
         /** Refuses nulls. */
         public Settings {
             Objects.requireNonNull(description, "description");
@@ -87,6 +96,7 @@ public final class LeaseTableStore implements LockStore {
             Objects.requireNonNull(connections, "connections");
             Objects.requireNonNull(spare, "spare");
             Objects.requireNonNull(lives, "lives");
+            Objects.requireNonNull(retention, "retention");
         }
     }
 
@@ -103,15 +113,10 @@ public final class LeaseTableStore implements LockStore {
         this.queue = new WorkQueue(runtime, settings.description());
         this.operations = new TableOperations(settings, runtime, queue, this::takenAway);
         this.watch = waking(settings);
-        this.verbs = new LeaseVerbs(settings.description(), watch, settings.lives(), this::submitPrune);
+        this.verbs = new LeaseVerbs(settings, runtime, watch, this::submitPrune);
         this.worker = new Worker(
-                runtime,
-                queue,
-                settings.connections(),
-                settings.clock(),
-                settings.dialect(),
-                settings.description(),
-                this::reconnected);
+                runtime, queue, settings.connections(), settings.dialect(), settings.description(), this::reconnected);
+        queue.explainDelaysBy(worker::delayedBy);
     }
 
     private @Nullable Waking waking(Settings of) {
@@ -125,7 +130,8 @@ public final class LeaseTableStore implements LockStore {
                     of.spare(),
                     this::submitEcho,
                     new NotificationWatch.Ear(this::wake, operations::takenWord),
-                    of.description());
+                    of.description(),
+                    NotificationWatch::thread);
         }
         return null;
     }
@@ -182,7 +188,7 @@ public final class LeaseTableStore implements LockStore {
         if (watch instanceof WakeWatch looking) {
             queue.submit(Task.<Boolean>reading(
                     "a look at what changed",
-                    (table, now) -> {
+                    (table, tries) -> {
                         looking.look(table);
                         return true;
                     },
@@ -196,7 +202,7 @@ public final class LeaseTableStore implements LockStore {
     private void submitEcho(String payload) {
         queue.submit(Task.<Boolean>reading(
                 "a test of notifications",
-                (table, now) -> {
+                (table, tries) -> {
                     table.tell(payload);
                     return true;
                 },
@@ -204,10 +210,10 @@ public final class LeaseTableStore implements LockStore {
     }
 
     private void submitPrune() {
-        queue.submit(Task.<Boolean>writing(
+        queue.submit(Task.<Boolean>keepingHouse(
                 "deletion of old rows",
-                (table, now) -> {
-                    verbs.prune(table, now);
+                (table, tries) -> {
+                    verbs.prune(table);
                     return true;
                 },
                 (kind, error) -> false));
@@ -216,7 +222,7 @@ public final class LeaseTableStore implements LockStore {
     private void submitSweep() {
         queue.submit(Task.<Boolean>reading(
                 "a look for dead holders",
-                (table, now) -> {
+                (table, tries) -> {
                     settings.lives().sweep(table.lives());
                     return true;
                 },
@@ -225,6 +231,7 @@ public final class LeaseTableStore implements LockStore {
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        settings.connections().needFor(request.ttlNanos());
         return queue.submit(
                 Task.<AcquireReply>acquiring(
                         request.owner(),
@@ -232,18 +239,24 @@ public final class LeaseTableStore implements LockStore {
                         settings.dialect().leases().acquire() == null
                                         || request.names().size() > 1
                                 ? null
-                                : (table, readAtNanos) -> verbs.acquireAtOnce(request, table, readAtNanos),
-                        (table, now) -> verbs.acquire(request, table, now),
+                                : (table, waitNanos) -> verbs.acquireAtOnce(request, table, waitNanos),
+                        (table, tries) -> verbs.acquire(request, table),
                         (kind, error) -> new AcquireReply.Failed(kind, error, 0)),
                 request.timeoutNanos());
     }
 
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        long begunAtNanos = runtime.nanoTime();
+        settings.connections()
+                .needFor(batch.items().stream()
+                        .mapToLong(RenewBatch.Item::ttlNanos)
+                        .max()
+                        .orElse(0));
         return queue.submit(
                 Task.renewing(
                         "renewal of " + batch.items().size() + " lease(s)",
-                        (table, now) -> verbs.renew(batch, table, now),
+                        (table, tries) -> verbs.renew(batch, table, tries, begunAtNanos),
                         (kind, error) -> new RenewReply(
                                 Collections.nCopies(batch.items().size(), new RenewReply.Failed(error)))),
                 batch.timeoutNanos());
@@ -255,7 +268,7 @@ public final class LeaseTableStore implements LockStore {
         return queue.submit(
                 Task.<ReleaseReply>writing(
                         "release of " + request.names(),
-                        (table, now) -> verbs.release(request, table, now),
+                        (table, tries) -> verbs.release(request, table),
                         ReleaseReply.Failed::new),
                 request.timeoutNanos());
     }
@@ -263,9 +276,12 @@ public final class LeaseTableStore implements LockStore {
     @Override
     public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
         return queue.submit(
-                Task.reading("a look at " + name, (table, now) -> describe(name, table, now), (kind, error) -> {
-                    throw error;
-                }),
+                Task.reading(
+                        "a look at " + name,
+                        (table, tries) -> describe(name, table, settings.clock().read(table)),
+                        (kind, error) -> {
+                            throw error;
+                        }),
                 ADMIN_LIMIT_NANOS);
     }
 
@@ -283,9 +299,13 @@ public final class LeaseTableStore implements LockStore {
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         Glob names = Glob.of(glob);
         return queue.submit(
-                Task.reading("listing " + glob, (table, now) -> list(names, limit, table, now), (kind, error) -> {
-                    throw error;
-                }),
+                Task.reading(
+                        "listing " + glob,
+                        (table, tries) ->
+                                list(names, limit, table, settings.clock().read(table)),
+                        (kind, error) -> {
+                            throw error;
+                        }),
                 ADMIN_LIMIT_NANOS);
     }
 
@@ -302,7 +322,7 @@ public final class LeaseTableStore implements LockStore {
         return queue.submit(
                         Task.<Optional<LeaseRow.Held>>writing(
                                 "force-release of " + name,
-                                (table, now) -> Optional.ofNullable(verbs.forceRelease(name, holderId, table, now)),
+                                (table, tries) -> Optional.ofNullable(verbs.forceRelease(name, holderId, table)),
                                 (kind, error) -> {
                                     throw error;
                                 }),

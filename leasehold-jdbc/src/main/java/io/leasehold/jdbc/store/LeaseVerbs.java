@@ -3,6 +3,7 @@ package io.leasehold.jdbc.store;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.jdbc.lease.LeaseRules;
 import io.leasehold.jdbc.lease.StoreTime;
@@ -10,6 +11,7 @@ import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
+import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -31,40 +33,47 @@ import org.jspecify.annotations.Nullable;
  */
 final class LeaseVerbs {
 
-    /**
-     * How long a row is kept after its last token. What is deleted leaves its fence in the store's floor, so tokens go
-     * on increasing; the time only bounds how often rows of names in use are made anew.
-     */
-    static final Duration RETENTION = Duration.ofHours(24);
-
-    /** Rows made between two looks for rows to delete, of which each deletes up to 100. */
+    /** Rows made between two looks for rows to delete. */
     private static final int ROWS_BETWEEN_PRUNES = 64;
 
+    /** A row that another transaction has locked is asked for more often than this, */
+    private static final int LEAST_TRIES_TO_RENEW = 2;
+
+    /** and for this share of the time limit: those of the batch whose rows are not locked wait for its answer. */
+    private static final int SHARE_FOR_LOCKED_ROWS = 4;
+
     private final String store;
+    private final LockRuntime runtime;
+    private final StoreClock clock;
     private final @Nullable Waking watch;
     private final Lives lives;
+    private final Duration retention;
     private final Runnable pruneSoon;
     private int rowsMade;
     private int quickGrants;
+    private long prunedTo = -1;
 
     /**
      * The verbs.
      *
      * @param watch wakes waiters, or null if they poll
-     * @param lives to which holds are bound
      * @param pruneSoon lets the worker call {@link #prune} soon
      */
-    LeaseVerbs(String store, @Nullable Waking watch, Lives lives, Runnable pruneSoon) {
-        this.store = store;
+    LeaseVerbs(LeaseTableStore.Settings settings, LockRuntime runtime, @Nullable Waking watch, Runnable pruneSoon) {
+        this.store = settings.description();
+        this.runtime = runtime;
+        this.clock = settings.clock();
         this.watch = watch;
-        this.lives = lives;
+        this.lives = settings.lives();
+        this.retention = settings.retention();
         this.pruneSoon = pruneSoon;
     }
 
     /** Asks in one statement; null if a transaction is needed to tell. */
     @Nullable
-    AcquireReply acquireAtOnce(AcquireRequest request, LeaseTable table, long readAtNanos) throws SQLException {
-        LeaseTable.Quick answer = table.acquireAtOnce(request);
+    AcquireReply acquireAtOnce(AcquireRequest request, LeaseTable table, long waitNanos) throws SQLException {
+        long readAtNanos = runtime.nanoTime();
+        QuickAnswer answer = table.acquireAtOnce(request, waitNanos);
         LeaseRow.Held held = answer == null ? null : answer.held();
         if (answer == null || held == null) {
             return null;
@@ -92,17 +101,14 @@ final class LeaseVerbs {
         return new AcquireReply.Queued(holder, 0, List.of());
     }
 
-    AcquireReply acquire(AcquireRequest request, LeaseTable table, StoreTime now) throws SQLException {
-        List<LeaseRow> rows = new ArrayList<>(request.names().size());
-        Set<LockName> absent = new HashSet<>();
-        for (LockName name : request.names()) {
-            rows.add(current(name, table, now, absent));
-        }
+    AcquireReply acquire(AcquireRequest request, LeaseTable table) throws SQLException {
+        Locked locked = lock(request.names(), table);
+        StoreTime now = locked.now();
         boolean waits = watch != null && request.isWaiting() && watch.isReady();
-        LeaseRules.Decision decision = LeaseRules.acquire(rows, request, now, waits);
+        LeaseRules.Decision decision = LeaseRules.acquire(locked.rows(), request, now, waits);
         if (decision instanceof LeaseRules.Grant grant) {
             for (LeaseRow row : grant.rows()) {
-                store(row.heldDuring(lives.own()), absent.contains(row.name()), table, now);
+                store(row.heldDuring(lives.own()), locked, table);
             }
             if (watch != null) {
                 watch.forget(request.owner());
@@ -111,7 +117,7 @@ final class LeaseVerbs {
                     new Grant(request.owner(), grant.tokens(), now.readAtNanos(), table.incarnation()), List.of());
         } else if (decision instanceof LeaseRules.Wait wait) {
             for (LeaseRow row : wait.rows()) {
-                table.update(row);
+                table.note(row);
             }
             if (!waits || watch == null) {
                 return new AcquireReply.Busy(wait.holder(), 0, List.of());
@@ -130,43 +136,98 @@ final class LeaseVerbs {
                 0);
     }
 
-    RenewReply renew(RenewBatch batch, LeaseTable table, StoreTime now) throws SQLException {
-        List<RenewReply.Item> answers = new ArrayList<>(batch.items().size());
+    /**
+     * Renews what can be renewed. A row that another transaction has locked keeps no other from being renewed: it is left out
+     * by the first transaction for a batch, waited for a moment by the second, where that can be said, and asked for again until
+     * a part of the time limit is over; then it is reported. Each transaction renews everything again.
+     *
+     * @param tries how many transactions were begun for this batch, this one included
+     * @param begunAtNanos when the batch came
+     * @return null if another transaction is needed
+     */
+    @Nullable
+    RenewReply renew(RenewBatch batch, LeaseTable table, int tries, long begunAtNanos) throws SQLException {
+        long askedAtNanos = runtime.nanoTime();
+        List<@Nullable LeaseRow> found = new ArrayList<>(batch.items().size());
+        Set<LockName> lockedByOthers = new HashSet<>();
         for (RenewBatch.Item item : batch.items()) {
-            LeaseRow stored = table.find(item.name());
-            LeaseRow row = stored == null ? null : lives.asOf(stored, now);
-            LeaseRow renewed = row == null ? null : LeaseRules.renew(row, item.owner(), item.ttlNanos(), now);
-            if (renewed != null && !renewed.equals(stored)) {
-                table.update(renewed);
+            LeaseRow row = table.isPatient() ? table.find(item.name()) : table.findUnlessLocked(item.name());
+            if (row == null && !table.isPatient() && isHeldBy(item.owner(), table.read(item.name()))) {
+                lockedByOthers.add(item.name());
             }
-            answers.add(renewed == null ? new RenewReply.NotOurs() : new RenewReply.Renewed(now.readAtNanos()));
+            found.add(row);
         }
-        return new RenewReply(answers);
+        StoreTime now = clock.readBehindRows(table, askedAtNanos);
+        List<RenewReply.Item> answers = new ArrayList<>(batch.items().size());
+        for (int i = 0; i < found.size(); i++) {
+            RenewBatch.Item item = batch.items().get(i);
+            answers.add(
+                    lockedByOthers.contains(item.name())
+                            ? new RenewReply.Failed(lockedByAnother(item.name()))
+                            : renew(item, found.get(i), table, now));
+        }
+        boolean last = tries > LEAST_TRIES_TO_RENEW
+                && runtime.nanoTime() - begunAtNanos >= batch.timeoutNanos() / SHARE_FOR_LOCKED_ROWS;
+        return lockedByOthers.isEmpty() || last ? new RenewReply(answers) : null;
     }
 
-    ReleaseReply release(ReleaseRequest request, LeaseTable table, StoreTime now) throws SQLException {
+    private RenewReply.Item renew(
+            RenewBatch.Item item, @Nullable LeaseRow stored, LeaseTable table, StoreTime now) throws SQLException {
+        if (stored == null) {
+            return new RenewReply.NotOurs();
+        }
+        LeaseRow renewed = LeaseRules.renew(lives.asOf(stored, now), item.owner(), item.ttlNanos(), now);
+        LeaseRow.Held held = renewed == null ? null : renewed.held();
+        if (held == null) {
+            return new RenewReply.NotOurs();
+        }
+        if (!held.equals(stored.held())) {
+            table.extend(item.name(), held);
+        }
+        return new RenewReply.Renewed(now.readAtNanos());
+    }
+
+    private static boolean isHeldBy(OwnerToken owner, @Nullable LeaseRow row) {
+        LeaseRow.Held held = row == null ? null : row.held();
+        return held != null && held.owner().equals(owner);
+    }
+
+    private StoreUnavailableException lockedByAnother(LockName name) {
+        return new StoreUnavailableException(
+                "renewal of \"" + name + "\" at " + store
+                        + ": another transaction keeps its row locked; end that transaction",
+                null);
+    }
+
+    ReleaseReply release(ReleaseRequest request, LeaseTable table) throws SQLException {
         OwnerToken owner = request.owner();
         if (watch != null) {
             watch.forget(owner);
         }
+        Locked locked = lock(request.names(), table);
         boolean held = false;
-        for (LockName name : request.names()) {
-            Set<LockName> absent = new HashSet<>();
-            LeaseRow row = current(name, table, now, absent);
-            LeaseRow released = LeaseRules.release(row, owner, request.ballot(), now);
-            held |= row.held() != null && released.held() == null;
+        for (LeaseRow row : locked.rows()) {
+            LeaseRow released = LeaseRules.release(row, owner, request.ballot(), locked.now());
+            boolean freed = row.held() != null && released.held() == null;
             if (!released.equals(row)) {
-                store(released, !absent.isEmpty(), table, now);
+                if (freed || locked.absent().contains(row.name())) {
+                    store(released, locked, table);
+                } else {
+                    table.note(released);
+                }
                 changed(row, table);
             }
+            held |= freed;
         }
         return held ? new ReleaseReply.Released() : new ReleaseReply.NotOurs();
     }
 
     /** The hold that was ended, or null if there was no such hold. */
-    LeaseRow.@Nullable Held forceRelease(LockName name, @Nullable String holderId, LeaseTable table, StoreTime now)
+    LeaseRow.@Nullable Held forceRelease(LockName name, @Nullable String holderId, LeaseTable table)
             throws SQLException {
+        long askedAtNanos = runtime.nanoTime();
         LeaseRow stored = table.find(name);
+        StoreTime now = clock.readBehindRows(table, askedAtNanos);
         LeaseRow row = stored == null ? null : lives.asOf(stored, now);
         LeaseRow.Held held = row == null ? null : row.held();
         LeaseRow released = row == null ? null : LeaseRules.forceRelease(row, holderId, now);
@@ -184,44 +245,89 @@ final class LeaseVerbs {
         }
     }
 
-    private LeaseRow current(LockName name, LeaseTable table, StoreTime now, Set<LockName> absent) throws SQLException {
-        LeaseRow stored = table.find(name);
-        if (stored == null) {
-            absent.add(name);
-            return LeaseRow.absent(name, now, table.fenceFloor());
+    /**
+     * Rows that no other transaction can write before this one ends.
+     *
+     * @param rows without what time or death has ended
+     * @param absent the names that have no row yet
+     * @param now not before the last of them was locked
+     */
+    private record Locked(List<LeaseRow> rows, Set<LockName> absent, StoreTime now) {}
+
+    private Locked lock(List<LockName> names, LeaseTable table) throws SQLException {
+        long askedAtNanos = runtime.nanoTime();
+        List<@Nullable LeaseRow> found = new ArrayList<>(names.size());
+        Set<LockName> absent = new HashSet<>();
+        for (LockName name : names) {
+            LeaseRow row = table.find(name);
+            found.add(row);
+            if (row == null) {
+                absent.add(name);
+            }
         }
+        StoreTime now = clock.readBehindRows(table, askedAtNanos);
+        // Read behind the rows: who deletes a row raises the floor in the same transaction.
+        long floor = absent.isEmpty() ? 0 : table.fenceFloor();
+        List<LeaseRow> rows = new ArrayList<>(names.size());
+        for (int i = 0; i < found.size(); i++) {
+            LeaseRow stored = found.get(i);
+            rows.add(stored == null ? LeaseRow.absent(names.get(i), now, floor) : current(stored, table, now));
+        }
+        return new Locked(rows, absent, now);
+    }
+
+    private LeaseRow current(LeaseRow stored, LeaseTable table, StoreTime now) throws SQLException {
         LeaseRow row = lives.asOf(stored, now);
-        if (row.held() == null && LeaseRules.asOf(stored, now).held() != null) {
+        LeaseRow.Held held = row.held();
+        LeaseRow.Held before = stored.held();
+        if (held == null && LeaseRules.asOf(stored, now).held() != null) {
             // Its holder is dead. Written whatever is decided: for a waiter it is kept from now on, not from each look
             // on.
             table.update(row);
+        } else if (held != null && before != null && held.expiresAtNanos() != before.expiresAtNanos()) {
+            // The clock went back. Written whatever is decided, for the same reason.
+            table.extend(row.name(), held);
         }
         // A row of an earlier boot may be older than what was committed last: a loss of power may lie between.
         return stored.origin().equals(now.origin()) ? row : row.withFenceAbove(table.fenceFloor());
     }
 
-    private void store(LeaseRow row, boolean absent, LeaseTable table, StoreTime now) throws SQLException {
-        if (!absent) {
+    private void store(LeaseRow row, Locked locked, LeaseTable table) throws SQLException {
+        if (!locked.absent().contains(row.name())) {
             table.update(row);
             return;
         }
         table.insert(row);
         if (rowsMade++ % ROWS_BETWEEN_PRUNES == 0) {
-            prune(table, now);
+            pruneSoon.run();
         }
     }
 
-    /** Deletes rows that nobody has used for the retention, keeping their fences in the floor. */
-    void prune(LeaseTable table, StoreTime now) throws SQLException {
-        long floor = 0;
-        for (LeaseRow row : table.below(now.wallMicros() - RETENTION.toNanos() / 1000)) {
-            if (lives.asOf(row, now).held() == null) {
+    /**
+     * Deletes a few rows that nobody has used for the retention, keeping their fences in the floor. Only what is locked, and is
+     * then still as it was read, is deleted: another client may be taking it meanwhile.
+     */
+    void prune(LeaseTable table) throws SQLException {
+        // One client at a time is enough, and none waits for another.
+        long floorBefore = table.lockFenceFloor();
+        StoreTime now = clock.read(table);
+        long floor = floorBefore;
+        List<LeaseRow> idle = table.between(prunedTo, now.wallMicros() - retention.toNanos() / 1000);
+        for (LeaseRow row : idle) {
+            if (lives.asOf(row, now).held() == null && row.equals(table.findUnlessLocked(row.name()))) {
                 floor = Math.max(floor, row.fence());
                 table.delete(row.name());
             }
         }
-        if (floor > 0 && floor > table.fenceFloor()) {
+        if (floor > floorBefore) {
             table.raiseFenceFloor(floor);
+        }
+        if (idle.size() < Dialect.Leases.IDLE_ROWS) {
+            prunedTo = -1;
+        } else {
+            // What was left here, because it is held or locked, is not to hide what is behind it.
+            prunedTo = idle.get(idle.size() - 1).fence();
+            pruneSoon.run();
         }
     }
 }

@@ -31,8 +31,8 @@ public final class MachineClock implements StoreClock {
     }
 
     @Override
-    public boolean isReadBeforeTransaction() {
-        return false;
+    public StoreTime readBehindRows(LeaseTable table, long askedAtNanos) {
+        return read();
     }
 
     @Override

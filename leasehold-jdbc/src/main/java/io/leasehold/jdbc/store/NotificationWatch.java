@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +38,11 @@ final class NotificationWatch implements Waking {
     private static final int LISTEN_MILLIS = 500;
     private static final long ECHO_LIMIT_NANOS = 2_000_000_000L;
 
+    /** Nothing was heard for so long: the database is asked for a sign of life. A firewall forgets without a word. */
+    private static final long SILENCE_NANOS = 5_000_000_000L;
+
+    private static final long ANSWER_NANOS = 2_500_000_000L;
+
     /** Nobody has waited for so long: the connection is given back. */
     private static final long IDLE_LIMIT_NANOS = 30_000_000_000L;
 
@@ -52,6 +58,7 @@ final class NotificationWatch implements Waking {
     private final Consumer<String> submitEcho;
     private final Ear ear;
     private final String store;
+    private final ThreadFactory threads;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<OwnerToken, List<LockName>> names = new HashMap<>();
@@ -60,6 +67,8 @@ final class NotificationWatch implements Waking {
     private long restsUntilAtNanos;
     private long lastAskedAtNanos;
     private @Nullable Connection listening;
+    /** The run of the thread that listens, or is about to; an earlier one may still be giving its connection back. */
+    private @Nullable Object current;
 
     /**
      * Who hears what is told.
@@ -88,34 +97,54 @@ final class NotificationWatch implements Waking {
             LeaseTableStore.Spare source,
             Consumer<String> submitEcho,
             Ear ear,
-            String store) {
+            String store,
+            ThreadFactory threads) {
         this.runtime = runtime;
         this.driver = driver;
         this.source = source;
         this.submitEcho = submitEcho;
         this.ear = ear;
         this.store = store;
+        this.threads = threads;
+    }
+
+    /** Threads that listen, which nobody waits for. */
+    static Thread thread(Runnable task) {
+        Thread thread = new Thread(task, "leasehold-jdbc-listen");
+        thread.setDaemon(true);
+        return thread;
     }
 
     /** Asked when somebody wants to wait, so it begins to listen. */
     @Override
     public boolean isReady() {
-        boolean start;
+        Object run = new Object();
         lock.lock();
         try {
             lastAskedAtNanos = runtime.nanoTime();
             boolean rested = stage == Stage.RESTING && lastAskedAtNanos - restsUntilAtNanos >= 0;
-            start = stage == Stage.OFF || rested;
-            if (!start) {
+            if (stage != Stage.OFF && !rested) {
                 return stage == Stage.LIVE;
             }
             stage = Stage.STARTING;
+            current = run;
         } finally {
             lock.unlock();
         }
-        Thread thread = new Thread(this::listen, "leasehold-jdbc-listen");
-        thread.setDaemon(true);
-        thread.start();
+        boolean listens = false;
+        try {
+            threads.newThread(() -> listen(run)).start();
+            listens = true;
+        } catch (OutOfMemoryError noThread) {
+            LOG.warn(
+                    "{}: no thread to listen on ({}); waiters poll, and it is tried again",
+                    store,
+                    noThread.getMessage());
+        } finally {
+            if (!listens) {
+                end(run, REST_NANOS);
+            }
+        }
         return false;
     }
 
@@ -175,21 +204,31 @@ final class NotificationWatch implements Waking {
         }
     }
 
-    private void listen() {
+    private void listen(Object run) {
         byte[] random = new byte[16];
         runtime.randomBytes(random);
         String echo = ECHO + HexFormat.of().formatHex(random);
         long restNanos = REST_NANOS;
-        try (Connection connection = source.open()) {
-            if (!driver.canListen(connection)) {
-                restNanos = Long.MAX_VALUE / 2;
-            } else if (isUsed(connection)) {
-                connection.setAutoCommit(true);
-                driver.listen(connection);
-                submitEcho.accept(echo);
-                restNanos = hear(connection, echo);
-                if (!connection.isClosed()) {
-                    driver.unlisten(connection);
+        try {
+            Loan loan = Loan.begin(source.open(), Dialect.Tuning.NONE);
+            boolean fit = false;
+            try {
+                if (!driver.canListen(loan.connection())) {
+                    restNanos = Long.MAX_VALUE / 2;
+                } else if (isUsed(run, loan.connection())) {
+                    loan.answerWithin(ANSWER_NANOS);
+                    driver.listen(loan.connection());
+                    submitEcho.accept(echo);
+                    restNanos = hear(run, loan.connection(), echo);
+                    driver.unlisten(loan.connection());
+                }
+                fit = true;
+            } finally {
+                // A session that may still listen is not for others.
+                if (fit) {
+                    loan.giveBack();
+                } else {
+                    loan.discard();
                 }
             }
         } catch (SQLException e) {
@@ -197,24 +236,30 @@ final class NotificationWatch implements Waking {
         } catch (RuntimeException e) {
             LOG.warn("listening at {} failed unexpectedly; waiters poll", store, e);
         } finally {
-            end(restNanos);
+            end(run, restNanos);
         }
     }
 
     /** Hears until nobody waits any more, or nothing can be heard; says for how long to rest then. */
-    private long hear(Connection connection, String echo) throws SQLException {
+    private long hear(Object run, Connection connection, String echo) throws SQLException {
         long sinceNanos = runtime.nanoTime();
+        long heardAtNanos = sinceNanos;
         while (true) {
+            if (runtime.nanoTime() - heardAtNanos >= SILENCE_NANOS) {
+                driver.ask(connection);
+                heardAtNanos = runtime.nanoTime();
+            }
             for (String payload : driver.next(connection, LISTEN_MILLIS)) {
+                heardAtNanos = runtime.nanoTime();
                 if (payload.equals(echo)) {
-                    begin();
+                    begin(run);
                 } else if (payload.startsWith(TableOperations.TAKEN)) {
                     ear.taken().accept(payload);
                 } else if (!payload.startsWith(ECHO)) {
                     wakeIfAwaited(payload);
                 }
             }
-            Stage now = stageNow();
+            Stage now = stageNow(run);
             if (now == Stage.OFF || now == Stage.CLOSED) {
                 return 0;
             } else if (now == Stage.STARTING && runtime.nanoTime() - sinceNanos > ECHO_LIMIT_NANOS) {
@@ -227,29 +272,35 @@ final class NotificationWatch implements Waking {
         }
     }
 
-    private boolean isUsed(Connection connection) {
+    private boolean isUsed(Object run, Connection connection) {
         lock.lock();
         try {
+            if (run != current || stage != Stage.STARTING) {
+                return false;
+            }
             listening = connection;
-            return stage == Stage.STARTING;
+            return true;
         } finally {
             lock.unlock();
         }
     }
 
-    private void begin() {
+    private void begin(Object run) {
         lock.lock();
         try {
-            stage = stage == Stage.STARTING ? Stage.LIVE : stage;
+            stage = run == current && stage == Stage.STARTING ? Stage.LIVE : stage;
         } finally {
             lock.unlock();
         }
     }
 
     /** The stage, which ends to be live when nobody has waited for long. */
-    private Stage stageNow() {
+    private Stage stageNow(Object run) {
         lock.lock();
         try {
+            if (run != current) {
+                return Stage.OFF;
+            }
             boolean idle = names.isEmpty() && runtime.nanoTime() - lastAskedAtNanos > IDLE_LIMIT_NANOS;
             stage = idle && stage == Stage.LIVE ? Stage.OFF : stage;
             return stage;
@@ -259,15 +310,20 @@ final class NotificationWatch implements Waking {
     }
 
     /** Whoever counted on being woken is woken, and asks again by itself from now on. */
-    private void end(long restNanos) {
+    private void end(Object run, long restNanos) {
         List<LockName> left;
         lock.lock();
         try {
+            if (run != current) {
+                return;
+            }
+            current = null;
             listening = null;
             left = new ArrayList<>(waiters.keySet());
             if (stage == Stage.STARTING || stage == Stage.LIVE) {
+                // What was heard once is worth another try at once.
+                restsUntilAtNanos = runtime.nanoTime() + (stage == Stage.LIVE ? 0 : restNanos);
                 stage = Stage.RESTING;
-                restsUntilAtNanos = runtime.nanoTime() + restNanos;
             }
         } finally {
             lock.unlock();

@@ -9,12 +9,14 @@ public sealed interface StoreClock permits MachineClock, DatabaseClock {
     /** What kind it is; all users of a lease table must have the same. */
     String kind();
 
-    /**
-     * Whether it is read before the transaction begins: most databases let time stand still inside one. A time that is earlier than that of the row's lock is safe:
-     * the lease then ends earlier, for its holder as for everybody else.
-     */
-    boolean isReadBeforeTransaction();
-
-    /** The time. */
+    /** The time. Inside a transaction it is read once. */
     StoreTime read(LeaseTable table) throws SQLException;
+
+    /**
+     * A time that is not before the rows found in this transaction were locked. An earlier one would judge, and change, what
+     * another client has written meanwhile by a clock that was further on.
+     *
+     * @param askedAtNanos this process's {@code LockRuntime.nanoTime()} before the rows were asked for
+     */
+    StoreTime readBehindRows(LeaseTable table, long askedAtNanos) throws SQLException;
 }

@@ -19,6 +19,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -37,6 +38,10 @@ final class TableOperations implements StoreOperations {
 
     private static final long LIMIT_NANOS = 10_000_000_000L;
     private static final long MOST_SKEW_MILLIS = 2_000;
+
+    /** A client deletes records that have expired once in so many records of its own: about once a minute. */
+    private static final int RECORDS_BETWEEN_SWEEPS = 12;
+
     /** As its dialect names it. */
     private static final String POSTGRESQL = "PostgreSQL";
 
@@ -49,6 +54,7 @@ final class TableOperations implements StoreOperations {
     private final LockRuntime runtime;
     private final WorkQueue queue;
     private final Consumer<LockName> takenAway;
+    private final AtomicInteger recordsKept = new AtomicInteger();
     private final AtomicBoolean complained = new AtomicBoolean();
     private volatile String holderId = "";
 
@@ -78,7 +84,16 @@ final class TableOperations implements StoreOperations {
     @Override
     public CompletableFuture<Void> announce(ClientRecord record, long keepNanos) {
         holderId = record.holderId();
-        return write("the record of a client", (table, now) -> clients.keep(table, record, keepNanos, now))
+        if (recordsKept.getAndIncrement() % RECORDS_BETWEEN_SWEEPS == 0) {
+            keepHouse("deletion of old records", (table, tries) -> {
+                clients.sweep(table, clock.read(table));
+                return true;
+            });
+        }
+        // If the record is locked, the next one will do, in a few seconds.
+        return keepHouse(
+                        "the record of a client",
+                        (table, tries) -> clients.keep(table, record, keepNanos, clock.read(table)))
                 .thenAccept(taken -> taken.forEach(this::tellTakenAway))
                 .whenComplete((told, error) -> complainOfRights(error));
     }
@@ -98,7 +113,7 @@ final class TableOperations implements StoreOperations {
     @Override
     public CompletableFuture<Optional<ClientRecord>> client(String ofHolder) {
         return keepsClientRecords()
-                ? read("a look at a client", (table, now) -> clients.read(table, ofHolder, now))
+                ? read("a look at a client", (table, tries) -> clients.read(table, ofHolder, clock.read(table)))
                 : CompletableFuture.completedFuture(Optional.empty());
     }
 
@@ -109,7 +124,7 @@ final class TableOperations implements StoreOperations {
 
     /** Tells the holder that this lock was taken from it: by a notification, and where it looks when it tells of itself. */
     CompletableFuture<Boolean> tellTaken(LockName name, String ofHolder) {
-        return write("a word to a holder", (table, now) -> {
+        return write("a word to a holder", (table, tries) -> {
             table.tell(TAKEN + ofHolder + TAKEN + name.text());
             if (keepsClientRecords()) {
                 clients.noteTaken(table, ofHolder, name.text());
@@ -150,9 +165,17 @@ final class TableOperations implements StoreOperations {
                 LIMIT_NANOS);
     }
 
+    private <R> CompletableFuture<R> keepHouse(String what, Task.Work<R> work) {
+        return queue.submit(
+                Task.<R>keepingHouse(what, work, (kind, error) -> {
+                    throw error;
+                }),
+                LIMIT_NANOS);
+    }
+
     @Override
     public CompletableFuture<List<Finding>> diagnose() {
-        return read("a diagnosis", this::diagnose);
+        return read("a diagnosis", (table, tries) -> diagnose(table, clock.read(table)));
     }
 
     private List<Finding> diagnose(LeaseTable table, StoreTime now) throws SQLException {

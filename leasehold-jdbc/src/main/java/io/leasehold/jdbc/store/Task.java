@@ -1,7 +1,6 @@
 package io.leasehold.jdbc.store;
 
 import io.leasehold.LockStoreException;
-import io.leasehold.jdbc.lease.StoreTime;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.OwnerToken;
 import java.sql.SQLException;
@@ -19,7 +18,23 @@ final class Task<R> {
 
     /** What a task does inside its transaction. */
     interface Work<R> {
-        R run(LeaseTable table, StoreTime now) throws SQLException;
+        /**
+         * Does it; null, of a task that renews, if another transaction is needed behind this one, which is committed.
+         *
+         * @param tries how many transactions were begun for the task, this one included
+         */
+        @Nullable
+        R run(LeaseTable table, int tries) throws SQLException;
+    }
+
+    /** What becomes of a task for which another transaction is in the way, and which line it stands in. */
+    enum Rank {
+        /** It keeps what is held: stands before all others, and does not begin by waiting for rows. */
+        RENEWAL,
+        /** It is asked for by somebody. */
+        REQUEST,
+        /** Others go first, and it waits for nothing: another one like it will come. */
+        HOUSEKEEPING
     }
 
     /** What a task tries before, in one statement that is a transaction of its own. */
@@ -27,10 +42,10 @@ final class Task<R> {
         /**
          * Tries; null if that is not enough.
          *
-         * @param readAtNanos not after the statement was sent
+         * @param waitNanos how long it may wait for a row that another transaction has locked
          */
         @Nullable
-        R run(LeaseTable table, long readAtNanos) throws SQLException;
+        R run(LeaseTable table, long waitNanos) throws SQLException;
     }
 
     /** What a task answers when it failed; a thrown error completes its future exceptionally. */
@@ -49,25 +64,28 @@ final class Task<R> {
 
     private final String what;
     private final boolean writes;
-    private final boolean renews;
+    private final Rank rank;
     private final @Nullable OwnerToken acquires;
     private final @Nullable QuickWork<R> quickWork;
     private final Work<R> work;
     private final OnFailure<R> onFailure;
     private final CompletableFuture<R> future = new CompletableFuture<>();
     private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.QUEUED);
+    private volatile @Nullable LockStoreException withdrawn;
+    /** Used by the worker's thread alone. */
+    private int tries = 1;
 
     private Task(
             String what,
             boolean writes,
-            boolean renews,
+            Rank rank,
             @Nullable OwnerToken acquires,
             @Nullable QuickWork<R> quickWork,
             Work<R> work,
             OnFailure<R> onFailure) {
         this.what = what;
         this.writes = writes;
-        this.renews = renews;
+        this.rank = rank;
         this.acquires = acquires;
         this.quickWork = quickWork;
         this.work = work;
@@ -81,22 +99,27 @@ final class Task<R> {
      */
     static <R> Task<R> acquiring(
             OwnerToken owner, String what, @Nullable QuickWork<R> quickWork, Work<R> work, OnFailure<R> onFailure) {
-        return new Task<>(what, true, false, owner, quickWork, work, onFailure);
+        return new Task<>(what, true, Rank.REQUEST, owner, quickWork, work, onFailure);
     }
 
-    /** A task that keeps what is held: it need not wait for a row that another task waits for. */
+    /** A task that keeps what is held. */
     static <R> Task<R> renewing(String what, Work<R> work, OnFailure<R> onFailure) {
-        return new Task<>(what, true, true, null, null, work, onFailure);
+        return new Task<>(what, true, Rank.RENEWAL, null, null, work, onFailure);
     }
 
     /** A task that writes. */
     static <R> Task<R> writing(String what, Work<R> work, OnFailure<R> onFailure) {
-        return new Task<>(what, true, false, null, null, work, onFailure);
+        return new Task<>(what, true, Rank.REQUEST, null, null, work, onFailure);
+    }
+
+    /** A task that writes, and fails where another transaction is in the way. */
+    static <R> Task<R> keepingHouse(String what, Work<R> work, OnFailure<R> onFailure) {
+        return new Task<>(what, true, Rank.HOUSEKEEPING, null, null, work, onFailure);
     }
 
     /** A task that only reads. */
     static <R> Task<R> reading(String what, Work<R> work, OnFailure<R> onFailure) {
-        return new Task<>(what, false, false, null, null, work, onFailure);
+        return new Task<>(what, false, Rank.REQUEST, null, null, work, onFailure);
     }
 
     String what() {
@@ -107,9 +130,23 @@ final class Task<R> {
         return writes;
     }
 
-    /** Whether it keeps what is held. */
-    boolean renews() {
-        return renews;
+    /** How it stands to others. */
+    Rank rank() {
+        return rank;
+    }
+
+    /** How many transactions were begun for it, the one that is under way included. */
+    int tries() {
+        return tries;
+    }
+
+    /** Whether its transaction may wait a moment for rows that others have locked. */
+    boolean isPatient() {
+        return switch (rank) {
+            case RENEWAL -> tries == 2;
+            case REQUEST -> tries == 1;
+            case HOUSEKEEPING -> false;
+        };
     }
 
     /** The owner token it acquires for, or null if it does something else. */
@@ -124,7 +161,7 @@ final class Task<R> {
 
     /** The worker takes it up; false if there is nothing left to do. */
     boolean start() {
-        return stage.compareAndSet(Stage.QUEUED, Stage.STARTED);
+        return stage.compareAndSet(Stage.QUEUED, Stage.STARTED) && !isWithdrawn();
     }
 
     /** From here on it may have an effect; false if it was taken back before. */
@@ -135,7 +172,26 @@ final class Task<R> {
     /** Its transaction was rolled back and begins again; false if nobody waits for it any more. */
     boolean startAgain() {
         return (stage.compareAndSet(Stage.COMMITTING, Stage.STARTED) || stage.get() == Stage.STARTED)
-                && !future.isDone();
+                && !future.isDone()
+                && !isWithdrawn();
+    }
+
+    /** It gives way to others until it is taken up again; false if nobody waits for it any more. */
+    boolean giveWay() {
+        tries++;
+        return startAgain() && stage.compareAndSet(Stage.STARTED, Stage.QUEUED) && !isWithdrawn();
+    }
+
+    /** Whether it was withdrawn, which then ends it: it has had no effect. */
+    private boolean isWithdrawn() {
+        LockStoreException why = withdrawn;
+        return why != null && (takeBack(why) || stage.get() == Stage.OVER);
+    }
+
+    /** Takes it back now, or when the transaction that is under way has been rolled back. */
+    void withdraw(LockStoreException why) {
+        withdrawn = why;
+        takeBack(why);
     }
 
     /** Takes it back if it had no effect yet; says whether it did, and it never will have one. */
@@ -156,16 +212,18 @@ final class Task<R> {
 
     /** Tries it in one statement; null if there is none, or that was not enough. */
     @Nullable
-    R runQuickly(LeaseTable table, long readAtNanos) throws SQLException {
-        return quickWork == null ? null : quickWork.run(table, readAtNanos);
+    R runQuickly(LeaseTable table, long waitNanos) throws SQLException {
+        return quickWork == null ? null : quickWork.run(table, waitNanos);
     }
 
+    /** Whether it is tried in one statement now. */
     boolean hasQuickWork() {
-        return quickWork != null;
+        return quickWork != null && tries == 1;
     }
 
-    R run(LeaseTable table, StoreTime now) throws SQLException {
-        return work.run(table, now);
+    @Nullable
+    R run(LeaseTable table) throws SQLException {
+        return work.run(table, tries);
     }
 
     void succeed(R result) {

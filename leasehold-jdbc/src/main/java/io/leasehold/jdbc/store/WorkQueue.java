@@ -14,13 +14,17 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What waits for the worker: what keeps and ends holds first, then what acquires, each in the order of arrival.
+ * What waits for the worker: what keeps holds first, then what ends them and what is asked for otherwise, then what acquires,
+ * each in the order of arrival; and housekeeping when there is time for it, or has been none for long.
+ *
+ * <p>A task for which another transaction is in the way stands aside, so that it costs no other its turn.
  *
  * <p>An acquire is never carried out after an ending of its owner token was queued: {@link #takeBackAcquire} takes it
- * out, and one that the worker has begun is over before the worker takes the ending.
+ * out, and one whose transaction the worker has begun is over, or never begun again, when the worker takes the ending.
  *
  * <p>All fields are guarded by {@code lock}; no task is completed while it is held.
  */
@@ -32,18 +36,46 @@ final class WorkQueue {
     /** So much else may wait: each hold has at most a renewal and an ending there. */
     static final int MOST_URGENT = 100_000;
 
+    /** So many others are taken before housekeeping, if there are so many. */
+    private static final int MOST_BEFORE_HOUSEKEEPING = 16;
+
+    private final LockRuntime runtime;
     private final String store;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition notEmpty = lock.newCondition();
+    private final Set<Task<?>> renewals = new LinkedHashSet<>();
     private final Set<Task<?>> urgent = new LinkedHashSet<>();
     private final Set<Task<?>> acquires = new LinkedHashSet<>();
+    private final Set<Task<?>> housekeeping = new LinkedHashSet<>();
+    private final Set<Task<?>> aside = new LinkedHashSet<>();
+    /** Those that wait, stand aside or are being carried out. */
     private final Map<OwnerToken, Task<?>> acquiresByOwner = new HashMap<>();
+
     private final TimeLimits limits;
+    private long shortestLimitNanos = Long.MAX_VALUE;
+    private int takenBeforeHousekeeping;
     private boolean closed;
+    private volatile Supplier<@Nullable String> delayedBy = () -> null;
 
     WorkQueue(LockRuntime runtime, String store) {
+        this.runtime = runtime;
         this.limits = new TimeLimits(runtime, this::timeIsUp);
         this.store = store;
+    }
+
+    /** Asked what delays the worker now, for the words of a request that was not answered in time; null for the usual. */
+    void explainDelaysBy(Supplier<@Nullable String> words) {
+        delayedBy = words;
+    }
+
+    /** The shortest time limit that was ever set for what acquires or keeps a hold. */
+    long shortestLimitNanos() {
+        lock.lock();
+        try {
+            return shortestLimitNanos;
+        } finally {
+            lock.unlock();
+        }
     }
 
     /**
@@ -63,7 +95,7 @@ final class WorkQueue {
         if (limitNanos > 0) {
             limits.add(task, limitNanos);
         }
-        String refusal = enqueued(task);
+        String refusal = enqueued(task, limitNanos);
         if (refusal != null) {
             limits.remove(task);
             task.fail(
@@ -71,11 +103,14 @@ final class WorkQueue {
         }
     }
 
-    private @Nullable String enqueued(Task<?> task) {
+    private @Nullable String enqueued(Task<?> task, long limitNanos) {
         lock.lock();
         try {
             OwnerToken owner = task.acquires();
-            Set<Task<?>> line = owner == null ? urgent : acquires;
+            if (limitNanos > 0 && (owner != null || task.rank() == Task.Rank.RENEWAL)) {
+                shortestLimitNanos = Math.min(shortestLimitNanos, limitNanos);
+            }
+            Set<Task<?>> line = line(task);
             if (closed) {
                 return ": the store is closed";
             }
@@ -94,33 +129,86 @@ final class WorkQueue {
         }
     }
 
+    private Set<Task<?>> line(Task<?> task) {
+        return switch (task.rank()) {
+            case RENEWAL -> renewals;
+            case REQUEST -> task.acquires() == null ? urgent : acquires;
+            case HOUSEKEEPING -> housekeeping;
+        };
+    }
+
+    /**
+     * The worker goes on with others, and takes this task up again later.
+     *
+     * @param pauseNanos after how long it stands in line again
+     */
+    void putAside(Task<?> task, long pauseNanos) {
+        boolean refused;
+        lock.lock();
+        try {
+            refused = closed;
+            if (!refused && pauseNanos > 0) {
+                aside.add(task);
+            } else if (!refused) {
+                line(task).add(task);
+            }
+        } finally {
+            lock.unlock();
+        }
+        if (refused) {
+            finished(task);
+            task.takeBack(closedError(task));
+        } else if (pauseNanos > 0) {
+            runtime.schedule(pauseNanos, () -> putBack(task));
+        }
+    }
+
+    private void putBack(Task<?> task) {
+        lock.lock();
+        try {
+            if (aside.remove(task)) {
+                line(task).add(task);
+                notEmpty.signal();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
     private void timeIsUp(Task<?> task, long limitNanos) {
         lock.lock();
         try {
-            remove(task);
+            if (line(task).remove(task) || aside.remove(task)) {
+                forget(task);
+            }
         } finally {
             lock.unlock();
         }
         String within = " was not answered within " + limitNanos / 1_000_000 + " ms";
+        String why = delayedBy.get();
         task.timeIsUp(
                 new StoreUnavailableException(
-                        task.what() + " at " + store + within
-                                + " and was taken back: the database was busy with other transactions",
+                        task.what() + " at " + store + within + " and was taken back: "
+                                + (why == null ? "the database was busy with other transactions" : why),
                         null),
                 new StoreUnavailableException(
-                        task.what() + " at " + store + within + ": the database is slow to commit", null));
+                        task.what() + " at " + store + within + ": "
+                                + (why == null ? "the database is slow to commit" : why),
+                        null));
     }
 
-    private void remove(Task<?> task) {
+    private void forget(Task<?> task) {
         OwnerToken owner = task.acquires();
-        if (owner == null) {
-            urgent.remove(task);
-        } else if (acquires.remove(task)) {
+        if (owner != null) {
             acquiresByOwner.remove(owner, task);
         }
     }
 
-    /** Takes a waiting acquire of this owner token out, because the owner token is being ended. */
+    private StoreUnavailableException closedError(Task<?> task) {
+        return new StoreUnavailableException(task.what() + " at " + store + ": the store was closed", null);
+    }
+
+    /** Takes an acquire of this owner token out, because the owner token is being ended. */
     void takeBackAcquire(OwnerToken owner) {
         Task<?> task;
         lock.lock();
@@ -128,19 +216,28 @@ final class WorkQueue {
             task = acquiresByOwner.remove(owner);
             if (task != null) {
                 acquires.remove(task);
+                aside.remove(task);
             }
         } finally {
             lock.unlock();
         }
         if (task != null) {
-            limits.remove(task);
-            task.takeBack(new StoreUnavailableException(task.what() + " at " + store + " was withdrawn", null));
+            task.withdraw(new StoreUnavailableException(task.what() + " at " + store + " was withdrawn", null));
+            if (task.future().isDone()) {
+                limits.remove(task);
+            }
         }
     }
 
     /** The worker is done with the task. */
     void finished(Task<?> task) {
         limits.remove(task);
+        lock.lock();
+        try {
+            forget(task);
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** The next task, waited for; null once the queue is closed. */
@@ -149,11 +246,10 @@ final class WorkQueue {
         lock.lock();
         try {
             while (!closed) {
-                Set<Task<?>> line = urgent.isEmpty() ? acquires : urgent;
-                Iterator<Task<?>> first = line.iterator();
+                Iterator<Task<?>> first = nextLine().iterator();
                 if (first.hasNext()) {
                     Task<?> task = first.next();
-                    remove(task);
+                    first.remove();
                     return task;
                 }
                 notEmpty.awaitUninterruptibly();
@@ -164,21 +260,17 @@ final class WorkQueue {
         }
     }
 
-    /** The next task that keeps what is held, if one is here: it may overtake what ends other holds. */
-    @Nullable
-    Task<?> takeRenewal() {
-        lock.lock();
-        try {
-            for (Task<?> task : urgent) {
-                if (task.renews()) {
-                    remove(task);
-                    return task;
-                }
-            }
-            return null;
-        } finally {
-            lock.unlock();
+    private Set<Task<?>> nextLine() {
+        if (!renewals.isEmpty()) {
+            return renewals;
         }
+        Set<Task<?>> line = urgent.isEmpty() ? acquires : urgent;
+        boolean isItsTurn = !housekeeping.isEmpty() && ++takenBeforeHousekeeping > MOST_BEFORE_HOUSEKEEPING;
+        if (isItsTurn || line.isEmpty()) {
+            takenBeforeHousekeeping = 0;
+            return housekeeping;
+        }
+        return line;
     }
 
     boolean isClosed() {
@@ -196,16 +288,15 @@ final class WorkQueue {
         lock.lock();
         try {
             closed = true;
-            left.addAll(urgent);
-            left.addAll(acquires);
-            urgent.clear();
-            acquires.clear();
+            for (Set<Task<?>> line : List.of(renewals, urgent, acquires, housekeeping, aside)) {
+                left.addAll(line);
+                line.clear();
+            }
             acquiresByOwner.clear();
             notEmpty.signalAll();
         } finally {
             lock.unlock();
         }
-        left.forEach(task -> task.takeBack(
-                new StoreUnavailableException(task.what() + " at " + store + ": the store was closed", null)));
+        left.forEach(task -> task.takeBack(closedError(task)));
     }
 }

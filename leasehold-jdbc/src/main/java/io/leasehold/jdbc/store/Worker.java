@@ -4,10 +4,10 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.SqlTrouble;
-import io.leasehold.jdbc.lease.StoreTime;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
 import java.sql.SQLException;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -27,6 +27,19 @@ final class Worker implements Runnable {
     /** Connections after which a store that keeps moving is given up. */
     private static final int MOST_RESTARTS = 5;
 
+    /** No statement waits for a row so long: the database says nothing at all. */
+    private static final long SILENCE_NANOS = 1_200_000_000L;
+
+    /** A transaction waits for a row at most so long, and at most this part of the shortest time limit. */
+    private static final long MOST_WAIT_NANOS = 250_000_000L;
+
+    private static final int SHARE_FOR_WAITS = 4;
+
+    /** The first pause of a task that stands aside, and the longest, unless its transactions take longer. */
+    private static final long LEAST_PAUSE_NANOS = 500_000L;
+
+    private static final long MOST_PAUSE_NANOS = 50_000_000L;
+
     /** The token horizon is moved so far, once in that time, */
     private static final long HORIZON_MICROS = 60_000_000L;
 
@@ -35,12 +48,12 @@ final class Worker implements Runnable {
 
     private final LockRuntime runtime;
     private final WorkQueue queue;
-    private final Connections connections;
-    private final StoreClock clock;
+    private final KeptConnection connections;
     private final Dialect dialect;
     private final String store;
     private final Runnable reachableAgain;
     private boolean unreachable;
+    private volatile @Nullable Waiting waiting;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
 
     /**
@@ -51,18 +64,34 @@ final class Worker implements Runnable {
     Worker(
             LockRuntime runtime,
             WorkQueue queue,
-            Connections connections,
-            StoreClock clock,
+            KeptConnection connections,
             Dialect dialect,
             String store,
             Runnable reachableAgain) {
         this.runtime = runtime;
         this.queue = queue;
         this.connections = connections;
-        this.clock = clock;
         this.dialect = dialect;
         this.store = store;
         this.reachableAgain = reachableAgain;
+    }
+
+    /** What the worker waits for, told to others. */
+    private record Waiting(boolean connecting, long sinceNanos) {}
+
+    /** What delays what is queued, in words, where it is not other transactions. */
+    @Nullable
+    String delayedBy() {
+        Waiting now = waiting;
+        if (now == null || !connections.mayFallSilent()) {
+            return null;
+        }
+        long millis = (runtime.nanoTime() - now.sinceNanos()) / 1_000_000;
+        if (now.connecting()) {
+            return "no connection to the database came within " + millis
+                    + " ms: it does not answer, or all connections of the pool are in use";
+        }
+        return millis * 1_000_000 > SILENCE_NANOS ? "the database has not answered for " + millis + " ms" : null;
     }
 
     /** Completes when the queue is closed and all connections are. */
@@ -74,8 +103,7 @@ final class Worker implements Runnable {
     public void run() {
         try {
             for (Task<?> task = queue.take(); task != null; task = queue.take()) {
-                carryOut(task);
-                queue.finished(task);
+                goOnWith(task);
             }
         } finally {
             connections.close();
@@ -83,24 +111,50 @@ final class Worker implements Runnable {
         }
     }
 
-    private <R> void carryOut(Task<R> task) {
+    private void goOnWith(Task<?> task) {
+        try {
+            long beganAtNanos = runtime.nanoTime();
+            if (carryOut(task)) {
+                queue.finished(task);
+            } else {
+                queue.putAside(task, pauseNanos(task, runtime.nanoTime() - beganAtNanos));
+            }
+        } catch (RuntimeException | Error e) {
+            // Whatever it was: others count on this thread. The task is answered by its time limit.
+            LOG.error("{}: the thread that talks to the database goes on after an error", store, e);
+        }
+    }
+
+    /**
+     * How long a task stands aside for which another transaction was in the way. The first time it only lets others go first;
+     * later it leaves them at least as much of the worker's time as it took.
+     */
+    private long pauseNanos(Task<?> task, long tookNanos) {
+        int pauses = task.tries() - 2;
+        boolean lockedAsAWhole = dialect.transaction() instanceof Dialect.ByStatements;
+        if (pauses <= 0 || lockedAsAWhole) {
+            return 0;
+        }
+        return Math.max(tookNanos, Math.min(MOST_PAUSE_NANOS, LEAST_PAUSE_NANOS << Math.min(pauses, 16)));
+    }
+
+    /** Whether the task is over; if not, it is to be taken up again later. */
+    private <R> boolean carryOut(Task<R> task) {
         if (!task.start()) {
-            return;
+            return true;
         }
         try {
             int restarts = 0;
             while (restarts <= MOST_RESTARTS) {
                 Try result = new Attempt<>(task, restarts == 0).run();
                 if (result == Try.ENDED) {
-                    return;
+                    return true;
+                } else if (result == Try.AGAIN) {
+                    return !task.giveWay();
                 }
-                if (result == Try.MOVED) {
-                    restarts++;
-                } else if (!task.renews()) {
-                    keepWhatIsHeld();
-                }
+                restarts++;
                 if (!task.startAgain()) {
-                    return;
+                    return true;
                 }
                 if (queue.isClosed()) {
                     break;
@@ -108,19 +162,13 @@ final class Worker implements Runnable {
             }
             String why = queue.isClosed() ? ": the store was closed" : ": connections to it keep breaking";
             task.fail(FailureKind.NO_EFFECT, new StoreUnavailableException(task.what() + " at " + store + why, null));
+            return true;
         } catch (RuntimeException | Error e) {
             LOG.error("{} at {} failed unexpectedly", task.what(), store, e);
             task.fail(
                     FailureKind.UNKNOWN,
                     new StoreUnavailableException(task.what() + " at " + store + " failed unexpectedly: " + e, e));
-        }
-    }
-
-    /** A row that somebody keeps locked costs its own lock, and not those that are held. */
-    private void keepWhatIsHeld() {
-        for (Task<?> renewal = queue.takeRenewal(); renewal != null; renewal = queue.takeRenewal()) {
-            carryOut(renewal);
-            queue.finished(renewal);
+            return true;
         }
     }
 
@@ -158,16 +206,28 @@ final class Worker implements Runnable {
 
         Try run() {
             LeaseTable table = null;
+            boolean mayBeOutdated = connections.isOpen();
             try {
-                table = connections.take();
+                waiting = new Waiting(true, runtime.nanoTime());
+                // Who looks at much waits longer for the first of it.
+                table = connections.take(task.writes() ? queue.shortestLimitNanos() : Long.MAX_VALUE);
+                waiting = new Waiting(false, runtime.nanoTime());
                 return task.writes() ? write(table) : read(table);
             } catch (SQLException e) {
-                return failed(table, e);
+                return failed(table, e, mayBeOutdated);
             } catch (LockStoreException e) {
                 Failure failure = Failure.of(e);
+                fit = table != null && rolledBack(table);
                 task.fail(failure.kind(), failure.error());
                 return Try.ENDED;
+            } catch (RuntimeException | Error e) {
+                // The connection may go back to a pool, and with it what was begun, and the rows it has locked.
+                if (table != null) {
+                    rolledBack(table);
+                }
+                throw e;
             } finally {
+                waiting = null;
                 if (table != null) {
                     connections.putBack(table, !fit);
                 }
@@ -175,8 +235,7 @@ final class Worker implements Runnable {
         }
 
         private Try read(LeaseTable table) throws SQLException {
-            R result = task.run(table, clock.read(table));
-            return succeeded(result);
+            return succeeded(task.run(table));
         }
 
         private Try write(LeaseTable table) throws SQLException {
@@ -190,8 +249,7 @@ final class Worker implements Runnable {
             if (!table.isWithinHorizon(soonMicros)) {
                 table.raiseHorizon(soonMicros, HORIZON_MICROS);
             }
-            StoreTime before = clock.isReadBeforeTransaction() ? clock.read(table) : null;
-            table.begin();
+            table.begin(waitNanos());
             begun = true;
             if (!connections.leadsToStore()) {
                 LOG.warn("{} was moved or deleted while it was open; opening it anew. Holds it kept are lost.", store);
@@ -203,7 +261,7 @@ final class Worker implements Runnable {
                 fit = true;
                 return Try.ENDED;
             }
-            R result = task.run(table, before != null ? before : clock.read(table));
+            R result = task.run(table);
             if (!table.isWithinHorizon(table.highestFence())) {
                 long fence = table.highestFence();
                 table.rollback();
@@ -213,7 +271,18 @@ final class Worker implements Runnable {
             }
             committing = true;
             table.commit();
+            if (result == null) {
+                fit = true;
+                return Try.AGAIN;
+            }
             return succeeded(result);
+        }
+
+        /** How long it may wait for a row: no renewal that comes meanwhile is to miss its time limit for it. */
+        private long waitNanos() {
+            return task.isPatient() && dialect.waitsBriefly()
+                    ? Math.min(MOST_WAIT_NANOS, queue.shortestLimitNanos() / SHARE_FOR_WAITS)
+                    : 0;
         }
 
         private Try writeQuickly(LeaseTable table) throws SQLException {
@@ -223,7 +292,7 @@ final class Worker implements Runnable {
             }
             committing = true;
             repeatable = true;
-            R result = task.runQuickly(table, runtime.nanoTime());
+            R result = task.runQuickly(table, waitNanos());
             if (result != null) {
                 return succeeded(result);
             }
@@ -236,9 +305,16 @@ final class Worker implements Runnable {
             return Try.AGAIN;
         }
 
-        private Try succeeded(R result) {
+        /** Whether the transaction was surely undone, and may succeed when it is repeated. */
+        private boolean isInTheWay(SqlTrouble trouble, SQLException e) {
+            return trouble == SqlTrouble.CONTENTION
+                    || e instanceof RowLockedException
+                    || (trouble == SqlTrouble.INTERRUPTED && task.writes() && (!committing || repeatable));
+        }
+
+        private Try succeeded(@Nullable R result) {
             fit = true;
-            task.succeed(result);
+            task.succeed(Objects.requireNonNull(result, "result"));
             if (unreachable) {
                 unreachable = false;
                 reachableAgain.run();
@@ -246,19 +322,29 @@ final class Worker implements Runnable {
             return Try.ENDED;
         }
 
-        private Try failed(@Nullable LeaseTable table, SQLException e) {
-            SqlTrouble trouble = dialect.troubles().apply(e);
-            if (trouble == SqlTrouble.CONTENTION) {
+        private Try failed(@Nullable LeaseTable table, SQLException e, boolean mayBeOutdated) {
+            SqlTrouble told = dialect.troubles().apply(e);
+            // Pools say in words of their own that they have no connection to give.
+            SqlTrouble trouble = table == null && told == SqlTrouble.OTHER ? SqlTrouble.UNREACHABLE : told;
+            if (isInTheWay(trouble, e)) {
                 fit = table != null && (!begun || rolledBack(table));
-                return Try.AGAIN;
+                if (task.rank() != Task.Rank.HOUSEKEEPING) {
+                    return Try.AGAIN;
+                }
+                Failure failure = Failure.of(SqlTrouble.CONTENTION, task.what(), store, e);
+                task.fail(failure.kind(), failure.error());
+                return Try.ENDED;
             }
             unreachable |= trouble == SqlTrouble.UNREACHABLE;
             fit = trouble != SqlTrouble.UNREACHABLE
                     && trouble != SqlTrouble.DAMAGED
+                    && trouble != SqlTrouble.READ_ONLY
                     && table != null
                     && rolledBack(table);
-            if (trouble == SqlTrouble.UNREACHABLE && table != null && (!committing || repeatable) && mayReconnect) {
-                // The connection may have been dead for long; nothing was committed, so a new one may be tried.
+            // A connection may have been dead for long, or have stayed at a server that is the primary no more.
+            boolean newOneMayDo =
+                    trouble == SqlTrouble.UNREACHABLE || (trouble == SqlTrouble.READ_ONLY && mayBeOutdated);
+            if (newOneMayDo && table != null && (!committing || repeatable) && mayReconnect) {
                 return Try.MOVED;
             }
             Failure failure = Failure.of(trouble, task.what(), store, e);

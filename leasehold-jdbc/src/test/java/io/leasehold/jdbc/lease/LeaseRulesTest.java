@@ -11,8 +11,10 @@ import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("quick")
 class LeaseRulesTest {
 
     private static final long TTL = Duration.ofSeconds(30).toNanos();

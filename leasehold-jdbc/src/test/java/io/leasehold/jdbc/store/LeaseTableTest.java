@@ -21,12 +21,14 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.UUID;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The statements of each dialect, against the real database. */
+@Tag("quick")
 class LeaseTableTest {
 
     private static final OwnerToken OWNER = OwnerToken.fromHex("0123456789abcdef0123456789abcdef01234567");
@@ -60,7 +62,7 @@ class LeaseTableTest {
 
     private static LeaseTable table(Database database, Connection connection) throws SQLException {
         Incarnation incarnation = schema(database).prepare(connection);
-        return new LeaseTable(connection, database.dialect, incarnation);
+        return new LeaseTable(Loan.begin(connection, database.dialect.tuning()), database.dialect, incarnation);
     }
 
     private static LockName name(String text) {
@@ -79,7 +81,7 @@ class LeaseTableTest {
             LeaseTable table = table(database, connection);
             LeaseRow full = held("order:1 ☃ " + "y".repeat(1000), (1L << 53) - 1);
             LeaseRow empty = new LeaseRow(name("e"), "boot:x", null, null, -5, 0);
-            table.begin();
+            table.begin(1);
             assertThat(table.find(full.name())).isNull();
             table.insert(full);
             table.insert(empty);
@@ -87,11 +89,11 @@ class LeaseTableTest {
             assertThat(table.read(full.name())).isEqualTo(full);
             assertThat(table.read(empty.name())).isEqualTo(empty);
             LeaseRow changed = new LeaseRow(full.name(), "boot:z", null, null, 100, 7);
-            table.begin();
+            table.begin(1);
             table.update(changed);
             table.rollback();
             assertThat(table.read(full.name())).isEqualTo(full);
-            table.begin();
+            table.begin(1);
             table.update(changed);
             table.commit();
             assertThat(table.read(full.name())).isEqualTo(changed);
@@ -137,7 +139,12 @@ class LeaseTableTest {
             table.insert(held("young", 100));
             table.insert(held("old", 50));
             table.insert(held("oldest", 10));
-            assertThat(table.below(100)).extracting(row -> row.name().text()).containsExactly("oldest", "old");
+            assertThat(table.between(-1, 100))
+                    .extracting(row -> row.name().text())
+                    .containsExactly("oldest", "old");
+            assertThat(table.between(10, 100))
+                    .extracting(row -> row.name().text())
+                    .containsExactly("old");
             table.delete(name("oldest"));
             table.raiseFenceFloor(10);
             assertThat(table.read(name("oldest"))).isNull();

@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.Finding;
 import io.leasehold.Finding.Grade;
 import java.sql.Connection;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The grades of isolation and time. */
+@Tag("quick")
 class TableDoctorTest {
 
     private static Grade isolation(int level) {

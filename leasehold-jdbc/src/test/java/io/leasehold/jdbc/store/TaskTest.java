@@ -4,15 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A task is answered once, and what it says about its effect is true. */
+@Tag("quick")
 class TaskTest {
 
     private final StoreUnavailableException takenBack = new StoreUnavailableException("taken back", null);
     private final StoreUnavailableException unknown = new StoreUnavailableException("unknown", null);
 
-    private final Task<Object> task = Task.writing("a test", (table, now) -> "done", (kind, error) -> kind);
+    private final Task<Object> task = Task.writing("a test", (table, tries) -> "done", (kind, error) -> kind);
 
     @Test
     void beforeItsStartItIsTakenBack() {

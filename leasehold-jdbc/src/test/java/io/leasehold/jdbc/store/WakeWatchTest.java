@@ -72,7 +72,7 @@ class WakeWatchTest {
             statement.execute("PRAGMA journal_mode=WAL");
         }
         Incarnation incarnation = new SchemaCheck(dialect, runtime, "wall", "store X").prepare(connection);
-        return new LeaseTable(connection, dialect, incarnation);
+        return new LeaseTable(Loan.begin(connection, dialect.tuning()), dialect, incarnation);
     }
 
     private void releaseElsewhere() throws SQLException {

@@ -1,56 +1,92 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.redis.topology.Link;
+import io.leasehold.redis.wire.RedisErrors;
+import io.lettuce.core.api.async.RedisAsyncCommands;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What a server's configuration says about keeping locks, where reading it is permitted.
  *
- * @param readable whether {@code CONFIG GET} was answered
- * @param durable whether every acknowledged write survives a crash: {@code appendonly yes}, {@code appendfsync always},
- *     {@code no-appendfsync-on-rewrite no}, {@code maxmemory-policy noeviction}
+ * @param readable whether {@code CONFIG GET} was answered; false only where the server refuses it
+ * @param durableNow whether every acknowledged write survives a crash with the settings that hold now: {@code appendonly yes},
+ *     {@code appendfsync always}, {@code no-appendfsync-on-rewrite no}, {@code maxmemory-policy noeviction}
+ * @param origin whether a restart keeps these settings
  * @param evicting the policy by which the server may drop held locks when its memory is full, or null if it does not
  */
 public record DurabilityCheck(
-        boolean readable, boolean durable, @Nullable String evicting) {
+        boolean readable,
+        boolean durableNow,
+        SettingsOrigin origin,
+        @Nullable String evicting) {
 
-    private static final DurabilityCheck UNREADABLE = new DurabilityCheck(false, false, null);
+    private static final DurabilityCheck UNREADABLE = new DurabilityCheck(false, false, SettingsOrigin.UNSEEN, null);
 
-    /** Asks the server; a refusal is an answer too. */
+    /** Whether every acknowledged write survives a crash, and the restart after it. */
+    public boolean durable() {
+        return durableNow && origin.surviveRestart();
+    }
+
+    /** Whether it is durable now and nothing proves that a restart keeps it so. */
+    public boolean durableUntilRestart() {
+        return durableNow && !origin.surviveRestart();
+    }
+
+    /**
+     * Asks the server. A refused right is an answer too; whatever else goes wrong says nothing about the settings.
+     *
+     * @return fails with what the driver says if the question was not answered
+     */
     public static CompletableFuture<DurabilityCheck> of(Link link) {
-        CompletableFuture<Map<String, String>> persistence = configuration(link, "*append*");
-        CompletableFuture<Map<String, String>> memory = configuration(link, "maxmemory*");
+        CompletableFuture<Map<String, String>> persistence = ask(link, redis -> redis.configGet("*append*"));
+        CompletableFuture<Map<String, String>> memory = ask(link, redis -> redis.configGet("maxmemory*"));
+        // After the settings: what is changed in between is counted.
+        CompletableFuture<SettingsOrigin> origin = origin(link);
         return persistence
-                .thenCombine(memory, (p, m) -> {
-                    Map<String, String> all = new HashMap<>(p);
-                    all.putAll(m);
-                    return read(all);
+                .thenCombine(memory, DurabilityCheck::union)
+                .handle((settings, error) -> {
+                    if (error == null) {
+                        return origin.thenApply(from -> read(settings, from));
+                    }
+                    return RedisErrors.isForbidden(error)
+                            ? CompletableFuture.completedFuture(UNREADABLE)
+                            : CompletableFuture.<DurabilityCheck>failedFuture(error);
                 })
-                .exceptionally(refused -> UNREADABLE);
+                .thenCompose(check -> check);
     }
 
-    /** Asks all masters: what one of them lacks, the store lacks. */
-    public static CompletableFuture<DurabilityCheck> of(List<Link> masters) {
-        return masters.stream()
-                .map(DurabilityCheck::of)
-                .reduce((one, other) -> one.thenCombine(other, DurabilityCheck::weaker))
-                .orElseThrow();
+    static CompletableFuture<SettingsOrigin> origin(Link link) {
+        CompletableFuture<String> commands = ask(link, redis -> redis.info("commandstats"));
+        CompletableFuture<String> files = ask(link, redis -> redis.info("persistence"));
+        return commands.thenCombine(files, SettingsOrigin::of);
     }
 
-    private DurabilityCheck weaker(DurabilityCheck other) {
+    /** What two servers have in common: what one of them lacks, both lack. */
+    public DurabilityCheck weaker(DurabilityCheck other) {
         return new DurabilityCheck(
-                readable && other.readable, durable && other.durable, evicting != null ? evicting : other.evicting);
+                readable && other.readable,
+                durableNow && other.durableNow,
+                origin.surviveRestart() ? other.origin : origin,
+                evicting != null ? evicting : other.evicting);
     }
 
-    private static CompletableFuture<Map<String, String>> configuration(Link link, String pattern) {
-        CompletableFuture<Map<String, String>> found = new CompletableFuture<>();
-        link.<Map<String, String>>send(redis -> redis.configGet(pattern), (values, error) -> {
-            if (values != null) {
-                found.complete(values);
+    private static Map<String, String> union(Map<String, String> one, Map<String, String> other) {
+        Map<String, String> all = new HashMap<>(one);
+        all.putAll(other);
+        return all;
+    }
+
+    private static <T> CompletableFuture<T> ask(
+            Link link, Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<T>> question) {
+        CompletableFuture<T> found = new CompletableFuture<>();
+        link.<T>send(question, (answer, error) -> {
+            if (answer != null) {
+                found.complete(answer);
             } else {
                 found.completeExceptionally(error == null ? new IllegalStateException("no answer") : error);
             }
@@ -59,7 +95,7 @@ public record DurabilityCheck(
     }
 
     /** Judges the settings; some services answer with nothing instead of a refusal. */
-    static DurabilityCheck read(Map<String, String> settings) {
+    static DurabilityCheck read(Map<String, String> settings, SettingsOrigin origin) {
         String policy = settings.get("maxmemory-policy");
         if (policy == null) {
             return UNREADABLE;
@@ -70,6 +106,6 @@ public record DurabilityCheck(
                 && "yes".equals(settings.get("appendonly"))
                 && "always".equals(settings.get("appendfsync"))
                 && "no".equals(settings.get("no-appendfsync-on-rewrite"));
-        return new DurabilityCheck(true, durable, limited && !noEviction ? policy : null);
+        return new DurabilityCheck(true, durable, origin, limited && !noEviction ? policy : null);
     }
 }

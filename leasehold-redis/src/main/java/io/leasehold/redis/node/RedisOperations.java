@@ -5,11 +5,13 @@ import io.leasehold.Finding;
 import io.leasehold.Leak;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import io.leasehold.StoreAccessException;
 import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.topology.WakeUps;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.Messages;
+import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreOperations;
 import io.lettuce.core.SetArgs;
@@ -19,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
@@ -185,18 +188,33 @@ final class RedisOperations implements StoreOperations {
                 .thenCombine(configuration(master, "min-replicas-*"), RedisOperations::union)
                 .thenCombine(configuration(master, "client-output-buffer-limit"), RedisOperations::union)
                 .thenCombine(configuration(master, "timeout"), RedisOperations::union)
-                .exceptionally(refused -> Map.of());
+                .exceptionally(RedisOperations::forbidden);
+        // After the settings: what is changed in between is counted.
+        CompletableFuture<SettingsOrigin> origin = ask(
+                        master, "read its statistics", redis -> redis.info("commandstats"))
+                .thenCombine(
+                        ask(master, "read its statistics", redis -> redis.info("persistence")), SettingsOrigin::of);
         CompletableFuture<Map<String, String>> info =
-                ask(master, "read INFO", RedisAsyncCommands::info).thenApply(RedisOperations::fields);
+                ask(master, "read INFO", RedisAsyncCommands::info).thenApply(SettingsOrigin::fields);
         CompletableFuture<Long> skew = ask(master, "read the clock", RedisAsyncCommands::time)
                 .thenApply(time -> Long.parseLong(time.get(0)) * 1_000
                         + Long.parseLong(time.get(1)) / 1_000
                         - runtime.wallMillis());
         CompletableFuture<Boolean> subscribed = wakeUps.started(KeyLayout.client("doctor"));
-        return CompletableFuture.allOf(config, info, skew, subscribed)
+        return CompletableFuture.allOf(config, origin, info, skew, subscribed)
                 .thenApply(done -> new ServerChecks(
-                                name, config.join(), info.join(), skew.join(), subscribed.join(), member)
+                                name, config.join(), origin.join(), info.join(), skew.join(), subscribed.join(), member)
                         .findings());
+    }
+
+    /** A missing right is a finding; whatever else goes wrong says nothing of the settings. */
+    private static Map<String, String> forbidden(Throwable error) {
+        Throwable cause = RedisErrors.unwrapped(error);
+        if (cause instanceof StoreAccessException
+                || (cause.getCause() != null && RedisErrors.isForbidden(cause.getCause()))) {
+            return Map.of();
+        }
+        throw cause instanceof LockStoreException known ? known : new CompletionException(cause);
     }
 
     private CompletableFuture<Map<String, String>> configuration(Link master, String pattern) {
@@ -207,16 +225,5 @@ final class RedisOperations implements StoreOperations {
         Map<String, String> all = new HashMap<>(one);
         all.putAll(other);
         return all;
-    }
-
-    private static Map<String, String> fields(String info) {
-        Map<String, String> fields = new HashMap<>();
-        info.lines().forEach(line -> {
-            int colon = line.indexOf(':');
-            if (colon > 0) {
-                fields.put(line.substring(0, colon), line.substring(colon + 1).strip());
-            }
-        });
-        return fields;
     }
 }

@@ -4,12 +4,15 @@ import io.leasehold.Finding;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Grades what a server tells of itself. Pure.
  *
  * @param node the server, as people would name it
  * @param config of {@code CONFIG GET}; empty if reading it is not allowed
+ * @param origin whether a restart keeps these settings
  * @param info of {@code INFO}
  * @param skewMillis the server's clock against ours; none of ours is used for anything, but people read both
  * @param subscribed whether a subscription could be made
@@ -18,6 +21,7 @@ import java.util.Map;
 record ServerChecks(
         String node,
         Map<String, String> config,
+        SettingsOrigin origin,
         Map<String, String> info,
         long skewMillis,
         boolean subscribed,
@@ -81,7 +85,7 @@ record ServerChecks(
         if (policy.equals("noeviction")) {
             return Finding.good("eviction", node + " evicts nothing");
         }
-        String remedy = "CONFIG SET maxmemory-policy noeviction";
+        String remedy = setting("maxmemory-policy noeviction");
         return limited
                 ? Finding.unsafe(
                         "eviction", node + " drops held locks when its memory is full (" + policy + ")", remedy)
@@ -96,13 +100,13 @@ record ServerChecks(
         String fsync = configured("appendfsync", "everysec");
         boolean always = appends && fsync.equals("always");
         if (always && configured("no-appendfsync-on-rewrite", "no").equals("no")) {
-            return Finding.good("persistence", node + " keeps every acknowledged lock over a crash");
+            return durableNow();
         }
         if (always) {
             return Finding.warning(
                     "persistence",
                     node + " forgets locks in a crash during a rewrite of its append-only file",
-                    "CONFIG SET no-appendfsync-on-rewrite no");
+                    setting("no-appendfsync-on-rewrite no"));
         }
         if (member) {
             return Finding.good(
@@ -114,11 +118,62 @@ record ServerChecks(
                         "persistence",
                         node + " forgets the locks of the last second if its machine crashes (appendfsync " + fsync
                                 + ")",
-                        "CONFIG SET appendfsync always")
+                        setting("appendfsync always"))
                 : Finding.unsafe(
                         "persistence",
                         node + " forgets every lock when it restarts (appendonly no): two can then hold one",
-                        "CONFIG SET appendonly yes; CONFIG SET appendfsync always");
+                        setting("appendonly yes", "appendfsync always"));
+    }
+
+    /** Every acknowledged write survives a crash with the settings that hold now; a restart may read others. */
+    private Finding durableNow() {
+        return switch (origin) {
+            case START, REWRITTEN ->
+                Finding.good("persistence", node + " keeps every acknowledged lock over a crash and a restart");
+            case BEING_WRITTEN ->
+                Finding.warning(
+                        "persistence",
+                        node
+                                + " is writing its first append-only file, and forgets every lock if it crashes before the end",
+                        "wait, and ask again; if it stays so, look at its log and disk");
+            case CHANGED ->
+                Finding.unsafe(
+                        "persistence",
+                        node
+                                + " keeps every acknowledged lock over a crash now, but its settings were changed since its start"
+                                + " and nothing proves that they stand in its configuration file: after a restart without"
+                                + " them it has forgotten every lock, and two can hold one",
+                        rewritten());
+            case UNSEEN ->
+                Finding.unknown(
+                        "persistence",
+                        node
+                                + " keeps every acknowledged lock over a crash now, and does not tell whether its settings were"
+                                + " changed since its start: look whether they stand in its configuration file",
+                        "appendonly yes, appendfsync always and no-appendfsync-on-rewrite no belong into the file; Redis 7.0 and"
+                                + " newer tell");
+        };
+    }
+
+    /** Sets and keeps: in an order after which the server's own statistics prove that all of it stands in the file. */
+    private String setting(String... settings) {
+        if (!hasFile()) {
+            return "it was started without a configuration file: start it with --" + String.join(" --", settings)
+                    + " when no lock is held; what CONFIG SET changes would not survive a restart";
+        }
+        return Stream.of(settings).map(one -> "CONFIG SET " + one + "; ").collect(Collectors.joining()) + rewritten();
+    }
+
+    private String rewritten() {
+        return hasFile()
+                ? "CONFIG RESETSTAT; CONFIG REWRITE"
+                : "it was started without a configuration file: start it with one, or with these settings on its command line,"
+                        + " when no lock is held";
+    }
+
+    /** Servers that say nothing of a file have one as a rule. */
+    private boolean hasFile() {
+        return !info.getOrDefault("config_file", "?").isEmpty();
     }
 
     private Finding replicas() {
@@ -131,9 +186,9 @@ record ServerChecks(
             return Finding.warning(
                     "replicas",
                     node + " has " + replicas + " replicas and grants locks even if none of them hears of it: after a"
-                            + " split two can hold one",
-                    "CONFIG SET min-replicas-to-write 1; CONFIG SET min-replicas-max-lag 1 (fencing tokens close the"
-                            + " rest)");
+                            + " split two can hold one. Refusing writes without a replica narrows that, and fencing tokens"
+                            + " close the rest",
+                    setting("min-replicas-to-write 1", "min-replicas-max-lag 1"));
         }
         return Finding.good(
                 "replicas", node + " has " + replicas + " replicas and refuses writes with fewer than " + least);
@@ -150,7 +205,7 @@ record ServerChecks(
                             "buffers",
                             node + " cuts a subscription that is " + hard + " bytes behind: waiters then ask from time"
                                     + " to time instead of being woken",
-                            "CONFIG SET client-output-buffer-limit \"pubsub 33554432 8388608 60\"");
+                            setting("client-output-buffer-limit \"pubsub 33554432 8388608 60\""));
                 }
             }
         }
@@ -166,7 +221,7 @@ record ServerChecks(
         }
         if (seconds > 0 && seconds < LEAST_IDLE_SECONDS) {
             return Finding.warning(
-                    "idle", node + " ends connections that are silent for " + seconds + " s", "CONFIG SET timeout 0");
+                    "idle", node + " ends connections that are silent for " + seconds + " s", setting("timeout 0"));
         }
         return Finding.good("idle", node + " keeps silent connections");
     }
@@ -176,7 +231,7 @@ record ServerChecks(
         long now = number("connected_clients");
         String what = node + " has " + now + " of at most " + most + " connections";
         return most > 0 && now > most * 8 / 10
-                ? Finding.warning("connections", what, "CONFIG SET maxclients " + 2 * most)
+                ? Finding.warning("connections", what, setting("maxclients " + 2 * most))
                 : Finding.good("connections", what);
     }
 

@@ -21,7 +21,6 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -29,25 +28,30 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A member of a set that votes only while its server is what the set relies on: durable where it was declared so, and not one that
  * evicts. Looked at in each life of the server, so also where it was down when the client began.
  *
- * <p>A yes of a life that has not been looked at does not count, and is undone. Where {@code CONFIG GET} is not permitted the
- * declaration is believed. Safe for all threads.
+ * <p>A yes of a life that has not been looked at does not count, and is undone. Where the server refuses {@code CONFIG GET} the
+ * declaration is believed, with a warning; a question that failed in any other way is asked again. What was declared durable has to
+ * be so with the settings that hold now: a restart is another life, which is looked at before it counts. Safe for all threads.
  */
 public final class VerifiedMember implements LockNode {
 
+    private static final Logger LOG = LoggerFactory.getLogger(VerifiedMember.class);
     private static final String FIT = "";
     private static final int MOST_LIVES = 1_000;
     private static final long LOOK_AGAIN_NANOS = 5_000_000_000L;
+    private static final long ANSWER_NANOS = 3_000_000_000L;
 
     private final LockNode node;
     private final String name;
     private final boolean durable;
     private final boolean mayEvict;
-    private final Supplier<CompletableFuture<DurabilityCheck>> look;
+    private final Supplier<CompletableFuture<Map<Incarnation, DurabilityCheck>>> look;
     private final LockRuntime runtime;
     /** Why a life is unfit; {@link #FIT} if it is not. */
     private final Map<Incarnation, String> lives = new ConcurrentHashMap<>();
@@ -61,16 +65,16 @@ public final class VerifiedMember implements LockNode {
      *
      * @param durable whether it was declared to keep every acknowledged write
      * @param mayEvict whether the set promises no more than a server that evicts
-     * @param fit the lives that have been looked at already
-     * @param look reads the configuration of the servers that can be reached
+     * @param found the lives that have been looked at already
+     * @param look reads the configuration of the servers that are connected; may fail, and then says nothing of any of them
      */
     public VerifiedMember(
             LockNode node,
             String name,
             boolean durable,
             boolean mayEvict,
-            Collection<Incarnation> fit,
-            Supplier<CompletableFuture<DurabilityCheck>> look,
+            Map<Incarnation, DurabilityCheck> found,
+            Supplier<CompletableFuture<Map<Incarnation, DurabilityCheck>>> look,
             LockRuntime runtime) {
         this.node = node;
         this.name = name;
@@ -78,7 +82,7 @@ public final class VerifiedMember implements LockNode {
         this.mayEvict = mayEvict;
         this.look = look;
         this.runtime = runtime;
-        fit.forEach(life -> lives.put(life, FIT));
+        found.forEach(this::judge);
     }
 
     @Override
@@ -106,11 +110,11 @@ public final class VerifiedMember implements LockNode {
     private void heard(Incarnation life) {
         current = life;
         if (!lives.containsKey(life)) {
-            look(life);
+            look();
         }
     }
 
-    private void look(Incarnation life) {
+    private void look() {
         synchronized (this) {
             if (looking) {
                 return;
@@ -118,12 +122,17 @@ public final class VerifiedMember implements LockNode {
             looking = true;
             lookedAtNanos = runtime.nanoTime();
         }
-        look.get().whenComplete((found, error) -> {
+        CompletableFuture<Map<Incarnation, DurabilityCheck>> asked = look.get();
+        // What is never answered must not keep the next question back.
+        LockRuntime.Timer patience = runtime.schedule(
+                ANSWER_NANOS, () -> asked.completeExceptionally(new IllegalStateException("not answered in time")));
+        asked.whenComplete((found, error) -> {
+            patience.cancel();
             if (found != null) {
                 if (lives.size() >= MOST_LIVES) {
                     lives.clear();
                 }
-                lives.put(life, verdict(found));
+                found.forEach(this::judge);
             }
             synchronized (this) {
                 looking = false;
@@ -131,14 +140,26 @@ public final class VerifiedMember implements LockNode {
         });
     }
 
+    /** Says once in each life what is believed and not known. */
+    private void judge(Incarnation life, DurabilityCheck found) {
+        String before = lives.put(life, verdict(found));
+        if (before == null && durable && !found.readable()) {
+            LOG.warn("{} is declared durable=true, which could not be verified: it does not permit CONFIG GET", name);
+        } else if (before == null && durable && found.durableUntilRestart()) {
+            LOG.warn(
+                    "{} is declared durable=true, and is so now, but nothing proves that a restart keeps its settings;"
+                            + " leasehold doctor says what to do",
+                    name);
+        }
+    }
+
     private void lookAgain() {
-        Incarnation life = current;
         boolean due;
         synchronized (this) {
             due = runtime.nanoTime() - lookedAtNanos > LOOK_AGAIN_NANOS;
         }
-        if (due && life != null) {
-            look(life);
+        if (due) {
+            look();
         }
     }
 
@@ -155,7 +176,7 @@ public final class VerifiedMember implements LockNode {
 
     /** Why a server is not what it was declared to be, or null. */
     public static @Nullable String unfit(String name, boolean durable, DurabilityCheck found) {
-        return !durable || !found.readable() || found.durable()
+        return !durable || !found.readable() || found.durableNow()
                 ? null
                 : name + " is declared durable=true, but its configuration loses acknowledged writes: it needs"
                         + " appendonly yes, appendfsync always, no-appendfsync-on-rewrite no and maxmemory-policy"

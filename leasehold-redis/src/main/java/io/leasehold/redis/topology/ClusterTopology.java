@@ -5,7 +5,6 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
-import io.lettuce.core.cluster.SlotHash;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -264,7 +263,7 @@ final class ClusterTopology implements Topology {
     }
 
     private @Nullable Connections memberFor(String key) {
-        String master = masterOf(SlotHash.getSlot(key));
+        String master = masterOf(Slots.of(key));
         if (master == null) {
             return null;
         }
@@ -305,7 +304,7 @@ final class ClusterTopology implements Topology {
         return failure != null
                 ? failure
                 : new StoreUnavailableException(
-                        "slot " + SlotHash.getSlot(key) + " of " + where + " is served by nobody", null);
+                        "slot " + Slots.of(key) + " of " + where + " is served by nobody", null);
     }
 
     @Override
@@ -328,18 +327,18 @@ final class ClusterTopology implements Topology {
 
     @Override
     public String part(String key) {
-        String master = masterOf(SlotHash.getSlot(key));
+        String master = masterOf(Slots.of(key));
         return master == null ? "" : master;
     }
 
     @Override
     public boolean isTogether(List<String> keys) {
-        return keys.stream().mapToInt(SlotHash::getSlot).distinct().count() <= 1;
+        return keys.stream().mapToInt(Slots::of).distinct().count() <= 1;
     }
 
     @Override
     public String slotTag(String key) {
-        return SlotTags.of(SlotHash.getSlot(key));
+        return SlotTags.of(Slots.of(key));
     }
 
     @Override

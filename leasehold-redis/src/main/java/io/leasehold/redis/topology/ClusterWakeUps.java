@@ -1,8 +1,8 @@
 package io.leasehold.redis.topology;
 
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
-import io.lettuce.core.cluster.SlotHash;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -26,6 +26,9 @@ final class ClusterWakeUps implements WakeUps {
 
     private static final long IDLE_MINUTES = 10;
     private static final long IDLE_NANOS = IDLE_MINUTES * 60_000_000_000L;
+
+    /** A missing right is not granted within a second; meanwhile the servers' ACL logs stay short. */
+    private static final long REFUSED_NANOS = 60_000_000_000L;
 
     private final ClusterTopology topology;
     private final Driver driver;
@@ -62,6 +65,9 @@ final class ClusterWakeUps implements WakeUps {
         private @Nullable String liveAt;
 
         private boolean trying;
+        /** A try is put off, and nobody else begins one. */
+        private boolean waiting;
+
         private int failures;
     }
 
@@ -71,7 +77,7 @@ final class ClusterWakeUps implements WakeUps {
 
     @Override
     public String channel(String lockKey) {
-        return topology.hasShardedChannels() ? nameOf(SlotHash.getSlot(lockKey)) : Channels.ofCluster(id);
+        return topology.hasShardedChannels() ? nameOf(Slots.of(lockKey)) : Channels.ofCluster(id);
     }
 
     @Override
@@ -93,7 +99,7 @@ final class ClusterWakeUps implements WakeUps {
         if (!topology.hasShardedChannels()) {
             return one != null && one.isLive(lockKey);
         }
-        int slot = SlotHash.getSlot(lockKey);
+        int slot = Slots.of(lockKey);
         synchronized (this) {
             SlotChannel channel = slots.get(slot);
             if (channel == null) {
@@ -110,7 +116,7 @@ final class ClusterWakeUps implements WakeUps {
         if (!topology.hasShardedChannels()) {
             return plain().started(lockKey);
         }
-        int slot = SlotHash.getSlot(lockKey);
+        int slot = Slots.of(lockKey);
         SlotChannel channel;
         synchronized (this) {
             if (closed) {
@@ -145,13 +151,18 @@ final class ClusterWakeUps implements WakeUps {
         }
     }
 
-    /** Subscribes to the channel of a slot where the slot is served now, unless that is done or going on. */
+    /** Subscribes to the channel of a slot where the slot is served now, unless that is done, going on or put off. */
     private void subscribe(int slot) {
         String master = topology.masterOf(slot);
         NodePushes node;
+        NodePushes fresh = null;
         synchronized (this) {
             SlotChannel channel = slots.get(slot);
-            if (closed || channel == null || channel.trying || (master != null && master.equals(channel.liveAt))) {
+            if (closed
+                    || channel == null
+                    || channel.trying
+                    || channel.waiting
+                    || (master != null && master.equals(channel.liveAt))) {
                 return;
             }
             channel.trying = true;
@@ -159,10 +170,14 @@ final class ClusterWakeUps implements WakeUps {
             if (node == null && master != null) {
                 node = pushesOf(master);
                 nodes.put(master, node);
+                fresh = node;
             }
         }
+        if (fresh != null) {
+            fresh.open();
+        }
         if (node == null) {
-            failed(slot);
+            failed(slot, null);
             return;
         }
         String address = node.address();
@@ -170,7 +185,7 @@ final class ClusterWakeUps implements WakeUps {
             if (error == null) {
                 subscribed(slot, address);
             } else {
-                failed(slot);
+                failed(slot, error);
             }
         });
     }
@@ -183,8 +198,8 @@ final class ClusterWakeUps implements WakeUps {
             }
 
             @Override
-            public void lost() {
-                ClusterWakeUps.this.lost(address);
+            public void lost(NodePushes all) {
+                ClusterWakeUps.this.lost(address, all);
             }
         });
     }
@@ -208,7 +223,10 @@ final class ClusterWakeUps implements WakeUps {
         }
     }
 
-    private void failed(int slot) {
+    /** Not subscribed: tries again later, once for all that ask meanwhile. */
+    private void failed(int slot, @Nullable Throwable error) {
+        boolean refused =
+                error != null && errors.of(error, "subscribe to wake-ups").kind() == FailureKind.PERMANENT;
         int before;
         synchronized (this) {
             SlotChannel channel = slots.get(slot);
@@ -216,11 +234,28 @@ final class ClusterWakeUps implements WakeUps {
                 return;
             }
             channel.trying = false;
-            before = channel.failures++;
             channel.firstTry.complete(false);
+            if (channel.waiting) {
+                return;
+            }
+            channel.waiting = true;
+            before = channel.failures++;
         }
-        topology.look();
-        runtime.schedule(Retry.delayNanos(before, runtime), () -> subscribe(slot));
+        if (!refused) {
+            topology.look();
+        }
+        runtime.schedule(refused ? REFUSED_NANOS : Retry.delayNanos(before, runtime), () -> again(slot));
+    }
+
+    private void again(int slot) {
+        synchronized (this) {
+            SlotChannel channel = slots.get(slot);
+            if (channel == null) {
+                return;
+            }
+            channel.waiting = false;
+        }
+        subscribe(slot);
     }
 
     /** The server has ended the subscription: the slot is served elsewhere. */
@@ -234,13 +269,16 @@ final class ClusterWakeUps implements WakeUps {
                 }
             });
         }
-        affected.forEach(this::failed);
+        affected.forEach(slot -> failed(slot, null));
     }
 
-    private void lost(String address) {
+    private void lost(String address, NodePushes all) {
         List<Integer> affected = new ArrayList<>();
         synchronized (this) {
-            nodes.remove(address);
+            if (!nodes.remove(address, all)) {
+                // Another has its place, and what is live there.
+                return;
+            }
             slots.forEach((slot, channel) -> {
                 if (address.equals(channel.liveAt)) {
                     channel.liveAt = null;
@@ -248,7 +286,7 @@ final class ClusterWakeUps implements WakeUps {
                 }
             });
         }
-        affected.forEach(this::failed);
+        affected.forEach(slot -> failed(slot, null));
     }
 
     /** The table of slots was read: subscribes where slots are served now. */
@@ -283,7 +321,7 @@ final class ClusterWakeUps implements WakeUps {
             long now = runtime.nanoTime();
             slots.entrySet().removeIf(entry -> {
                 SlotChannel channel = entry.getValue();
-                if (channel.trying || now - channel.usedAtNanos < IDLE_NANOS) {
+                if (channel.trying || channel.waiting || now - channel.usedAtNanos < IDLE_NANOS) {
                     return false;
                 }
                 if (channel.liveAt != null) {

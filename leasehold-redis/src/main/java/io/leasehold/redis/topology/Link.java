@@ -18,6 +18,7 @@ import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -38,9 +39,9 @@ public final class Link {
     private final @Nullable GroupCommit acknowledged;
     private final RedisUri address;
     private final ServerFacts facts;
-    private final LockRuntime runtime;
-    private volatile boolean silent;
-    private volatile long silentSinceNanos;
+    private final Silence silence;
+    /** Of the second connection, which waits for replicas: what is heard on one of them says nothing of the other. */
+    private final Silence acknowledging;
 
     Link(
             StatefulRedisConnection<String, String> connection,
@@ -54,7 +55,8 @@ public final class Link {
         this.driver = driver;
         this.address = address;
         this.facts = facts;
-        this.runtime = runtime;
+        this.silence = new Silence(runtime);
+        this.acknowledging = new Silence(runtime);
     }
 
     /** The life of the server's memory behind this link. */
@@ -83,15 +85,15 @@ public final class Link {
             String[] arguments,
             BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
         RedisAsyncCommands<String, String> redis = connection.async();
-        asked();
+        silence.asked();
         redis.<List<Object>>evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments)
                 .whenComplete((reply, error) -> {
-                    heard(error);
+                    silence.heard(error);
                     if (error != null && RedisErrors.unwrapped(error) instanceof RedisNoScriptException) {
                         // The server has refused the digest, so nothing has run yet.
                         redis.<List<Object>>eval(script.text(), ScriptOutputType.MULTI, keys, arguments)
                                 .whenComplete((second, secondError) -> {
-                                    heard(secondError);
+                                    silence.heard(secondError);
                                     then.accept(second, secondError);
                                 });
                     } else {
@@ -111,9 +113,9 @@ public final class Link {
             then.accept(null, new IllegalStateException("this link does not wait for replicas"));
             return;
         }
-        asked();
+        acknowledging.asked();
         commit.run(script, keys, arguments, (reply, error) -> {
-            heard(error);
+            acknowledging.heard(error);
             then.accept(reply, error);
         });
     }
@@ -133,9 +135,9 @@ public final class Link {
                 .addValues(arguments);
         AsyncCommand<String, String, List<Object>> eval =
                 new AsyncCommand<>(new Command<>(CommandType.EVAL, new NestedMultiOutput<>(StringCodec.UTF8), all));
-        asked();
+        silence.asked();
         eval.whenComplete((reply, error) -> {
-            heard(error);
+            silence.heard(error);
             then.accept(reply, error);
         });
         connection.dispatch(List.of(asking, eval));
@@ -145,32 +147,49 @@ public final class Link {
     public <T> void send(
             Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<T>> command,
             BiConsumer<@Nullable T, @Nullable Throwable> then) {
-        asked();
+        silence.asked();
         command.apply(connection.async()).whenComplete((reply, error) -> {
-            heard(error);
+            silence.heard(error);
             then.accept(reply, error);
         });
     }
 
-    private void asked() {
-        if (!silent) {
-            silentSinceNanos = runtime.nanoTime();
-            silent = true;
-        }
-    }
+    /** Since when nothing has been heard on a connection that was asked something. */
+    private static final class Silence {
+        private final LockRuntime runtime;
+        private volatile boolean lasts;
+        private volatile long sinceNanos;
 
-    private void heard(@Nullable Throwable error) {
-        if (error == null || RedisErrors.unwrapped(error) instanceof RedisCommandExecutionException) {
-            silent = false;
+        Silence(LockRuntime runtime) {
+            this.runtime = runtime;
+        }
+
+        void asked() {
+            if (!lasts) {
+                sinceNanos = runtime.nanoTime();
+                lasts = true;
+            }
+        }
+
+        void heard(@Nullable Throwable error) {
+            if (error == null || RedisErrors.unwrapped(error) instanceof RedisCommandExecutionException) {
+                lasts = false;
+            }
+        }
+
+        boolean isAtLeast(long nanos) {
+            return lasts && runtime.nanoTime() - sinceNanos >= nanos;
         }
     }
 
     /**
-     * A request was not answered in time. If nothing at all has been heard for long, the connection is ended, so that
-     * another can be made. A race between answers here costs at most one more time limit.
+     * A request was not answered in time. If nothing at all has been heard for long on one of the connections, both are ended, so
+     * that others can be made. A race between answers here costs at most one more time limit.
      */
     public void unanswered() {
-        if (silent && runtime.nanoTime() - silentSinceNanos >= SILENCE_NANOS) {
+        // A request may wait for the WAIT before it, and then for its own.
+        long waits = 2 * TimeUnit.MILLISECONDS.toNanos(address.acknowledgement().timeoutMillis());
+        if (silence.isAtLeast(SILENCE_NANOS) || acknowledging.isAtLeast(SILENCE_NANOS + waits)) {
             close();
         }
     }

@@ -18,29 +18,30 @@ import org.slf4j.LoggerFactory;
 /**
  * One connection to one node of a Cluster for sharded channels; when it ends it is not made again, but another takes its place.
  *
- * <p>A peer that is gone without a word is found by a ping every {@value #PING_SECONDS} s. Safe for all threads.
+ * <p>A peer that is gone without a word is found by {@link SignsOfLife}. Safe for all threads.
  */
 final class NodePushes {
 
     private static final Logger LOG = LoggerFactory.getLogger(NodePushes.class);
-    private static final long PING_SECONDS = 5;
-    private static final long PING_NANOS = PING_SECONDS * 1_000_000_000L;
 
+    private final Driver driver;
     private final RedisUri node;
     private final RedisErrors errors;
     private final LockRuntime runtime;
+    private final Consumer<String> onMessage;
     private final Ends ends;
     private final AtomicBoolean refusalTold = new AtomicBoolean();
     private final AtomicBoolean over = new AtomicBoolean();
-    private final CompletableFuture<StatefulRedisPubSubConnection<String, String>> connection;
+    private final CompletableFuture<StatefulRedisPubSubConnection<String, String>> connection =
+            new CompletableFuture<>();
 
     /** Who is told of what ends by itself. */
     interface Ends {
         /** The server has ended the subscription to one channel. */
         void unsubscribed(String channel);
 
-        /** All of them have ended. */
-        void lost();
+        /** All subscriptions of these pushes have ended, or none could be made. */
+        void lost(NodePushes all);
     }
 
     NodePushes(
@@ -50,11 +51,22 @@ final class NodePushes {
             LockRuntime runtime,
             Consumer<String> onMessage,
             Ends ends) {
+        this.driver = driver;
         this.node = node;
         this.errors = errors;
         this.runtime = runtime;
+        this.onMessage = onMessage;
         this.ends = ends;
-        this.connection = driver.connectForPushes(node).thenApply(made -> {
+    }
+
+    /** Connects, once: its owner has to know it before, since its end may be told at once. */
+    void open() {
+        driver.connectForPushes(node).whenComplete((made, error) -> {
+            if (error != null) {
+                lost();
+                connection.completeExceptionally(error);
+                return;
+            }
             made.addListener(new RedisPubSubAdapter<String, String>() {
                 @Override
                 public void smessage(String channel, String message) {
@@ -69,14 +81,15 @@ final class NodePushes {
             made.addListener(new RedisConnectionStateListener() {
                 @Override
                 public void onRedisDisconnected(RedisChannelHandler<?, ?> ended) {
+                    driver.end(made);
                     lost();
                 }
             });
-            ping(made);
-            return made;
-        });
-        connection.whenComplete((made, error) -> {
-            if (error != null || !made.isOpen()) {
+            SignsOfLife.watch(made, runtime, () -> !over.get(), () -> driver.end(made));
+            connection.complete(made);
+            if (!made.isOpen()) {
+                // It ended before its end could be noticed.
+                driver.end(made);
                 lost();
             }
         });
@@ -115,27 +128,12 @@ final class NodePushes {
 
     /** Nobody waits there any more. */
     void close() {
-        connection.thenAccept(made -> made.closeAsync());
+        connection.thenAccept(driver::end);
     }
 
     private void lost() {
         if (over.compareAndSet(false, true)) {
-            ends.lost();
+            ends.lost(this);
         }
-    }
-
-    private void ping(StatefulRedisPubSubConnection<String, String> made) {
-        runtime.schedule(PING_NANOS, () -> {
-            if (over.get() || !made.isOpen()) {
-                return;
-            }
-            LockRuntime.Timer patience = runtime.schedule(PING_NANOS, made::closeAsync);
-            made.async().ping().whenComplete((pong, error) -> {
-                patience.cancel();
-                if (error == null) {
-                    ping(made);
-                }
-            });
-        });
     }
 }

@@ -38,9 +38,23 @@ record ServerFacts(
         return new ServerFacts(
                 new Incarnation(runId),
                 fields.getOrDefault("redis_version", "0"),
-                fields.getOrDefault("redis_mode", "standalone"),
+                mode(fields),
                 "slave".equals(fields.get("role")),
                 fields.containsKey("master_host") ? fields.get("master_host") + ":" + fields.get("master_port") : null);
+    }
+
+    /**
+     * What it is. By what only such a server tells, since the field that says it in one word has other names elsewhere:
+     * {@code redis_mode}, with Valkey 8.0 and newer {@code server_mode}.
+     */
+    private static String mode(Map<String, String> fields) {
+        if (fields.containsKey("sentinel_masters")) {
+            return "sentinel";
+        }
+        if (fields.containsKey("cluster_enabled")) {
+            return fields.get("cluster_enabled").equals("1") ? "cluster" : "standalone";
+        }
+        return fields.getOrDefault("redis_mode", fields.getOrDefault("server_mode", "standalone"));
     }
 
     /** The {@code name:value} lines of an INFO answer. */

@@ -1,6 +1,5 @@
 package io.leasehold.redis.topology;
 
-import io.lettuce.core.cluster.SlotHash;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
@@ -15,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SlotTable {
 
-    static final int SLOTS = SlotHash.SLOT_COUNT;
+    static final int SLOTS = Slots.COUNT;
 
     private final long epoch;
     private final @Nullable String[] masters;

@@ -1,6 +1,5 @@
 package io.leasehold.redis.topology;
 
-import io.lettuce.core.cluster.SlotHash;
 import java.util.Arrays;
 import java.util.List;
 
@@ -16,7 +15,7 @@ final class SlotTags {
         int missing = tags.length;
         for (int i = 0; missing > 0; i++) {
             String text = Integer.toString(i);
-            int slot = SlotHash.getSlot(text);
+            int slot = Slots.of(text);
             if (tags[slot] == null) {
                 tags[slot] = text;
                 missing--;

@@ -20,14 +20,12 @@ import org.slf4j.LoggerFactory;
  * again whenever it ends.
  *
  * <p>While it is down nobody may rely on being woken; messages sent meanwhile are lost. A connection whose peer is gone
- * without a word is found by a ping every {@value #PING_SECONDS} s. State is guarded by {@code this}; listeners are called
+ * without a word is found by {@link SignsOfLife}. State is guarded by {@code this}; listeners are called
  * outside of it.
  */
 final class Subscriptions implements WakeUps {
 
     private static final Logger LOG = LoggerFactory.getLogger(Subscriptions.class);
-    private static final long PING_SECONDS = 5;
-    private static final long PING_NANOS = PING_SECONDS * 1_000_000_000L;
 
     /** A missing right is not granted within a second; meanwhile the server's ACL log stays short. */
     private static final long REFUSED_NANOS = 60_000_000_000L;
@@ -160,7 +158,8 @@ final class Subscriptions implements WakeUps {
         if (!connection.isOpen()) {
             lost(connection);
         }
-        ping(connection);
+        SignsOfLife.watch(
+                connection, runtime, () -> !isClosed() && current == connection, () -> driver.end(connection));
         if (!firstTry.complete(true)) {
             LOG.info("subscribed to {} again", purpose);
             onResubscribed.run();
@@ -222,21 +221,6 @@ final class Subscriptions implements WakeUps {
             before = failures++;
         }
         runtime.schedule(Retry.delayNanos(before, runtime), this::connect);
-    }
-
-    private void ping(StatefulRedisPubSubConnection<String, String> connection) {
-        runtime.schedule(PING_NANOS, () -> {
-            if (isClosed() || current != connection) {
-                return;
-            }
-            LockRuntime.Timer patience = runtime.schedule(PING_NANOS, () -> driver.end(connection));
-            connection.async().ping().whenComplete((pong, error) -> {
-                patience.cancel();
-                if (error == null) {
-                    ping(connection);
-                }
-            });
-        });
     }
 
     private synchronized boolean isClosed() {

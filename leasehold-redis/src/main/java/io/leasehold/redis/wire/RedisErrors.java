@@ -238,6 +238,14 @@ public final class RedisErrors {
         return new StoreUnavailableException(node + " " + happened, cause);
     }
 
+    /** Whether a server has answered that this user may not give the command, or that there is none: asking again is no use. */
+    public static boolean isForbidden(Throwable thrown) {
+        Throwable cause = unwrapped(thrown);
+        String text = String.valueOf(cause.getMessage());
+        return cause instanceof RedisCommandExecutionException
+                && (text.startsWith("NOPERM") || text.toLowerCase(Locale.ROOT).contains("unknown command"));
+    }
+
     /** The exception behind the wrappers of futures. */
     public static Throwable unwrapped(Throwable thrown) {
         Throwable cause = thrown.getCause();

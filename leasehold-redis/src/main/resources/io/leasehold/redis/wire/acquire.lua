@@ -105,6 +105,8 @@ local owner = ARGV[1]:sub(1, 40)
 local place = tonumber(ARGV[7])
 local window = tonumber(ARGV[10])
 
+-- shared: attempts
+
 -- shared: tell
 
 -- shared: queue
@@ -121,20 +123,22 @@ local function leave_queue()
   end
 end
 
--- Joins the queue, or shows that its waiter is still there. A number, or the error that kept it out.
+-- Joins the queue, or shows that its waiter is still there. Whether it could.
 local function join()
   drop_dead()
   local alive = digits(-(now + place * 1000))
   local added
-  if redis.pcall('ZSCORE', WAITERS, 'q' .. owner) then
-    added = redis.pcall('ZADD', WAITERS, alive, 'a' .. owner)
+  if try('ZSCORE', WAITERS, 'q' .. owner) then
+    added = try('ZADD', WAITERS, alive, 'a' .. owner)
   else
-    local latest = redis.pcall('ZREVRANGE', WAITERS, 0, 0, 'WITHSCORES')[2]
-    local arrival = math.max(now, latest and tonumber(latest) + 1 or 0)
-    added = redis.pcall('ZADD', WAITERS, digits(arrival), 'q' .. owner, alive, 'a' .. owner)
+    local latest = try('ZREVRANGE', WAITERS, 0, 0, 'WITHSCORES')
+    if not refusal then
+      local arrival = math.max(now, latest and latest[2] and tonumber(latest[2]) + 1 or 0)
+      added = try('ZADD', WAITERS, digits(arrival), 'q' .. owner, alive, 'a' .. owner)
+    end
   end
-  if type(added) == 'table' then
-    return added
+  if not added then
+    return false
   end
   local holder = ARGV[1]:match('^[^:]*:[^:]*:(.*)$') or ''
   local ms = digits(math.max(place, redis.call('PTTL', WAITERS)))
@@ -142,14 +146,19 @@ local function join()
   redis.call('PEXPIRE', ASKED, ms)
   redis.call('PEXPIRE', WAITERS, ms)
   redis.call('SET', QUEUED, '1', 'PX', ms)
-  return added
+  return true
 end
 
 if value and value:sub(1, 41) == owner .. ':' then
-  if not raise_fence() then
+  if not fence_text and redis.call('EXISTS', FENCE) == 1 then
     return broken(FENCE)
   end
-  redis.call('SET', LOCK, ARGV[1], 'PX', digits(math.max(tonumber(ARGV[2]), redis.call('PTTL', LOCK))))
+  local ttl = digits(math.max(tonumber(ARGV[2]), redis.call('PTTL', LOCK)))
+  -- Before anything is set: from a script that has written, memory is not refused any more, and what a full server has handed
+  -- over has to be confirmed.
+  redis.call('PEXPIRE', LOCK, ttl)
+  raise_fence()
+  redis.call('SET', LOCK, ARGV[1], 'PX', ttl)
   leave_queue()
   return {'yes', digits(now)}
 end
@@ -160,7 +169,11 @@ if queued and not value and redis.call('EXISTS', LOCK) == 0 then
     return broken(FENCE)
   end
   -- Only a waiter that can still hear of it keeps the lock from the caller.
-  if serve_first(owner, fence) then
+  local first = serve_first(owner, fence)
+  if refusal then
+    return refusal
+  end
+  if first then
     leave_queue()
     return take()
   end
@@ -176,11 +189,10 @@ if place > 0 then
       return broken(key)
     end
   end
-  local joined = join()
-  if type(joined) == 'number' then
+  if join() then
     answer = 'queued'
-  elseif not joined.err:find('OOM', 1, true) then
-    return joined
+  elseif not refusal.err:find('OOM', 1, true) then
+    return refusal
   end
 end
 if ahead then

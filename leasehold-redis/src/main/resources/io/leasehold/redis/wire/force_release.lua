@@ -28,6 +28,8 @@ local now = time[1] * 1000000 + time[2]
 
 -- shared: numbers
 
+-- shared: attempts
+
 -- shared: tell
 
 -- shared: queue

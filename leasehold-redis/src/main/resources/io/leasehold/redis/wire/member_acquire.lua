@@ -118,6 +118,8 @@ local function raise_fence()
   return redis.call('SET', FENCE, ARGV[4], 'PX', ms, 'NX')
 end
 
+-- shared: attempts
+
 -- shared: watchers
 
 -- shared: holder
@@ -126,37 +128,39 @@ local owner = ARGV[1]:sub(1, 40)
 local channel = ARGV[8]
 
 if value and value:sub(1, 41) == owner .. ':' then
-  if not raise_fence() then
+  if not fence_text and redis.call('EXISTS', FENCE) == 1 then
     return broken(FENCE)
   end
-  redis.call('SET', LOCK, ARGV[1], 'PX', digits(math.max(tonumber(ARGV[2]), redis.call('PTTL', LOCK))))
+  local ttl = digits(math.max(tonumber(ARGV[2]), redis.call('PTTL', LOCK)))
+  -- Before anything is set: from a script that has written, memory is not refused any more.
+  redis.call('PEXPIRE', LOCK, ttl)
+  raise_fence()
+  redis.call('SET', LOCK, ARGV[1], 'PX', ttl)
   forget(channel)
   return {'yes', digits(now)}
 end
--- Whether the caller will be woken; nil, or the error that kept it out.
+-- Whether the caller will be woken.
 local function watch(place)
-  local kind = redis.call('TYPE', WATCHERS).ok
-  if kind ~= 'zset' and kind ~= 'none' then
-    return broken(WATCHERS)
-  end
   drop_dead()
-  local added = redis.pcall('ZADD', WATCHERS, digits(-(now + place * 1000)), 'a' .. channel)
-  if type(added) == 'table' then
-    return added
+  if not try('ZADD', WATCHERS, digits(-(now + place * 1000)), 'a' .. channel) then
+    return false
   end
-  redis.pcall('ZADD', WATCHERS, 'NX', ARGV[9], 'q' .. channel)
+  redis.call('ZADD', WATCHERS, 'NX', ARGV[9], 'q' .. channel)
   redis.call('PEXPIRE', WATCHERS, digits(math.max(place, redis.call('PTTL', WATCHERS))))
-  return nil
+  return true
 end
 
 local answer = 'held'
 local place = tonumber(ARGV[7])
 if place > 0 then
-  local refused = watch(place)
-  if not refused then
+  local kind = redis.call('TYPE', WATCHERS).ok
+  if kind ~= 'zset' and kind ~= 'none' then
+    return broken(WATCHERS)
+  end
+  if watch(place) then
     answer = 'queued'
-  elseif not refused.err or not refused.err:find('OOM', 1, true) then
-    return refused
+  elseif not refusal.err:find('OOM', 1, true) then
+    return refusal
   end
 end
 local state, text = public(value)

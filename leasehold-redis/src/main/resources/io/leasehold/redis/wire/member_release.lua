@@ -22,7 +22,8 @@
 --   {"clamped", limit}  as one of these, but the ballot is beyond the limit: to be repeated, or a late copy of a request
 --                       could be granted
 -- Errors
---   Redis' own; then the lock is as it was. A deletion is not refused for lack of memory, nor is anything after it.
+--   Redis' own (NOREPLICAS, MISCONF, NOPERM ...); then the lock is as it was, and the owner token is not ended: to be
+--   repeated. A deletion is not refused for lack of memory, nor is anything after it.
 
 local LOCK, FENCE, WATCHERS = KEYS[1], KEYS[2], KEYS[3]
 local owner, channel = ARGV[1], ARGV[5]
@@ -44,13 +45,15 @@ local now = time[1] * 1000000 + time[2]
 
 -- shared: numbers
 
+-- shared: attempts
+
 -- shared: tell
 
 -- shared: watchers
 
-if ARGV[7] == 'leave' then
-  forget(channel)
-end
+-- Also where the caller stays ('q' alone is nobody): from a script that has written, memory is not refused any more; and where
+-- writes are refused, this is the one that says so.
+forget(ARGV[7] == 'leave' and channel or '')
 
 local limit
 local fence = number_in(fence_text)
@@ -61,11 +64,14 @@ if fence then
   if raised > math.max(fence, now - retention) then
     local ms = digits(math.ceil((math.max(raised, now) + retention - now) / 1000))
     if fence_text then
-      redis.pcall('SET', FENCE, digits(raised), 'PX', ms)
+      try('SET', FENCE, digits(raised), 'PX', ms)
     else
-      redis.pcall('SET', FENCE, digits(raised), 'PX', ms, 'NX')
+      try('SET', FENCE, digits(raised), 'PX', ms, 'NX')
     end
   end
+end
+if refusal and not released then
+  return refusal
 end
 
 -- Tells the first client that can be reached; those that nobody listens for are dropped.
@@ -73,21 +79,24 @@ local woken = false
 if redis.call('EXISTS', LOCK) == 0 and redis.call('EXISTS', WATCHERS) == 1 then
   drop_dead()
   for _ = 1, 64 do
-    local member = redis.pcall('ZRANGEBYSCORE', WATCHERS, '1', '+inf', 'LIMIT', 0, 1)[1]
-    local first = member and member:sub(2)
+    local found = try('ZRANGEBYSCORE', WATCHERS, '1', '+inf', 'LIMIT', 0, 1)
+    local first = found and found[1] and found[1]:sub(2)
     if not first or first == channel then
       break
     end
     if tell(first, 'wake 0000000000000000 ' .. digits(now) .. ' ' .. LOCK) then
-      local alive = redis.pcall('ZSCORE', WATCHERS, 'a' .. first)
+      local alive = try('ZSCORE', WATCHERS, 'a' .. first)
       if not alive or -tonumber(alive) > now + tonumber(ARGV[6]) then
-        redis.pcall('ZADD', WATCHERS, digits(-(now + tonumber(ARGV[6]))), 'a' .. first)
+        try('ZADD', WATCHERS, digits(-(now + tonumber(ARGV[6]))), 'a' .. first)
       end
       woken = true
       break
     end
     forget(first)
   end
+end
+if refusal and not released then
+  return refusal
 end
 if limit and ballot > limit then
   return {'clamped', digits(limit)}

@@ -14,6 +14,9 @@
 --   Redis' own; the lock is then as it was
 
 local value = redis.pcall('GET', KEYS[1])
+if type(value) == 'table' and not value.err:find('WRONGTYPE', 1, true) then
+  return value
+end
 if value == ARGV[1] then
   if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then
     redis.call('PEXPIRE', KEYS[1], ARGV[2])

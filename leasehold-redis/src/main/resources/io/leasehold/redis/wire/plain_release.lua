@@ -11,7 +11,11 @@
 -- Errors
 --   Redis' own; the lock is then as it was
 
-if redis.pcall('GET', KEYS[1]) == ARGV[1] then
+local value = redis.pcall('GET', KEYS[1])
+if type(value) == 'table' and not value.err:find('WRONGTYPE', 1, true) then
+  return value
+end
+if value == ARGV[1] then
   return {redis.call('DEL', KEYS[1])}
 end
 return {0}

@@ -19,7 +19,8 @@
 --   {"released"}      the lock was held by this owner token and is not any more
 --   {"not-ours"}      it was not
 -- Errors
---   Redis' own; then the lock is as it was. A deletion is not refused for lack of memory, nor is anything after it.
+--   Redis' own (NOREPLICAS, MISCONF, NOPERM ...); then the lock is as it was, and the owner token is not ended: to be
+--   repeated. A deletion is not refused for lack of memory, nor is anything after it.
 
 local LOCK, FENCE, QUEUED, WAITERS, ASKED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local owner = ARGV[1]
@@ -43,11 +44,14 @@ local now = time[1] * 1000000 + time[2]
 
 -- shared: numbers
 
+-- shared: attempts
+
 -- shared: tell
 
 -- shared: queue
 
--- Also where nothing waits: from a script that has written, memory is not refused any more.
+-- Also where nothing waits: from a script that has written, memory is not refused any more; and where writes are refused, this
+-- is the one that says so.
 forget(owner)
 
 local fence_text = redis.call('MGET', FENCE)[1]
@@ -60,13 +64,19 @@ if fence then
   -- What does not beat TIME - retention is refused without a fence.
   if raised > math.max(fence, now - retention) then
     local ms = digits(math.ceil((math.max(raised, now) + retention - now) / 1000))
-    redis.pcall('SET', FENCE, digits(raised), 'PX', ms)
+    try('SET', FENCE, digits(raised), 'PX', ms)
     fence = raised
   end
+end
+if refusal and not released then
+  return refusal
 end
 
 -- Where the fence is not ours nobody is granted anything.
 if fence and queued and redis.call('EXISTS', LOCK) == 0 then
   serve_first(owner, fence)
+end
+if refusal and not released then
+  return refusal
 end
 return {released and 'released' or 'not-ours'}

@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
 import io.leasehold.spi.OwnerToken;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** When a client may leave its place at a member, since none of its attempts waits there any more. */
+@Tag("quick")
 final class ClientPlacesTest {
 
     private static final LockName NAME = LockName.of("x");

@@ -6,9 +6,11 @@ import io.leasehold.Finding;
 import io.leasehold.Finding.Grade;
 import java.util.HashMap;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The grades that a server in a test cannot be brought to: old versions, clocks, uptimes. */
+@Tag("quick")
 class ServerChecksTest {
 
     private static final Map<String, String> CONFIG = Map.of("maxmemory-policy", "noeviction");
@@ -30,7 +32,7 @@ class ServerChecksTest {
     }
 
     private static Grade grade(String check, Map<String, String> info, long skewMillis, boolean member) {
-        return new ServerChecks("redis://a", CONFIG, info, skewMillis, true, member)
+        return new ServerChecks("redis://a", CONFIG, SettingsOrigin.START, info, skewMillis, true, member)
                 .findings().stream()
                         .filter(finding -> finding.check().equals(check))
                         .map(Finding::grade)
@@ -61,6 +63,20 @@ class ServerChecksTest {
         assertThat(grade("connections", info(), 0, false)).isEqualTo(Grade.GOOD);
         assertThat(grade("connections", info("connected_clients", "9000"), 0, false))
                 .isEqualTo(Grade.WARNING);
+    }
+
+    /** Without a file nothing can be rewritten, and CONFIG SET is no advice. */
+    @Test
+    void withoutAConfigurationFileTheCommandLineIsAdvised() {
+        Finding finding = new ServerChecks(
+                        "redis://a", CONFIG, SettingsOrigin.START, info("config_file", ""), 0, true, false)
+                .findings().stream()
+                        .filter(one -> one.check().equals("persistence"))
+                        .findFirst()
+                        .orElseThrow();
+        assertThat(finding.remedy())
+                .contains("--appendonly yes --appendfsync always")
+                .doesNotContain("REWRITE");
     }
 
     @Test

@@ -7,10 +7,12 @@ import io.leasehold.spi.StoreUri;
 import io.lettuce.core.cluster.SlotHash;
 import java.util.Arrays;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+@Tag("quick")
 class DeploymentTest {
 
     private static Deployment parse(String text) {

@@ -16,10 +16,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Connections are ended once, and those that ended by themselves are not kept. */
+@Tag("quick")
 class DriverTest {
 
     @RegisterExtension

@@ -20,12 +20,14 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongPredicate;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** How long a lost connection is not tried again at most, whatever the machine: less than 2 s in all. */
 @Timeout(120)
+@Tag("full")
 class ReconnectTest {
 
     private static final long PROMISED_NANOS = TimeUnit.SECONDS.toNanos(2);

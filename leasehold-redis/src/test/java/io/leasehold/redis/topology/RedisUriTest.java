@@ -7,10 +7,12 @@ import io.leasehold.spi.StoreUri;
 import io.lettuce.core.RedisCredentials;
 import io.lettuce.core.RedisURI;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+@Tag("quick")
 class RedisUriTest {
 
     private static RedisUri parse(String text) {

@@ -7,9 +7,11 @@ import io.leasehold.spi.LockRuntime;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Clients that lost the same server do not come back all at the same moment. */
+@Tag("quick")
 class RetryTest {
 
     @Test

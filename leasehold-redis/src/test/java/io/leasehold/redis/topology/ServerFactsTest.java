@@ -3,10 +3,12 @@ package io.leasehold.redis.topology;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+@Tag("quick")
 class ServerFactsTest {
 
     @Test
@@ -26,6 +28,26 @@ class ServerFactsTest {
         assertThat(facts.version()).isEqualTo("7.2.4");
         assertThat(facts.mode()).isEqualTo("standalone");
         assertThat(facts.replica()).isTrue();
+    }
+
+    /** As Redis, Valkey before 8.0 and Valkey since then say it. */
+    @ParameterizedTest
+    @CsvSource({
+        "redis_mode:cluster cluster_enabled:1, cluster",
+        "server_mode:cluster cluster_enabled:1, cluster",
+        "cluster_enabled:1, cluster",
+        "redis_mode:standalone cluster_enabled:0, standalone",
+        "server_mode:standalone cluster_enabled:0, standalone",
+        "redis_mode:sentinel sentinel_masters:1, sentinel",
+        "server_mode:sentinel sentinel_masters:0, sentinel",
+        "server_mode:sentinel, sentinel",
+        "redis_mode:cluster, cluster",
+        "role:master, standalone"
+    })
+    void whatItIsDoesNotHangOnOneName(String fields, String mode) {
+        assertThat(ServerFacts.parse("run_id:x\r\n" + fields.replace(" ", "\r\n"))
+                        .mode())
+                .isEqualTo(mode);
     }
 
     @Test

@@ -2,10 +2,12 @@ package io.leasehold.redis.wire;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Which server deletes by comparison without a script; the commands themselves: {@code EfficiencyLockTest}. */
+@Tag("quick")
 class CompareAndDeleteTest {
 
     @ParameterizedTest

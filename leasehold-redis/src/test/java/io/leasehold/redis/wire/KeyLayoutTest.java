@@ -7,11 +7,13 @@ import io.lettuce.core.cluster.SlotHash;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@Tag("quick")
 class KeyLayoutTest {
 
     @ParameterizedTest

@@ -10,12 +10,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Where locks and their side keys are when another template than {@code lock:{*}} is chosen. */
+@Tag("quick")
 class KeyTemplateTest {
 
     private static final List<UnaryOperator<String>> SIDE_KEYS =

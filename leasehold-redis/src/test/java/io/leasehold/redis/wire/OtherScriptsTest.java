@@ -10,10 +10,12 @@ import io.leasehold.redis.RedisUnderTest;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Renewal, inspection and forced release. */
+@Tag("quick")
 class OtherScriptsTest {
 
     @RegisterExtension

@@ -11,9 +11,11 @@ import io.leasehold.redis.RedisUnderTest;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
+@Tag("quick")
 class ReleaseScriptTest {
 
     @RegisterExtension

@@ -23,10 +23,12 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The vectors of {@code docs/wire-format.md}, so that the document cannot drift from the code. */
+@Tag("quick")
 class WireFormatTest {
 
     private static final Path DOCUMENT = Path.of("..", "docs", "wire-format.md");

@@ -5,6 +5,7 @@ public interface BackendTck
         extends AcquireTck,
                 RenewTck,
                 ReleaseTck,
+                HousekeepingTck,
                 WaitingTck,
                 InspectionTck,
                 ExclusionTck,

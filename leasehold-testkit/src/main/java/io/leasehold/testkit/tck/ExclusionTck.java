@@ -15,7 +15,10 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** One holder at a time, whoever contends. */
+/**
+ * One holder at a time, whoever contends, as long as nothing is released by force. What an operator ends at the store by hand (a
+ * session, a lease of the store, a key) counts as that.
+ */
 public interface ExclusionTck extends SharesStore {
 
     /** Threads of several clients add to a counter that no atomic operation protects; nothing is lost. */

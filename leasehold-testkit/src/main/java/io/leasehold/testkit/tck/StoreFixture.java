@@ -25,6 +25,14 @@ public interface StoreFixture {
         return null;
     }
 
+    /**
+     * Opens a new client side that deletes at once what nobody holds any more, where clients delete such things at all; null for
+     * a store that is left to forget by itself.
+     */
+    default @Nullable LockStore openForgetful(LockRuntime runtime) {
+        return null;
+    }
+
     /** Whether the store notices at once that a holder's process has died; if not, its locks are taken over after their ttl. */
     default boolean noticesDeath() {
         return false;

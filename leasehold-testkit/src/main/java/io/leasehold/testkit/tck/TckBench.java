@@ -72,7 +72,22 @@ public final class TckBench {
     /** Opens the store, as one more process would. */
     StoreDriver store() {
         WallTimeRuntime runtime = new WallTimeRuntime();
-        LockStore store = fixture.open(runtime);
+        return driver(fixture.open(runtime), runtime);
+    }
+
+    /** Opens the store, to delete at once what nobody holds. */
+    StoreDriver forgetfulStore() {
+        WallTimeRuntime runtime = new WallTimeRuntime();
+        LockStore store = fixture.openForgetful(runtime);
+        if (store == null) {
+            runtime.close();
+            leaveOut("has no client that deletes what nobody uses");
+            throw new IllegalStateException("left out");
+        }
+        return driver(store, runtime);
+    }
+
+    private StoreDriver driver(LockStore store, WallTimeRuntime runtime) {
         StoreDriver driver = new StoreDriver(store, runtime);
         opened.push(() -> {
             store.close();

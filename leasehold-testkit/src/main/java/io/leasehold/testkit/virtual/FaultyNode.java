@@ -36,7 +36,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A request whose reply does not come within its time limit is answered with {@link FailureKind#UNKNOWN}, on
  * the client's own clock; one that is {@linkplain #refuseConnections refused} with {@link FailureKind#NO_EFFECT}.
- * A request that arrives twice is executed twice. Signals travel over the link of the replies.
+ * A request that arrives twice is executed twice. Signals travel over the link of the replies. A client that has crashed
+ * sends nothing and is never answered.
  */
 public final class FaultyNode implements LockNode {
 
@@ -248,6 +249,9 @@ public final class FaultyNode implements LockNode {
 
     private <R> CompletableFuture<R> call(long timeoutNanos, Supplier<CompletableFuture<R>> work, Failure<R> failure) {
         CompletableFuture<R> reply = new CompletableFuture<>();
+        if (client.hasCrashed()) {
+            return reply;
+        }
         if (refusing) {
             refused++;
             client.deliver(0, () -> reply.complete(failure.of(FailureKind.NO_EFFECT, unavailable("refused"))));
@@ -271,6 +275,9 @@ public final class FaultyNode implements LockNode {
 
     private <R> CompletableFuture<R> ask(Supplier<CompletableFuture<R>> work) {
         CompletableFuture<R> reply = new CompletableFuture<>();
+        if (client.hasCrashed()) {
+            return reply;
+        }
         transfer(
                 ADMIN_TIMEOUT_NANOS,
                 work,

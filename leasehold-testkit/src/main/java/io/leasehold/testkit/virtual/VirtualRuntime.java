@@ -56,37 +56,54 @@ public final class VirtualRuntime implements LockRuntime {
 
     @Override
     public long nanoTime() {
+        requireAlive();
+        return monotonicNanos();
+    }
+
+    private long monotonicNanos() {
         return monotonic.read(world.elapsedNanos());
+    }
+
+    /** Whatever calls, be it a test: the code of a process that has crashed does not go on, so it sends nothing. */
+    private void requireAlive() {
+        if (crashed) {
+            throw new IllegalStateException("process \"" + name + "\" of the virtual world has crashed");
+        }
     }
 
     @Override
     public long wallMillis() {
+        requireAlive();
         return FIRST_MOMENT.toEpochMilli() + Math.floorDiv(wall.read(world.elapsedNanos()), 1_000_000L);
     }
 
     @Override
     public Timer schedule(long delayNanos, Runnable task) {
+        requireAlive();
         long due = nanoTime() + Math.max(0, Math.min(delayNanos, Long.MAX_VALUE / 4));
         return world.enqueue(WorldEvent.Kind.TIMER, this, monotonic.worldNanosAt(due), due, task);
     }
 
     @Override
     public void execute(Runnable task) {
-        world.enqueue(WorldEvent.Kind.CALLBACK, this, world.elapsedNanos(), nanoTime(), task);
+        requireAlive();
+        world.enqueue(WorldEvent.Kind.CALLBACK, this, world.elapsedNanos(), monotonicNanos(), task);
     }
 
     /** Lets a message arrive here after a delay of the world's time. */
     void deliver(long delayNanos, Runnable arrival) {
-        world.enqueue(WorldEvent.Kind.MESSAGE, this, world.later(delayNanos), nanoTime(), arrival);
+        world.enqueue(WorldEvent.Kind.MESSAGE, this, world.later(delayNanos), monotonicNanos(), arrival);
     }
 
     @Override
     public void randomBytes(byte[] bytes) {
+        requireAlive();
         random.nextBytes(bytes);
     }
 
     @Override
     public long randomBelow(long bound) {
+        requireAlive();
         return random.nextLong(bound);
     }
 
@@ -108,9 +125,7 @@ public final class VirtualRuntime implements LockRuntime {
                 throw world.deadlock("what process \"" + name + "\" waits for has not come");
             }
         }
-        if (crashed) {
-            throw new IllegalStateException("process \"" + name + "\" of the virtual world has crashed");
-        }
+        requireAlive();
     }
 
     /** Remembers it; the world goes on, since several clients of a test may share one runtime. */
@@ -157,7 +172,11 @@ public final class VirtualRuntime implements LockRuntime {
         monotonic.step(world.elapsedNanos(), -duration.toNanos());
     }
 
-    /** Ends this process: nothing of it ever runs again. */
+    /**
+     * Ends this process: nothing of it ever runs again. What a test calls of it after that (a release, say) sends nothing
+     * and throws {@link IllegalStateException}, as does every use of this runtime; {@code Lease.close()} throws nothing,
+     * and sends nothing either.
+     */
     public void crash() {
         world.requireOwner();
         crashed = true;
@@ -176,7 +195,7 @@ public final class VirtualRuntime implements LockRuntime {
 
     /** The moment of the world at which its monotonic clock will have gone on by so much. */
     public long worldNanosAfter(long localNanos) {
-        return monotonic.worldNanosAt(nanoTime() + localNanos);
+        return monotonic.worldNanosAt(monotonicNanos() + localNanos);
     }
 
     /** Steps the wall clock, forwards or backwards; no other clock is concerned. */

@@ -23,10 +23,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What the network and pauses do to one lease, step by step. */
 @SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
 final class FaultsInVirtualTimeTest {
 
     private static final Duration VALIDITY = Duration.ofMillis(9_898);

@@ -20,10 +20,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Whoever goes at whatever moment: the lock is passed on. */
 @SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
 final class HandOverInVirtualTimeTest {
 
     private static final Duration FOR_LONG = Duration.ofMinutes(10);

@@ -20,6 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.Test;
  * simpler rule, where it does break, and at ours.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
 final class NaiveNodesTest {
 
     /** A client whose clock is wrong by years. */

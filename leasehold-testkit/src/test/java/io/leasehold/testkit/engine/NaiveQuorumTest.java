@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -30,6 +31,7 @@ import org.junit.jupiter.api.Test;
  * same schedule is played against ours.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
 final class NaiveQuorumTest {
 
     private static final long SECOND = 1_000_000_000L;

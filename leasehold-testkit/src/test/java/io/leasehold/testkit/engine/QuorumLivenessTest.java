@@ -36,10 +36,12 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The real engine over a quorum in virtual time: who waits is served, and a renewal that fails is not tried for ever. */
 @SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
 final class QuorumLivenessTest {
 
     private static final LockName LOCK = LockName.exactly("turn");

@@ -17,10 +17,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The sequences that break simpler quorums, one by one; where it is cheap, first the simpler one breaks. */
 @SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
 final class QuorumSequencesTest {
 
     private static final LockName LOCK = QuorumLab.LOCK;

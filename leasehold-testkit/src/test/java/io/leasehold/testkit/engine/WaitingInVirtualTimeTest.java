@@ -10,10 +10,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Waiting, its order and its ends, to the nanosecond. */
 @SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
 final class WaitingInVirtualTimeTest {
 
     private final Lab lab = new Lab(11);

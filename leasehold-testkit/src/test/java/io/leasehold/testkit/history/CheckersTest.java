@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.testkit.history.HistoryEvent.Access;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("quick")
 final class CheckersTest {
 
     private static HistoryEvent acquired(long at, String process, long token, long until) {

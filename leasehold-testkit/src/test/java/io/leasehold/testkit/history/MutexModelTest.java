@@ -9,9 +9,11 @@ import io.leasehold.testkit.history.HistoryEvent.Released;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Which of the four models each history breaks. */
+@Tag("quick")
 final class MutexModelTest {
 
     private static final Set<MutexModel> NONE = EnumSet.noneOf(MutexModel.class);

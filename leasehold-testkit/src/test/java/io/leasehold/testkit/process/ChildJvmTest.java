@@ -11,10 +11,12 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(120)
+@Tag("full")
 class ChildJvmTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final Duration SILENCE = Duration.ofMillis(200);

@@ -11,10 +11,12 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
+@Tag("quick")
 class LostMessageTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final String INCR = "*2\r\n$4\r\nINCR\r\n$1\r\nk\r\n";

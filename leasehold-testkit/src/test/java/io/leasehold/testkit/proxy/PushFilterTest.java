@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("quick")
 class PushFilterTest {
     private static final String FIRST = "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$5\r\nfirst\r\n";
     private static final String SECOND = "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$6\r\nsecond\r\n";

@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("quick")
 class RespExchangeTest {
     private static final String GET = "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n";
     private static final String EVAL = "*3\r\n$7\r\nEVALSHA\r\n$4\r\n\r\n*1\r\n$1\r\n0\r\n";

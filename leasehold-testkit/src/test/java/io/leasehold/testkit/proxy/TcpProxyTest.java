@@ -15,10 +15,12 @@ import java.time.Duration;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
+@Tag("full")
 class TcpProxyTest {
     private static final int PATIENCE_MILLIS = 20_000;
     private static final int SILENCE_MILLIS = 100;

@@ -16,9 +16,11 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Plans of many seeds break no promise, every fault occurs in them, and what is broken is caught and made small. */
+@Tag("full")
 final class SimulatorTest {
 
     private static final int MOST_SEEDS = 2_000;

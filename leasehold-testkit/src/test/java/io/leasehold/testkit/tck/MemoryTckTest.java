@@ -5,8 +5,10 @@ import io.leasehold.memory.InMemoryNode;
 import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import org.junit.jupiter.api.Tag;
 
 /** The in-memory store passes the TCK. */
+@Tag("quick")
 final class MemoryTckTest implements BackendTck, LockNodeTck, HandOverTck {
 
     private static final StoreFixture FIXTURE = new StoreFixture() {

@@ -9,8 +9,10 @@ import io.leasehold.spi.LockStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 
 /** The quorum of five in-memory nodes passes the TCK. */
+@Tag("quick")
 final class QuorumTckTest implements BackendTck {
 
     private static final StoreFixture FIXTURE = new StoreFixture() {

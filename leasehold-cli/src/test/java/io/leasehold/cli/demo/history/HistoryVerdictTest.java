@@ -6,9 +6,11 @@ import io.leasehold.cli.demo.history.HistoryEvent.Kind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Histories made by hand: the good ones pass, and of the bad ones each for its own reason does not. */
+@Tag("quick")
 class HistoryVerdictTest {
 
     /** So that the shared clock overflows in the middle of each history. */

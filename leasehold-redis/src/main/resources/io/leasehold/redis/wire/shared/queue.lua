@@ -5,20 +5,20 @@
 -- QUEUED exists whenever the queue is not empty, and is read in the same command as the lock.
 
 local function forget(waiter)
-  redis.pcall('ZREM', WAITERS, 'q' .. waiter, 'a' .. waiter)
-  redis.pcall('HDEL', ASKED, waiter)
+  try('ZREM', WAITERS, 'q' .. waiter, 'a' .. waiter)
+  try('HDEL', ASKED, waiter)
 end
 
 local function drop_dead()
-  local dead = redis.pcall('ZRANGEBYSCORE', WAITERS, digits(-now), '(0', 'LIMIT', 0, 64)
-  for _, member in ipairs(dead) do
+  local dead = try('ZRANGEBYSCORE', WAITERS, digits(-now), '(0', 'LIMIT', 0, 64)
+  for _, member in ipairs(dead or {}) do
     forget(member:sub(2))
   end
 end
 
 local function first_waiter()
-  local member = redis.pcall('ZRANGEBYSCORE', WAITERS, '1', '+inf', 'LIMIT', 0, 1)[1]
-  return member and member:sub(2)
+  local found = try('ZRANGEBYSCORE', WAITERS, '1', '+inf', 'LIMIT', 0, 1)
+  return found and found[1] and found[1]:sub(2)
 end
 
 -- A waiter that asked for no hand-over is told that the lock is free. It has the window to come, and then counts as dead:
@@ -27,9 +27,9 @@ local function wake(waiter, attempt, channel)
   if not tell(channel, 'wake ' .. attempt .. ' ' .. digits(now) .. ' ' .. LOCK) then
     return false
   end
-  local alive = redis.pcall('ZSCORE', WAITERS, 'a' .. waiter)
+  local alive = try('ZSCORE', WAITERS, 'a' .. waiter)
   if not alive or -tonumber(alive) > now + window then
-    redis.pcall('ZADD', WAITERS, digits(-(now + window)), 'a' .. waiter)
+    try('ZADD', WAITERS, digits(-(now + window)), 'a' .. waiter)
   end
   return true
 end
@@ -39,36 +39,39 @@ end
 local function hand_over(waiter, attempt, channel, claim, reserve, holder, fence)
   local first = math.max(fence + 1, now)
   local last = first + reserve - 1
-  local written = first <= 9007199254740992 - reserve
-    and redis.pcall('SET', LOCK, waiter .. ':' .. digits(first) .. ':' .. holder, 'PX', claim)
-  if not written or written.err then
+  if first > 9007199254740992 - reserve then
+    return nil
+  end
+  -- Before anything is set: from a script that has written, memory is not refused any more.
+  forget(waiter)
+  if refusal or not try('SET', LOCK, waiter .. ':' .. digits(first) .. ':' .. holder, 'PX', claim) then
     return nil
   end
   local range = digits(first) .. ' ' .. digits(last)
   if not tell(channel, 'handed ' .. attempt .. ' ' .. digits(now) .. ' ' .. range .. ' ' .. LOCK) then
-    redis.pcall('DEL', LOCK)
+    try('DEL', LOCK)
     return false
   end
-  -- After a write memory is not refused any more.
-  redis.pcall('SET', FENCE, digits(last), 'PX', digits(math.ceil((math.max(last, now) + retention - now) / 1000)))
-  forget(waiter)
+  try('SET', FENCE, digits(last), 'PX', digits(math.ceil((math.max(last, now) + retention - now) / 1000)))
   return true
 end
 
 -- The lock is free: it goes to the first waiter that can be reached, unless that is the caller; those that nobody listens
--- for are dropped. Whether the caller is left before all others.
+-- for are dropped. Whether the caller is left before all others; says nothing once there is a refusal.
 local function serve_first(caller, fence)
   drop_dead()
   for _ = 1, 64 do
     local waiter = first_waiter()
     if not waiter then
-      redis.pcall('DEL', QUEUED)
+      if not refusal then
+        try('DEL', QUEUED)
+      end
       return true
     end
     if waiter == caller then
       return true
     end
-    local asked = redis.pcall('HGET', ASKED, waiter)
+    local asked = try('HGET', ASKED, waiter)
     local channel, claim, reserve, holder
     if type(asked) == 'string' then
       channel, claim, reserve, holder = asked:match('^(%S+) (%d+) (%d+) (.*)$')
@@ -86,6 +89,9 @@ local function serve_first(caller, fence)
       end
     end
     forget(waiter)
+    if refusal then
+      return false
+    end
   end
   return false
 end

@@ -4,12 +4,12 @@
 -- They have no claim to the lock: a free lock goes to whoever asks.
 
 local function forget(channel)
-  redis.pcall('ZREM', WATCHERS, 'q' .. channel, 'a' .. channel)
+  try('ZREM', WATCHERS, 'q' .. channel, 'a' .. channel)
 end
 
 local function drop_dead()
-  local dead = redis.pcall('ZRANGEBYSCORE', WATCHERS, digits(-now), '(0', 'LIMIT', 0, 64)
-  for _, member in ipairs(dead) do
+  local dead = try('ZRANGEBYSCORE', WATCHERS, digits(-now), '(0', 'LIMIT', 0, 64)
+  for _, member in ipairs(dead or {}) do
     forget(member:sub(2))
   end
 end

@@ -1,0 +1,164 @@
+package io.leasehold.cli.process;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Starts commands byte for byte, which a JVM cannot in every locale; by way of Perl, which can also put a process above the
+ * command that adopts orphans, or of the shell. Each replaces itself by the command, so that it keeps the process id.
+ */
+final class ExactStart {
+
+    private static final int PATIENCE_SECONDS = 10;
+
+    /** Perl complains of a locale that is not installed unless this says 0. */
+    private static final String PERL_BADLANG = "PERL_BADLANG";
+
+    /** The number of the system call {@code prctl}. */
+    private static final Map<String, Integer> PRCTL = Map.of(
+            "amd64",
+            157,
+            "aarch64",
+            167,
+            "riscv64",
+            167,
+            "loongarch64",
+            167,
+            "ppc64le",
+            171,
+            "s390x",
+            172,
+            "arm",
+            172,
+            "i386",
+            172);
+
+    /** Its own variables are set before any of the command's are, and are exported to nobody. */
+    private static final String BY_SHELL = """
+            count=$1
+            shift
+            while [ "$count" -gt 0 ]; do
+              piece=$(printf "$1.")
+              piece=${piece%.}
+              case $piece in
+                *=*) export "$piece" ;;
+                *) unset "$piece" ;;
+              esac
+              shift
+              count=$((count - 1))
+            done
+            count=$#
+            while [ "$count" -gt 0 ]; do
+              piece=$(printf "$1.")
+              shift
+              set -- "$@" "${piece%.}"
+              count=$((count - 1))
+            done
+            exec "$@"
+            """;
+
+    private final @Nullable Path perl;
+
+    private ExactStart(@Nullable Path perl) {
+        this.perl = perl;
+    }
+
+    /** Looks for the best way. */
+    static ExactStart find(CommandLookup lookup) {
+        return new ExactStart(lookup.find("perl") instanceof CommandLookup.Result.Found found ? found.path() : null);
+    }
+
+    /** Whether a process can be put above the command that adopts what loses its parent; asks the kernel. */
+    boolean adopts() {
+        Integer prctl = PRCTL.get(System.getProperty("os.arch", ""));
+        if (perl == null || prctl == null || !System.getProperty("os.name", "").equals("Linux")) {
+            return false;
+        }
+        String script = "require POSIX; exit(syscall(" + prctl + ", 36, 1, 0, 0, 0) == 0 ? 0 : 1)";
+        try {
+            Process probe = new ProcessBuilder(perl.toString(), "-e", script)
+                    .redirectInput(ProcessBuilder.Redirect.PIPE)
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            probe.getOutputStream().close();
+            if (probe.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+                return probe.exitValue() == 0;
+            }
+            probe.destroyForcibly();
+        } catch (IOException noPerl) {
+            // It cannot be started.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        return false;
+    }
+
+    /**
+     * Sets up the start below a process that adopts orphans. That process itself does not get the changes to the environment.
+     *
+     * @param ownSession whether the command leads a session and group of its own
+     */
+    void below(
+            ProcessBuilder builder, boolean ownSession, Map<String, @Nullable String> environment, TypedWords words) {
+        Integer prctl = PRCTL.get(System.getProperty("os.arch", ""));
+        byPerl(builder, prctl == null ? 0 : prctl, ownSession, environment, words);
+    }
+
+    /** Sets up the start with these changes to the environment, null removes. */
+    void plain(ProcessBuilder builder, Map<String, @Nullable String> environment, TypedWords words) {
+        if (perl != null) {
+            byPerl(builder, 0, false, environment, words);
+            return;
+        }
+        List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", BY_SHELL, "sh"));
+        command.add(Integer.toString(environment.size()));
+        command.addAll(pieces(environment).octal());
+        command.addAll(words.octal());
+        builder.command(command);
+    }
+
+    private void byPerl(
+            ProcessBuilder builder,
+            int prctl,
+            boolean ownSession,
+            Map<String, @Nullable String> environment,
+            TypedWords words) {
+        Map<String, @Nullable String> changes = new HashMap<>(environment);
+        changes.putIfAbsent(PERL_BADLANG, builder.environment().get(PERL_BADLANG));
+        builder.environment().put(PERL_BADLANG, "0");
+        List<String> command = new ArrayList<>(List.of(String.valueOf(perl), "-e", script(), "--"));
+        command.add(Integer.toString(prctl));
+        command.add(ownSession ? "1" : "0");
+        command.addAll(pieces(changes).hex());
+        command.add("--");
+        command.addAll(words.hex());
+        builder.command(command);
+    }
+
+    private static TypedWords pieces(Map<String, @Nullable String> environment) {
+        List<String> pieces = new ArrayList<>();
+        environment.forEach((name, value) -> pieces.add(value == null ? name : name + "=" + value));
+        return TypedWords.ofTexts(pieces);
+    }
+
+    private static String script() {
+        try (InputStream in = ExactStart.class.getResourceAsStream("start.pl")) {
+            if (in == null) {
+                throw new IllegalStateException("the resource start.pl is missing");
+            }
+            return new String(in.readAllBytes(), StandardCharsets.US_ASCII);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+# Starts a command, byte for byte; above it, where it is told to, a process that adopts what loses its parent.
+#
+#   PRCTL    the number of the system call prctl, to adopt orphans; 0: become the command
+#   SESSION  1: the command leads a session and group of its own
+#   PIECE …  changes to the environment, NAME or NAME=VALUE, then --, then the words of the command; all in hexadecimal digits
+#            but the --
+#
+# The adopting process shows in its title what the command's pid is, and then how it ended. It leaves when nothing is left below it.
+use strict;
+my ($prctl, $session, @pieces) = @ARGV;
+while (defined(my $piece = shift @pieces)) {
+    last if $piece eq '--';
+    my ($name, $value) = split /=/, pack('H*', $piece), 2;
+    if (defined $value) { $ENV{$name} = $value } else { delete $ENV{$name} }
+}
+my @words = map { pack 'H*', $_ } @pieces;
+
+sub become {
+    no warnings;
+    exec { $words[0] } @words;
+    my $missing = $! == 2;
+    syswrite STDERR, "leasehold: cannot start $words[0]: $!\n";
+    require POSIX;
+    POSIX::_exit($missing ? 127 : 126);
+}
+
+if (!$prctl) {
+    if ($session) { require POSIX; POSIX::setsid() }
+    become();
+}
+require POSIX;
+# PR_SET_CHILD_SUBREAPER
+syscall($prctl + 0, 36, 1, 0, 0, 0) == 0 or POSIX::_exit(70);
+my $all = POSIX::SigSet->new;
+$all->fillset;
+my $before = POSIX::SigSet->new;
+POSIX::sigprocmask(POSIX::SIG_BLOCK(), $all, $before);
+my $child = fork;
+defined $child or POSIX::_exit(70);
+if ($child == 0) {
+    POSIX::setsid() if $session;
+    POSIX::sigprocmask(POSIX::SIG_SETMASK(), $before);
+    become();
+}
+$SIG{$_} = 'IGNORE' for qw(HUP INT QUIT TERM USR1 USR2 PIPE ALRM TSTP TTIN TTOU);
+$SIG{CHLD} = 'DEFAULT';
+open STDIN, '<', '/dev/null';
+open STDOUT, '>', '/dev/null';
+open STDERR, '>', '/dev/null';
+chdir '/';
+POSIX::sigprocmask(POSIX::SIG_SETMASK(), $before);
+$0 = "leasehold-reaper $child runs.";
+my $code = 70;
+while ((my $ended = waitpid(-1, 0)) > 0) {
+    next if $ended != $child;
+    $code = $? & 127 ? 128 + ($? & 127) : $? >> 8;
+    $0 = "leasehold-reaper $child exit $code.";
+}
+POSIX::_exit($code);

@@ -1,0 +1,140 @@
+package io.leasehold.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.cli.process.CommandLookup;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Nothing that a command started runs beside the next holder, also what has left its session, its group and its environment,
+ * or runs as another user. Each of them ignores TERM and writes beats to a file; the last must come before the next holder's
+ * first.
+ */
+@Tag("full")
+class RunContainmentTest {
+
+    private static final String BEATS =
+            "trap '' TERM INT HUP\necho $$ >\"$1.pid\"\nwhile :; do date +%s%N >> \"$1\"; sleep 0.02; done";
+
+    private static final List<String> WITH_A_PARENT = List.of("su", "runuser", "scrubbed");
+
+    @TempDir
+    private Path directory;
+
+    private String store;
+
+    /** What happens to a run that is at work. */
+    private enum Event {
+        KILLED,
+        STOPPED,
+        RELEASED_BY_FORCE;
+
+        void happensTo(StartedCli run, String store) {
+            switch (this) {
+                case KILLED -> run.signal("KILL");
+                case STOPPED -> run.signal("STOP");
+                case RELEASED_BY_FORCE -> {
+                    try (LockClient locks = Leasehold.connect(store)) {
+                        assertThat(locks.admin().forceRelease(LockName.exactly("job"), null))
+                                .isTrue();
+                    }
+                }
+            }
+        }
+    }
+
+    @BeforeEach
+    void needsRoot() {
+        assumeTrue(
+                StartedCli.shell("id -u").strip().equals("0"),
+                "only root may become another user without a password: run the tests as root");
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        for (String command : List.of("su", "runuser", "setsid")) {
+            assumeTrue(
+                    lookup.find(command) instanceof CommandLookup.Result.Found,
+                    command + " is not here: apt-get install util-linux");
+        }
+        StartedCli.shell("chmod 777 '" + directory + "'");
+        store = "sqlite:" + directory.resolve("locks.db");
+    }
+
+    static Stream<Arguments> everyWayAndEvent() {
+        return Stream.of("cgroup", "reaper", "remembered")
+                .flatMap(way -> Stream.of(Event.values()).map(event -> Arguments.of(way, event)));
+    }
+
+    @ParameterizedTest
+    @MethodSource("everyWayAndEvent")
+    void nothingOfTheCommandRunsBesideTheNextHolder(String way, Event event) {
+        if (way.equals("reaper")) {
+            assumeTrue(
+                    new CommandLookup(System.getenv("PATH")).find("perl") instanceof CommandLookup.Result.Found,
+                    "perl, which looks after orphans, is not here: apt-get install perl-base");
+        }
+        List<String> escaped = new ArrayList<>(WITH_A_PARENT);
+        if (!way.equals("remembered")) {
+            escaped.add("orphan");
+        }
+        String beats = StartedCli.script(directory, "beats", BEATS);
+        StringBuilder script = new StringBuilder("cd '" + directory + "'\n")
+                .append("su - nobody -s /bin/sh -c 'sh " + beats + " " + directory + "/su' &\n")
+                .append("runuser -l nobody -s /bin/sh -c 'sh " + beats + " " + directory + "/runuser' &\n")
+                .append("env -i setsid --wait '" + beats + "' scrubbed &\n");
+        if (escaped.contains("orphan")) {
+            script.append("(env -i setsid '" + beats + "' orphan &)\n");
+        }
+        String command =
+                StartedCli.script(directory, "command", script.append("wait").toString());
+        StartedCli.Setup cli =
+                new StartedCli.Setup(directory).with("LEASEHOLD_STORE", store).with("LEASEHOLD_CONTAINMENT", way);
+
+        try (StartedCli first = cli.start("run", "--ttl=4s", "--json", "job", "--", command)) {
+            for (String name : escaped) {
+                Await.until(() -> "beats of " + name + "; stderr: " + first.err(), () -> beats(name).length > 60);
+            }
+            try (StartedCli second = cli.start("run", "job", "--", "sh", "-c", "date +%s%N > second")) {
+                event.happensTo(first, store);
+                assertThat(second.exitCode()).as(second::err).isZero();
+            }
+            long next = beats("second")[0];
+            for (String name : escaped) {
+                assertThat(lastBeat(name)).as(name + " beside the next holder").isLessThan(next);
+            }
+            first.signal("CONT");
+            first.exitCode();
+            if (event != Event.KILLED) {
+                assertThat(first.err()).contains("\"containment\":\"" + way + "\"");
+            }
+        } finally {
+            StartedCli.shell("kill -KILL $(cat '" + directory + "'/*.pid)");
+        }
+    }
+
+    /** The last one within a second: what lives writes one every 20 ms. */
+    private long lastBeat(String name) {
+        StartedCli.shell("sleep 0.5");
+        long[] all = beats(name);
+        return all[all.length - 1];
+    }
+
+    private long[] beats(String name) {
+        return StartedCli.read(directory.resolve(name))
+                .lines()
+                .filter(line -> line.length() == 19)
+                .mapToLong(Long::parseLong)
+                .toArray();
+    }
+}

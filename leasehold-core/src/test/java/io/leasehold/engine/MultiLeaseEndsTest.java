@@ -1,0 +1,223 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.HoldEnd;
+import io.leasehold.Lease;
+import io.leasehold.LeaseLostException;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.LossCause;
+import io.leasehold.MultiLease;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.ballot.SingleNodeStore;
+import io.leasehold.memory.InMemoryNode;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.TokenRange;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The ends of leases of several locks: each told once, and none made by asking for it. */
+@Tag("quick")
+@Timeout(120)
+final class MultiLeaseEndsTest {
+
+    private static final LockName ONE = LockName.exactly("one");
+    private static final LockName OTHER = LockName.exactly("other");
+    private static final LockOptions OPTIONS =
+            LockOptions.defaults().ttl(Duration.ofSeconds(10)).lockDelay(Duration.ofSeconds(60));
+
+    private final StillRuntime runtime = new StillRuntime();
+    private final SilentStore store = new SilentStore();
+    private final LockClient client =
+            Leasehold.builder().store(store).runtime(runtime).defaults(OPTIONS).connect();
+
+    private MultiLease both() {
+        CompletableFuture<MultiLease> future = client.all(ONE, OTHER).acquireAsync();
+        grant();
+        return future.join();
+    }
+
+    private void grant() {
+        var asked = store.acquires().get(store.acquires().size() - 1);
+        asked.answer()
+                .complete(new AcquireReply.Granted(
+                        new Grant(
+                                asked.request().owner(), TokenRange.of(1, 1), runtime.nanoTime(), Incarnation.DURABLE),
+                        List.of()));
+    }
+
+    private void renewAll() {
+        for (var asked : store.renewals()) {
+            asked.answer()
+                    .complete(new RenewReply(asked.request().items().stream()
+                            .<RenewReply.Item>map(item -> new RenewReply.Renewed(runtime.nanoTime()))
+                            .toList()));
+        }
+    }
+
+    @Test
+    void askingWhenItEndsReleasesNothingThatIsLost() {
+        MultiLease lease = both();
+        var ended = lease.whenEnded().toCompletableFuture();
+        runtime.pass(Duration.ofSeconds(11));
+        assertThat(ended.join()).isEqualTo(new HoldEnd.Lost(LossCause.EXPIRED));
+        assertThat(store.releases()).as("the lock delay runs").isEmpty();
+        assertThatThrownBy(() -> lease.ensureValidFor(Duration.ZERO)).isInstanceOf(LeaseLostException.class);
+        assertThatThrownBy(lease::renew).isInstanceOf(LeaseLostException.class);
+        List<LossCause> told = new ArrayList<>();
+        lease.onLost(told::add);
+        assertThat(told).containsExactly(LossCause.EXPIRED);
+    }
+
+    @Test
+    void theEndIsTheFirstLossOrTheWorstOutcomeOfAll() {
+        MultiLease released = both();
+        var end = released.whenEnded().toCompletableFuture();
+        assertThat(end).isNotDone();
+        released.release();
+        assertThat(end.join()).isEqualTo(new HoldEnd.Released(ReleaseOutcome.RELEASED));
+        assertThat(released.whenEnded().toCompletableFuture().join()).isEqualTo(end.join());
+    }
+
+    @Test
+    void aLossOfTheLastPartIsNoRelease() {
+        LockClient memory = Leasehold.connect("memory:");
+        try (memory) {
+            MultiLease lease = memory.all(ONE, OTHER).acquireAsync().join();
+            var end = lease.whenEnded().toCompletableFuture();
+            assertThat(memory.admin().forceRelease(ONE, null)).isTrue();
+            assertThat(end.join()).isInstanceOf(HoldEnd.Lost.class);
+            lease.close();
+            assertThat(lease.whenEnded().toCompletableFuture().join()).isInstanceOf(HoldEnd.Lost.class);
+        }
+    }
+
+    /** Who waits for the end does not hold the lease. */
+    @Test
+    void aDroppedLeaseWhoseEndIsAwaitedIsFound() throws InterruptedException {
+        var end = both().whenEnded().toCompletableFuture();
+        for (int tries = 0; tries < 300 && !end.isDone(); tries++) {
+            System.gc();
+            Thread.sleep(10);
+            runtime.pass(Duration.ofSeconds(4));
+            renewAll();
+        }
+        assertThat(end)
+                .isCompletedWithValueMatching(
+                        how -> how instanceof HoldEnd.Lost lost && lost.cause() == LossCause.LEAKED);
+    }
+
+    @Test
+    void theThreadIsInterruptedOnce() {
+        MultiLease lease = both();
+        lease.interruptOnLoss();
+        List<Boolean> interrupted = new ArrayList<>();
+        lease.onLost(cause -> interrupted.add(Thread.interrupted()));
+        store.ear().lost(store.acquires().get(0).request().owner(), LossCause.FORCE_RELEASED);
+        assertThat(interrupted).containsExactly(true);
+        assertThat(Thread.interrupted()).as("again, for the second part").isFalse();
+    }
+
+    @Test
+    void noInterruptComesOnceItsReleaseHasBegun() {
+        MultiLease lease = both();
+        lease.interruptOnLoss();
+        lease.releaseAsync();
+        store.ear().lost(store.acquires().get(0).request().owner(), LossCause.FORCE_RELEASED);
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    @Test
+    void aRenewalAfterTheReleaseFailsAsAFutureDoes() {
+        MultiLease several = both();
+        several.release();
+        assertThat(several.renewAsync()).isCompletedExceptionally();
+        CompletableFuture<Lease> single = client.named(ONE).acquireAsync();
+        grant();
+        Lease lease = single.join();
+        lease.release();
+        CompletableFuture<Void> renewal = lease.renewAsync();
+        assertThatThrownBy(renewal::join).hasCauseInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(lease::renew).isInstanceOf(IllegalStateException.class);
+    }
+
+    // ---- many parts
+
+    /** The store, but for what the test changes. */
+    private static LockStore like(LockStore store, boolean atomic, Consumer<LockStore> close) {
+        return (LockStore) Proxy.newProxyInstance(
+                MultiLeaseEndsTest.class.getClassLoader(),
+                new Class<?>[] {LockStore.class},
+                (proxy, method, arguments) -> {
+                    if (method.getName().equals("isAtomicOver")) {
+                        return atomic;
+                    }
+                    if (method.getName().equals("close")) {
+                        close.accept(store);
+                        return null;
+                    }
+                    try {
+                        return method.invoke(store, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+    }
+
+    @Test
+    void thousandsOfPartsOfAStoreThatAnswersAtOnce() {
+        SystemLockRuntime real = new SystemLockRuntime();
+        InMemoryNode node = new InMemoryNode(real);
+        try (LockClient inline = Leasehold.builder()
+                .runtime(real)
+                .store(like(new SingleNodeStore(node, real), false, LockStore::close))
+                .connect()) {
+            LockName[] names = IntStream.range(0, 5_000)
+                    .mapToObj(i -> LockName.exactly("part-" + i))
+                    .toArray(LockName[]::new);
+            MultiLease lease = inline.all(names)
+                    .acquireAsync()
+                    .orTimeout(60, java.util.concurrent.TimeUnit.SECONDS)
+                    .join();
+            assertThat(lease.isValid()).isTrue();
+            assertThat(lease.release()).isEqualTo(ReleaseOutcome.RELEASED);
+            assertThat(node.list("*", 10).join()).isEmpty();
+        }
+    }
+
+    // ---- the end of the client
+
+    @Test
+    void anInterruptedThreadWaitsForTheStoreToClose() {
+        List<Boolean> interrupted = new ArrayList<>();
+        SystemLockRuntime real = new SystemLockRuntime();
+        LockClient closing = Leasehold.builder()
+                .runtime(real)
+                .store(like(new SingleNodeStore(new InMemoryNode(real), real), true, store -> {
+                    interrupted.add(Thread.currentThread().isInterrupted());
+                    store.close();
+                }))
+                .connect();
+        Thread.currentThread().interrupt();
+        closing.close();
+        assertThat(interrupted).containsExactly(false);
+        assertThat(Thread.interrupted()).as("kept for later").isTrue();
+    }
+}

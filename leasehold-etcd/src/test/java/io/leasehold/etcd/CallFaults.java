@@ -1,0 +1,124 @@
+package io.leasehold.etcd;
+
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.ForwardingClientCall;
+import io.grpc.ForwardingClientCallListener;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/** Does to the next call of a kind what a network does; the server is a real one. Safe for use by any thread. */
+final class CallFaults implements ClientInterceptor {
+
+    /** What befalls the call. Its caller is told each time that the server is unavailable. */
+    enum Fault {
+        /** It never arrives. */
+        REQUEST_LOST,
+        /** It is carried out, and its answer does not arrive. */
+        REPLY_LOST,
+        /** It arrives only when {@link #deliver} is called. */
+        LATE
+    }
+
+    private record Armed(Predicate<Object> which, Fault fault) {}
+
+    private final AtomicReference<@Nullable Armed> armed = new AtomicReference<>();
+    private final CompletableFuture<Runnable> late = new CompletableFuture<>();
+
+    /** The next call whose message is such a one suffers this. */
+    void next(Predicate<Object> which, Fault fault) {
+        armed.set(new Armed(which, fault));
+    }
+
+    /** Whether the fault has happened. */
+    boolean happened() {
+        return armed.get() == null;
+    }
+
+    /** Sends what was late. */
+    void deliver() {
+        late.join().run();
+    }
+
+    private @Nullable Fault faultOf(Object message) {
+        Armed now = armed.get();
+        return now != null && now.which.test(message) && armed.compareAndSet(now, null) ? now.fault : null;
+    }
+
+    @Override
+    public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
+        return new Call<>(next.newCall(method, options));
+    }
+
+    private final class Call<Q, A> extends ForwardingClientCall.SimpleForwardingClientCall<Q, A> {
+        private volatile @Nullable Fault fault;
+        private ClientCall.@Nullable Listener<A> caller;
+
+        Call(ClientCall<Q, A> call) {
+            super(call);
+        }
+
+        @Override
+        public void start(Listener<A> listener, Metadata headers) {
+            caller = listener;
+            super.start(
+                    new ForwardingClientCallListener.SimpleForwardingClientCallListener<A>(listener) {
+                        @Override
+                        public void onMessage(A message) {
+                            if (fault == null) {
+                                super.onMessage(message);
+                            }
+                        }
+
+                        @Override
+                        public void onClose(Status status, Metadata trailers) {
+                            if (fault == null) {
+                                super.onClose(status, trailers);
+                            } else if (fault == Fault.REPLY_LOST) {
+                                super.onClose(lost(), trailers);
+                            }
+                        }
+                    },
+                    headers);
+        }
+
+        private Status lost() {
+            return Status.UNAVAILABLE.withDescription("lost by the test");
+        }
+
+        @Override
+        public void sendMessage(Q message) {
+            Fault now = faultOf(message);
+            fault = now;
+            if (now == null || now == Fault.REPLY_LOST) {
+                super.sendMessage(message);
+                return;
+            }
+            if (now == Fault.LATE) {
+                late.complete(() -> {
+                    super.sendMessage(message);
+                    super.halfClose();
+                });
+            }
+            if (caller != null) {
+                caller.onClose(lost(), new Metadata());
+            }
+        }
+
+        @Override
+        public void halfClose() {
+            if (fault == null || fault == Fault.REPLY_LOST) {
+                super.halfClose();
+            } else if (fault == Fault.REQUEST_LOST) {
+                super.cancel("lost by the test", null);
+            }
+        }
+    }
+}

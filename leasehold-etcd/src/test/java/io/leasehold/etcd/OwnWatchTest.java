@@ -1,0 +1,130 @@
+package io.leasehold.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.MethodDescriptor;
+import io.leasehold.LockName;
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.servers.EtcdServer;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreUri;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** A holder's key is watched once, and no watch is left behind. */
+@Tag("full")
+class OwnWatchTest {
+
+    private static final long TTL_NANOS = Duration.ofSeconds(30).toNanos();
+    private static final long LIMIT_NANOS = Duration.ofSeconds(20).toNanos();
+
+    /** Keeps the first watch from being made until it is let go. */
+    private static final class SlowWatch implements ClientInterceptor {
+        private final CountDownLatch reached = new CountDownLatch(1);
+        private final CountDownLatch letGo = new CountDownLatch(1);
+
+        @Override
+        public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
+            if ("etcdserverpb.Watch/Watch".equals(method.getFullMethodName()) && letGo.getCount() > 0) {
+                reached.countDown();
+                try {
+                    letGo.await(60, TimeUnit.SECONDS);
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+            }
+            return next.newCall(method, options);
+        }
+    }
+
+    private static void until(BooleanSupplier condition) {
+        long start = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime() - start)
+                    .as("not in time")
+                    .isLessThan(Duration.ofSeconds(30).toNanos());
+            LockSupport.parkNanos(20_000_000);
+        }
+    }
+
+    /** Whether a thread stands before the driver's lock with another watch. */
+    private static boolean anotherIsOnItsWay() {
+        return Thread.getAllStackTraces().entrySet().stream()
+                .anyMatch(one -> one.getKey().getState() == Thread.State.BLOCKED
+                        && Arrays.stream(one.getValue())
+                                .anyMatch(frame -> frame.getClassName().startsWith(Place.class.getName())));
+    }
+
+    private static long watchers(EtcdServer server) {
+        try (var in = URI.create("http://127.0.0.1:" + server.port() + "/metrics")
+                .toURL()
+                .openStream()) {
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8)
+                    .lines()
+                    .filter(line -> line.startsWith("etcd_debugging_mvcc_watcher_total "))
+                    .mapToLong(line -> (long) Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+                    .sum();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void aRenewalWhileTheWatchIsBeingMadeMakesNoSecondOneThatStays() throws Exception {
+        SlowWatch slow = new SlowWatch();
+        LockRuntime runtime = new SystemLockRuntime();
+        try (EtcdServer server = EtcdTckTest.startOrSkip()) {
+            EtcdUri uri = EtcdUri.parse(StoreUri.parse("etcd://127.0.0.1:" + server.port() + "/watch"));
+            EtcdStore store = new EtcdStore(uri, runtime, List.of(slow));
+            LockName lock = LockName.of("watched");
+            OwnerToken owner = OwnerToken.draw(runtime);
+            assertThat(store.acquire(AcquireRequest.exclusive(List.of(lock), owner, "tester", TTL_NANOS, LIMIT_NANOS))
+                            .get(60, TimeUnit.SECONDS))
+                    .isInstanceOf(AcquireReply.Granted.class);
+            assertThat(slow.reached.await(60, TimeUnit.SECONDS)).isTrue();
+            RenewBatch batch = new RenewBatch(List.of(new RenewBatch.Item(lock, owner, TTL_NANOS)), LIMIT_NANOS);
+            CompletableFuture<RenewReply> renewal = store.renew(batch);
+            until(() -> renewal.isDone() || anotherIsOnItsWay());
+            slow.letGo.countDown();
+            assertThat(renewal.get(60, TimeUnit.SECONDS).items().get(0)).isInstanceOf(RenewReply.Renewed.class);
+            until(() -> watchers(server) >= 1);
+            for (int i = 0; i < 3; i++) {
+                assertThat(store.renew(batch).get(60, TimeUnit.SECONDS).items().get(0))
+                        .isInstanceOf(RenewReply.Renewed.class);
+            }
+            LockSupport.parkNanos(Duration.ofMillis(500).toNanos());
+            assertThat(watchers(server)).as("watches while it holds").isEqualTo(1);
+            assertThat(store.release(new ReleaseRequest(
+                                    List.of(lock), owner, 0, ReleaseRequest.Kind.RELEASE, LIMIT_NANOS))
+                            .get(60, TimeUnit.SECONDS))
+                    .isInstanceOf(ReleaseReply.Released.class);
+            until(() -> watchers(server) == 0);
+            store.close();
+        } finally {
+            runtime.close();
+        }
+    }
+}

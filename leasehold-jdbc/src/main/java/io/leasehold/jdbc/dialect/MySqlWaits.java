@@ -1,0 +1,38 @@
+package io.leasehold.jdbc.dialect;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+
+/** How long a session of MySQL waits for a row: a second while we use it, and as long as before when we are done. */
+final class MySqlWaits implements Dialect.Tuning {
+
+    /** In seconds; no less can be said. */
+    private static final int LEAST = 1;
+
+    @Override
+    public int begin(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT @@SESSION.innodb_lock_wait_timeout")) {
+            int before = row.next() ? row.getInt(1) : LEAST;
+            if (before != LEAST) {
+                set(connection, LEAST);
+            }
+            return before;
+        }
+    }
+
+    @Override
+    public void end(Connection connection, int before) throws SQLException {
+        if (before != LEAST) {
+            set(connection, before);
+        }
+    }
+
+    private static void set(Connection connection, int seconds) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("SET SESSION innodb_lock_wait_timeout = " + seconds);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+package io.leasehold.jdbc.store;
+
+import io.leasehold.jdbc.lease.LeaseRow.Held;
+import io.leasehold.spi.AcquireRequest;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one statement made of a request for one lock.
+ *
+ * @param granted whether it is held by who asked, since now
+ * @param held the hold, or null if the lock is free and kept for somebody
+ * @param lastToken the end of the range that was granted; meaningless otherwise
+ * @param waited whether a waiter is noted
+ * @param leftNanos until the end of the hold
+ */
+record QuickAnswer(boolean granted, @Nullable Held held, long lastToken, boolean waited, long leftNanos) {
+
+    /** Sets the parameters of {@link io.leasehold.jdbc.dialect.Dialect.Leases#acquire()}. */
+    static void bind(PreparedStatement statement, AcquireRequest request, String longestWait) throws SQLException {
+        statement.setString(1, longestWait);
+        statement.setString(2, request.name().text());
+        statement.setString(3, request.owner().hex());
+        statement.setString(4, request.holderId());
+        statement.setLong(5, request.ttlNanos());
+        statement.setLong(6, request.seenToken() + 1);
+        statement.setLong(7, request.reserve() - 1);
+    }
+
+    /** Reads the answer to this request. */
+    static QuickAnswer of(ResultSet row, AcquireRequest request) throws SQLException {
+        String owner = row.getString(1);
+        Held held = owner == null
+                ? null
+                : new Held(
+                        RowColumns.token(owner),
+                        RowColumns.holder(row.getString(2)),
+                        row.getLong(3),
+                        request.ttlNanos(),
+                        row.getLong(4),
+                        null);
+        long leftNanos = row.getLong(3) - row.getLong(7) * 1000;
+        return new QuickAnswer(row.getBoolean(8), held, row.getLong(5), row.getString(6) != null, leftNanos);
+    }
+}

@@ -1,0 +1,236 @@
+package io.leasehold.jdbc.store;
+
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.LockRuntime;
+import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Opens connections to a database server on threads of its own: a driver or a pool may take as long as it likes, and whoever
+ * asked does not.
+ *
+ * <p>What comes too late is kept for a moment, for whoever asks next: a pool that always takes longer than one asks would
+ * else never be heard. A try that takes long gets company, since its connection may lead to where nobody answers any more.
+ *
+ * <p>It is asked by one thread at a time. {@code lock} guards all fields; nobody is called while it is held.
+ */
+public final class ServerOpener implements KeptConnection.Opener {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
+
+    /** So many tries at once, of those that are not so old that they may never end. */
+    private static final int MOST_TRIES = 3;
+
+    private static final long HOPELESS_NANOS = 30_000_000_000L;
+
+    /** What nobody asks for within this time goes back. */
+    private static final long KEPT_NANOS = 3_000_000_000L;
+
+    private final LockRuntime runtime;
+    private final Source source;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Set<Try> underWay = new HashSet<>();
+    private @Nullable LeaseTable ready;
+    private @Nullable CompletableFuture<LeaseTable> asked;
+    private boolean closed;
+
+    /** Where connections come from. */
+    @FunctionalInterface
+    public interface Source {
+        /** Opens one, however long that takes. */
+        LeaseTable open() throws SQLException;
+    }
+
+    /** Opens what comes from the source. */
+    public ServerOpener(LockRuntime runtime, Source source) {
+        this.runtime = runtime;
+        this.source = source;
+    }
+
+    @Override
+    public boolean leadsToStore() {
+        return true;
+    }
+
+    /** Waits as long as the driver or the pool does. */
+    @Override
+    public LeaseTable open() throws SQLException {
+        return open(Long.MAX_VALUE);
+    }
+
+    @Override
+    public LeaseTable open(long withinNanos) throws SQLException {
+        CompletableFuture<LeaseTable> arrival = new CompletableFuture<>();
+        Try begun = null;
+        lock.lock();
+        try {
+            LeaseTable arrived = ready;
+            ready = null;
+            if (arrived != null) {
+                return arrived;
+            }
+            asked = arrival;
+            if (mayTry(withinNanos)) {
+                begun = new Try();
+                underWay.add(begun);
+            }
+        } finally {
+            lock.unlock();
+        }
+        if (begun != null) {
+            begun.start();
+        }
+        return await(arrival, withinNanos);
+    }
+
+    private boolean mayTry(long withinNanos) {
+        long nowNanos = runtime.nanoTime();
+        boolean allAreLate = underWay.stream().allMatch(one -> nowNanos - one.beganAtNanos >= withinNanos);
+        long hopeful = underWay.stream()
+                .filter(one -> nowNanos - one.beganAtNanos < HOPELESS_NANOS)
+                .count();
+        return allAreLate && hopeful < MOST_TRIES;
+    }
+
+    private LeaseTable await(CompletableFuture<LeaseTable> arrival, long withinNanos) throws SQLException {
+        LockRuntime.Timer limit = withinNanos == Long.MAX_VALUE
+                ? () -> {}
+                : runtime.schedule(withinNanos, () -> arrival.completeExceptionally(tooLate(withinNanos)));
+        try {
+            runtime.await(arrival);
+            return arrival.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            if (!arrival.completeExceptionally(e)) {
+                arrival.thenAccept(LeaseTable::giveBack);
+            }
+            throw new StoreUnavailableException("interrupted while a connection to the database was opened", e);
+        } catch (CompletionException e) {
+            Throwable cause = e.getCause();
+            if (cause instanceof SQLException failure) {
+                throw failure;
+            } else if (cause instanceof RuntimeException failure) {
+                throw failure;
+            } else if (cause instanceof Error failure) {
+                throw failure;
+            }
+            throw e;
+        } finally {
+            limit.cancel();
+        }
+    }
+
+    private static SQLException tooLate(long withinNanos) {
+        return new SQLTransientConnectionException(
+                "no connection came within " + withinNanos / 1_000_000
+                        + " ms: the database does not answer, or all connections of the pool are in use",
+                "08000");
+    }
+
+    /** One try to open a connection, which ends when the driver or the pool wants. */
+    private final class Try implements Runnable {
+
+        private final long beganAtNanos = runtime.nanoTime();
+
+        void start() {
+            Thread thread = new Thread(this, "leasehold-jdbc-open");
+            thread.setDaemon(true);
+            try {
+                thread.start();
+            } catch (OutOfMemoryError noThread) {
+                failed(new SQLTransientConnectionException("no thread to open a connection on", "08000", noThread));
+            }
+        }
+
+        @Override
+        public void run() {
+            LeaseTable opened;
+            try {
+                opened = source.open();
+            } catch (Throwable e) {
+                failed(e);
+                return;
+            }
+            arrived(opened);
+        }
+
+        private void failed(Throwable e) {
+            CompletableFuture<LeaseTable> to;
+            lock.lock();
+            try {
+                underWay.remove(this);
+                // Another try may still succeed.
+                to = underWay.isEmpty() ? asked : null;
+            } finally {
+                lock.unlock();
+            }
+            if (to == null || !to.completeExceptionally(e)) {
+                LOG.debug("opening a connection failed", e);
+            }
+        }
+
+        private void arrived(LeaseTable opened) {
+            while (true) {
+                CompletableFuture<LeaseTable> to;
+                lock.lock();
+                try {
+                    underWay.remove(this);
+                    to = asked;
+                    asked = null;
+                    if (to == null && !closed && ready == null) {
+                        ready = opened;
+                        runtime.schedule(KEPT_NANOS, () -> notWanted(opened));
+                        return;
+                    }
+                } finally {
+                    lock.unlock();
+                }
+                if (to == null) {
+                    opened.giveBack();
+                    return;
+                } else if (to.complete(opened)) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /** On the timer's thread: what is left of it is done elsewhere. */
+    private void notWanted(LeaseTable opened) {
+        lock.lock();
+        try {
+            if (ready != opened) {
+                return;
+            }
+            ready = null;
+        } finally {
+            lock.unlock();
+        }
+        KeptConnection.giveBackElsewhere(opened);
+    }
+
+    @Override
+    public void close() {
+        LeaseTable left;
+        lock.lock();
+        try {
+            closed = true;
+            left = ready;
+            ready = null;
+        } finally {
+            lock.unlock();
+        }
+        if (left != null) {
+            left.giveBack();
+        }
+    }
+}

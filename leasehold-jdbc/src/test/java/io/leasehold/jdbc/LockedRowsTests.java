@@ -1,0 +1,200 @@
+package io.leasehold.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockOptions;
+import io.leasehold.LockStoreException;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Rows of every table that another transaction keeps locked, for longer than any ttl. */
+@Timeout(240)
+interface LockedRowsTests {
+
+    /** A connection of an administrator. */
+    Connection administrator() throws SQLException;
+
+    /** The database. */
+    String storeUri();
+
+    /** The dialects to be tested with it. */
+    List<SqlDialect> dialects();
+
+    /** Locks what other rows do not: gaps between rows. */
+    default List<String> gaps() {
+        return List.of();
+    }
+
+    private LockStore open(SqlDialect dialect, LockRuntime runtime) {
+        return JdbcStores.connect(storeUri(), "locked rows", dialect, runtime, Duration.ZERO);
+    }
+
+    /** As by {@code SELECT … FOR UPDATE} in a console that nobody closes. */
+    private static void lock(Connection connection, String query) throws SQLException {
+        connection.setAutoCommit(false);
+        try (Statement statement = connection.createStatement();
+                var rows = statement.executeQuery(query + " FOR UPDATE")) {
+            rows.next();
+        }
+    }
+
+    private static void cycle(LeaseClient client, String name) {
+        OwnerToken owner = client.owner();
+        client.granted(name, owner);
+        client.release(name, owner);
+    }
+
+    /** Each in turn; the client goes on with all others, however many rows it makes and deletes. */
+    @Test
+    default void anUnusedRowThatIsKeptLockedCostsNobodyAnything() throws Exception {
+        for (SqlDialect dialect : dialects()) {
+            try (LeaseClient client = LeaseClient.open(runtime -> open(dialect, runtime));
+                    Connection keeper = administrator()) {
+                cycle(client, "unused " + dialect);
+                lock(keeper, "SELECT fence FROM leasehold_lock WHERE name = 'unused " + dialect + "'");
+                long beganAtNanos = System.nanoTime();
+                for (int i = 0; i < 150; i++) {
+                    cycle(client, "used " + i);
+                }
+                assertThat(System.nanoTime() - beganAtNanos).isLessThan(TimeUnit.SECONDS.toNanos(60));
+                keeper.rollback();
+            }
+        }
+    }
+
+    /** An attempt that stands aside is never carried out behind the end of its owner token. */
+    @Test
+    default void whatIsWithdrawnWhileItsRowIsLockedIsNeverGranted() throws Exception {
+        for (SqlDialect dialect : dialects()) {
+            try (LeaseClient client = LeaseClient.open(runtime -> open(dialect, runtime));
+                    Connection keeper = administrator()) {
+                String name = "withdrawn " + dialect;
+                cycle(client, name);
+                lock(keeper, "SELECT fence FROM leasehold_lock WHERE name = '" + name + "'");
+                for (int round = 0; round < 5; round++) {
+                    OwnerToken owner = client.owner();
+                    CompletableFuture<AcquireReply> asked = client.store.acquire(LeaseClient.request(name, owner));
+                    LockSupport.parkNanos(round * 400_000_000L);
+                    client.store.release(LeaseClient.releaseRequest(name, owner, 0));
+                    assertThat(asked.get(60, TimeUnit.SECONDS))
+                            .isInstanceOfSatisfying(
+                                    AcquireReply.Failed.class,
+                                    failed -> assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT));
+                }
+                keeper.rollback();
+                assertThat(client.granted(name, client.owner()).ballot()).isPositive();
+            }
+        }
+    }
+
+    /** Somebody who wants a lock, and asks again when the database was too busy, until it has had it. */
+    private static Thread asking(LockClient locks, String name) {
+        Thread thread = new Thread(
+                () -> {
+                    while (true) {
+                        try (Lease lease = locks.named(name).tryAcquire(Duration.ofSeconds(30))) {
+                            if (lease != null) {
+                                return;
+                            }
+                        } catch (LockStoreException e) {
+                            LockSupport.parkNanos(1_000_000);
+                        } catch (InterruptedException e) {
+                            Thread.currentThread().interrupt();
+                            return;
+                        }
+                    }
+                },
+                "asking for " + name);
+        thread.setDaemon(true);
+        thread.start();
+        return thread;
+    }
+
+    /**
+     * One row of each kind is kept locked at the same time, for three ttls: the row of the store, the client's own record and
+     * one that has expired, a lock that is waited for, one that is held, one that is unused, and gaps. What it costs is the
+     * locks whose rows these are.
+     */
+    @Test
+    default void rowsThatAreKeptLockedCostTheirOwnLocksAlone() throws Exception {
+        Duration ttl = Duration.ofSeconds(5);
+        for (SqlDialect dialect : dialects()) {
+            try (LockClient locks = Leasehold.builder()
+                            .store(runtime -> open(dialect, runtime))
+                            .defaults(LockOptions.defaults().ttl(ttl))
+                            .connect();
+                    Connection keeper = administrator()) {
+                for (String name : List.of("all kept", "all unused", "all used")) {
+                    locks.named(name).acquire().close();
+                }
+                try (Connection connection = administrator();
+                        Statement statement = connection.createStatement()) {
+                    statement.execute("DELETE FROM leasehold_client");
+                    statement.execute("INSERT INTO leasehold_client (holder, origin, expires_at, told)"
+                            + " VALUES ('dead', 'database', 1, 'x')");
+                }
+                try (Lease mine = locks.named("all mine").acquire();
+                        Lease lockedAway = locks.named("all held").acquire();
+                        Lease endOfGap = locks.named("gaq").acquire()) {
+                    assertThat(endOfGap.isValid()).isTrue();
+                    while (locks.admin().client(locks.holderId()).isEmpty()) {
+                        LockSupport.parkNanos(50_000_000);
+                    }
+                    lock(keeper, "SELECT fence_floor FROM leasehold_store WHERE id = 1");
+                    lock(keeper, "SELECT holder FROM leasehold_client WHERE holder = 'dead'");
+                    lock(keeper, "SELECT holder FROM leasehold_client WHERE holder = '" + locks.holderId() + "'");
+                    for (String name : List.of("all kept", "all held", "all unused")) {
+                        lock(keeper, "SELECT fence FROM leasehold_lock WHERE name = '" + name + "'");
+                    }
+                    for (String gap : gaps()) {
+                        lock(keeper, gap);
+                    }
+                    Thread waiting = asking(locks, "all kept");
+                    Thread inGap = asking(locks, "gap new");
+                    int cycles = 0;
+                    long slowestNanos = 0;
+                    long beganAtNanos = System.nanoTime();
+                    while (System.nanoTime() - beganAtNanos < 3 * ttl.toNanos()) {
+                        long askedAtNanos = System.nanoTime();
+                        try (Lease used = locks.named("all used").acquire();
+                                Lease made = locks.named("one use " + dialect + cycles)
+                                        .acquire()) {
+                            assertThat(used.fencingToken()).isPositive();
+                            assertThat(made.fencingToken()).isPositive();
+                        }
+                        slowestNanos = Math.max(slowestNanos, System.nanoTime() - askedAtNanos);
+                        cycles++;
+                        assertThat(mine.isValid())
+                                .as("the other lease, by " + dialect)
+                                .isTrue();
+                    }
+                    assertThat(cycles)
+                            .as("other locks were used, by " + dialect)
+                            .isGreaterThan(10);
+                    assertThat(slowestNanos).as("the slowest, by " + dialect).isLessThan(ttl.toNanos());
+                    assertThat(lockedAway.isValid()).as("its row was locked").isFalse();
+                    keeper.rollback();
+                    waiting.join();
+                    inGap.join();
+                    mine.renew();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+package io.leasehold.jdbc.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.spi.LockRuntime;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** When it is tried to listen; that it hears is shown at a real server. */
+@Tag("quick")
+@Timeout(60)
+class NotificationWatchTest {
+
+    private final SystemLockRuntime real = new SystemLockRuntime();
+    private final Ahead runtime = new Ahead(real);
+    private final AtomicInteger threads = new AtomicInteger();
+    private final BlockingQueue<String> told = new LinkedBlockingQueue<>();
+
+    @AfterEach
+    void end() {
+        real.close();
+    }
+
+    private NotificationWatch watch(Dialect.Driver driver, LeaseTableStore.Spare source, ThreadFactory factory) {
+        return new NotificationWatch(
+                runtime,
+                driver,
+                source,
+                told::add,
+                new NotificationWatch.Ear(name -> {}, word -> {}),
+                "here",
+                task -> {
+                    threads.incrementAndGet();
+                    return factory.newThread(task);
+                });
+    }
+
+    /** The system had no thread to give, once: waiters poll, and are woken again later. */
+    @Test
+    void aThreadThatCouldNotStartIsTriedAgain() throws Exception {
+        CompletableFuture<Void> listens = new CompletableFuture<>();
+        NotificationWatch watch = watch(
+                new Told(),
+                () -> {
+                    listens.complete(null);
+                    throw new SQLException("nobody there");
+                },
+                task -> threads.get() == 1 ? new Unstartable() : NotificationWatch.thread(task));
+        assertThat(watch.isReady()).isFalse();
+        assertThat(watch.isReady()).isFalse();
+        assertThat(threads).as("not at once").hasValue(1);
+        runtime.goOn(Duration.ofSeconds(10));
+        assertThat(watch.isReady()).isFalse();
+        listens.get(30, TimeUnit.SECONDS);
+        watch.close();
+    }
+
+    /** Nobody waited for long, so the connection is being given back, which takes its time; then somebody waits again. */
+    @Test
+    void anEarlierRunDoesNotEndALaterOne() throws Exception {
+        Told driver = new Told();
+        NotificationWatch watch =
+                watch(driver, () -> DriverManager.getConnection("jdbc:h2:mem:"), NotificationWatch::thread);
+        awaitReady(watch);
+        runtime.goOn(Duration.ofMinutes(1));
+        driver.ending.get(30, TimeUnit.SECONDS);
+        awaitReady(watch);
+        driver.mayEnd.complete(null);
+        assertThat(driver.ended.get(30, TimeUnit.SECONDS)).isTrue();
+        for (int i = 0; i < 100; i++) {
+            assertThat(watch.isReady()).as("goes on listening").isTrue();
+            Thread.sleep(1);
+        }
+        assertThat(threads).hasValue(2);
+        watch.close();
+    }
+
+    private static void awaitReady(NotificationWatch watch) throws InterruptedException {
+        while (!watch.isReady()) {
+            Thread.sleep(1);
+        }
+    }
+
+    /** A way to listen that tells what was sent, and takes its time to end the first time. */
+    private final class Told implements Dialect.Driver {
+        private final CompletableFuture<Void> ending = new CompletableFuture<>();
+        private final CompletableFuture<Void> mayEnd = new CompletableFuture<>();
+        private final CompletableFuture<Boolean> ended = new CompletableFuture<>();
+
+        @Override
+        public boolean canListen(Connection connection) {
+            return true;
+        }
+
+        @Override
+        public void listen(Connection connection) {}
+
+        @Override
+        public List<String> next(Connection connection, int millis) throws SQLException {
+            try {
+                String next = told.poll(1, TimeUnit.MILLISECONDS);
+                return next == null ? List.of() : List.of(next);
+            } catch (InterruptedException e) {
+                throw new SQLException(e);
+            }
+        }
+
+        @Override
+        public void ask(Connection connection) {}
+
+        @Override
+        public void unlisten(Connection connection) {
+            if (ending.complete(null)) {
+                mayEnd.join();
+                ended.complete(true);
+            }
+        }
+    }
+
+    private static final class Unstartable extends Thread {
+        @Override
+        public synchronized void start() {
+            throw new OutOfMemoryError("unable to create native thread");
+        }
+    }
+
+    /** A clock that a test moves on. */
+    private static final class Ahead implements LockRuntime {
+        private final LockRuntime real;
+        private final AtomicLong nanos = new AtomicLong();
+
+        Ahead(LockRuntime real) {
+            this.real = real;
+        }
+
+        void goOn(Duration by) {
+            nanos.addAndGet(by.toNanos());
+        }
+
+        @Override
+        public long nanoTime() {
+            return real.nanoTime() + nanos.get();
+        }
+
+        @Override
+        public long wallMillis() {
+            return real.wallMillis();
+        }
+
+        @Override
+        public Timer schedule(long delayNanos, Runnable task) {
+            return real.schedule(delayNanos, task);
+        }
+
+        @Override
+        public void execute(Runnable task) {
+            real.execute(task);
+        }
+
+        @Override
+        public void randomBytes(byte[] bytes) {
+            real.randomBytes(bytes);
+        }
+
+        @Override
+        public long randomBelow(long bound) {
+            return real.randomBelow(bound);
+        }
+
+        @Override
+        public void await(CompletableFuture<?> future) throws InterruptedException {
+            real.await(future);
+        }
+
+        @Override
+        public void close() {
+            real.close();
+        }
+    }
+}

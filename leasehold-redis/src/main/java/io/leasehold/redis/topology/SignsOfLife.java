@@ -1,0 +1,68 @@
+package io.leasehold.redis.topology;
+
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.LockRuntime;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Finds out that the peer of a subscription is gone without a word, by a ping every {@value #PING_SECONDS} s.
+ *
+ * <p>An error is a sign of life as well: a server that is busy, or that does not permit PING, has answered. The watch ends with its
+ * connection and not before.
+ */
+final class SignsOfLife {
+
+    private static final long PING_SECONDS = 5;
+    private static final long PING_NANOS = PING_SECONDS * 1_000_000_000L;
+
+    private final StatefulRedisPubSubConnection<String, String> connection;
+    private final LockRuntime runtime;
+    private final BooleanSupplier isWanted;
+    private final Runnable end;
+
+    private SignsOfLife(
+            StatefulRedisPubSubConnection<String, String> connection,
+            LockRuntime runtime,
+            BooleanSupplier isWanted,
+            Runnable end) {
+        this.connection = connection;
+        this.runtime = runtime;
+        this.isWanted = isWanted;
+        this.end = end;
+    }
+
+    /**
+     * Begins to watch.
+     *
+     * @param isWanted whether this is still the connection of its owner
+     * @param end ends a connection from which nothing is heard
+     */
+    static void watch(
+            StatefulRedisPubSubConnection<String, String> connection,
+            LockRuntime runtime,
+            BooleanSupplier isWanted,
+            Runnable end) {
+        new SignsOfLife(connection, runtime, isWanted, end).later();
+    }
+
+    private void later() {
+        runtime.schedule(PING_NANOS, this::ping);
+    }
+
+    private void ping() {
+        if (!isWanted.getAsBoolean() || !connection.isOpen()) {
+            return;
+        }
+        LockRuntime.Timer patience = runtime.schedule(PING_NANOS, end);
+        connection.async().ping().whenComplete((pong, error) -> {
+            patience.cancel();
+            if (error == null || RedisErrors.unwrapped(error) instanceof RedisCommandExecutionException) {
+                later();
+            } else {
+                end.run();
+            }
+        });
+    }
+}

@@ -1,0 +1,91 @@
+package io.leasehold.redis;
+
+import static io.leasehold.redis.NodeBench.until;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockOptions;
+import io.leasehold.servers.RedisServer;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A server that refuses writes for a while: what a client could not end meanwhile it ends afterwards. */
+@Tag("full")
+@Timeout(150)
+final class RefusedWritesTest {
+
+    private static final String WAITERS = "lock:{busy}:waiters";
+
+    private static LockClient client(RedisServer server) {
+        // Whoever is not taken from the queue would stay in it for longer than the test lasts.
+        return Leasehold.builder()
+                .store(server.uri())
+                .defaults(LockOptions.defaults().ttl(Duration.ofMinutes(5)).recheck(Duration.ofMinutes(4)))
+                .connect();
+    }
+
+    private static void queued(RedisServer server, int waiters) {
+        until(waiters + " wait", () -> server.call("ZCARD", WAITERS).equals(Integer.toString(2 * waiters)));
+    }
+
+    @Test
+    void aWaiterThatGivesUpMeanwhileKeepsTheLockFromNobodyAfterwards() throws Exception {
+        try (RedisServer server = RedisUnderTest.start(builder -> builder);
+                LockClient holder = client(server);
+                LockClient leaving = client(server);
+                LockClient staying = client(server)) {
+            Lease lease = holder.named("busy").acquire();
+            CompletableFuture<Lease> first =
+                    leaving.named("busy").acquireAsync().toCompletableFuture();
+            queued(server, 1);
+            CompletableFuture<Lease> second =
+                    staying.named("busy").acquireAsync().toCompletableFuture();
+            queued(server, 2);
+            server.call("CONFIG", "SET", "min-replicas-to-write", "1");
+            first.cancel(false);
+            // Time for a withdrawal that would be taken for done; one that was refused is repeated for as long as it
+            // takes.
+            TimeUnit.MILLISECONDS.sleep(300);
+            assertThat(server.call("ZCARD", WAITERS)).isEqualTo("4");
+
+            server.call("CONFIG", "SET", "min-replicas-to-write", "0");
+
+            queued(server, 1);
+            lease.close();
+            try (Lease next = second.get(60, TimeUnit.SECONDS)) {
+                assertThat(next.isValid()).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void aFullServerHandsOverToAWaiterThatThenHolds() throws Exception {
+        try (RedisServer server = RedisUnderTest.start(builder -> builder);
+                LockClient holder = client(server);
+                LockClient waiting = client(server)) {
+            Lease lease = holder.named("busy").acquire();
+            CompletableFuture<Lease> waiter =
+                    waiting.named("busy").acquireAsync().toCompletableFuture();
+            queued(server, 1);
+            server.call("CONFIG", "SET", "maxmemory", "1");
+
+            lease.close();
+
+            Lease next = waiter.get(60, TimeUnit.SECONDS);
+            until(
+                    "the hold was confirmed for its whole ttl",
+                    () -> Long.parseLong(server.call("PTTL", "lock:{busy}"))
+                            > Duration.ofMinutes(2).toMillis());
+            next.renew();
+            assertThat(next.isValid()).isTrue();
+            next.close();
+            assertThat(server.call("EXISTS", "lock:{busy}")).isEqualTo("0");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+package io.leasehold.redis.wire;
+
+import static io.leasehold.redis.wire.ScriptBench.ALICE;
+import static io.leasehold.redis.wire.ScriptBench.BOB;
+import static io.leasehold.redis.wire.ScriptBench.SECOND;
+import static io.leasehold.redis.wire.ScriptBench.plain;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.redis.RedisUnderTest;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** While a server refuses writes no script says that something has happened which has not. */
+@Tag("quick")
+class RefusedWritesScriptTest {
+
+    private static final String HEARD = "lock:wake:heard";
+
+    @RegisterExtension
+    static final RedisUnderTest SERVER = new RedisUnderTest();
+
+    private final ScriptBench bench = new ScriptBench(SERVER, "order:1");
+
+    private RedisCommands<String, String> redis() {
+        return SERVER.redis();
+    }
+
+    @AfterEach
+    void allowWrites() {
+        redis().configSet("min-replicas-to-write", "0");
+        redis().configSet("maxmemory", "0");
+    }
+
+    private void refuseWrites() {
+        redis().configSet("min-replicas-to-write", "1");
+    }
+
+    private List<Object> queue(String owner, String channel) {
+        return bench.acquire(
+                owner,
+                bench.now() + SECOND,
+                plain().waiting(60_000, channel).claiming(4_000).holder("host/2/b"));
+    }
+
+    @Test
+    void aWithdrawalThatCouldNotBeWrittenSaysSo() {
+        bench.acquire(ALICE, bench.now());
+        assertThat(queue(BOB, HEARD).get(0)).isEqualTo("queued");
+        long ballot = bench.now() + 3 * SECOND;
+        refuseWrites();
+
+        assertThatThrownBy(() -> bench.release(BOB, ballot))
+                .isInstanceOf(RedisCommandExecutionException.class)
+                .hasMessageContaining("NOREPLICAS");
+
+        allowWrites();
+        assertThat(bench.release(BOB, ballot)).containsExactly("not-ours");
+        assertThat(redis().exists(bench.waiters)).as("its place is given up").isZero();
+        assertThat(bench.storedFence()).as("no late copy is granted").isEqualTo(ballot);
+    }
+
+    @Test
+    void anUndoOfWhatHasNotArrivedSaysSoToo() {
+        long ballot = bench.now() + SECOND;
+        refuseWrites();
+
+        assertThatThrownBy(() -> bench.release(BOB, ballot)).hasMessageContaining("NOREPLICAS");
+    }
+
+    /** Whoever does not wait is told that writes are refused, and not that others are before it. */
+    @Test
+    void anAcquireOfAFreeLockThatOthersWaitForIsRefused() {
+        bench.acquire(ALICE, bench.now());
+        queue(BOB, HEARD);
+        redis().del(bench.lock);
+        refuseWrites();
+
+        assertThatThrownBy(() -> bench.acquire("c".repeat(40), bench.now() + 2 * SECOND))
+                .hasMessageContaining("NOREPLICAS");
+    }
+
+    @Test
+    void whatAFullServerHandsOverIsConfirmed() {
+        try (StatefulRedisPubSubConnection<String, String> listener =
+                SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()))) {
+            listener.sync().subscribe(HEARD);
+            long token = bench.now();
+            bench.acquire(ALICE, token);
+            queue(BOB, HEARD);
+            redis().configSet("maxmemory", "1");
+
+            assertThat(bench.release(ALICE, token)).containsExactly("released");
+
+            assertThat(redis().get(bench.lock)).as("handed over").startsWith(BOB);
+            long ballot = bench.now() + 2 * SECOND;
+            assertThat(bench.acquire(BOB, ballot)).as("the confirmation").startsWith("yes");
+            assertThat(redis().get(bench.lock)).startsWith(BOB + ":" + ballot);
+            assertThat(redis().pttl(bench.lock)).isGreaterThan(4_000L);
+            assertThat(bench.storedFence()).isEqualTo(ballot);
+        }
+    }
+
+    private List<Object> endAtMember(String owner, long ballot, String place) {
+        return redis().eval(
+                        LuaScript.MEMBER_RELEASE.text(),
+                        ScriptOutputType.MULTI,
+                        new String[] {bench.lock, bench.fence, KeyLayout.watchers(bench.lock)},
+                        owner,
+                        Long.toString(ballot),
+                        Long.toString(60 * SECOND),
+                        Long.toString(7_500_000),
+                        HEARD,
+                        Long.toString(SECOND),
+                        place);
+    }
+
+    @Test
+    void aMemberWhoseMemoryIsFullRaisesTheFenceForAnUndo() {
+        for (String place : List.of("stay", "leave")) {
+            long ballot = bench.now() + SECOND;
+            redis().configSet("maxmemory", "1");
+
+            assertThat(endAtMember(BOB, ballot, place)).containsExactly("not-ours");
+
+            redis().configSet("maxmemory", "0");
+            assertThat(bench.storedFence()).as("a late copy is stale").isEqualTo(ballot);
+        }
+    }
+
+    @Test
+    void aMemberThatRefusesWritesSaysSo() {
+        for (String place : List.of("stay", "leave")) {
+            long ballot = bench.now() + SECOND;
+            refuseWrites();
+
+            assertThatThrownBy(() -> endAtMember(BOB, ballot, place)).hasMessageContaining("NOREPLICAS");
+
+            allowWrites();
+        }
+    }
+
+    /** The key of another program is no refusal: what was held is released, and nothing of it is touched. */
+    @Test
+    void aSideKeyOfAnotherTypeKeepsNobodyFromEnding() {
+        redis().set(bench.waiters, "a string");
+        redis().set(KeyLayout.watchers(bench.lock), "a string");
+        bench.acquire(ALICE, bench.now());
+
+        assertThat(bench.release(BOB, bench.now())).containsExactly("not-ours");
+        assertThat(endAtMember(BOB, bench.now(), "leave")).containsExactly("not-ours");
+        assertThat(bench.release(ALICE, bench.now())).containsExactly("released");
+        assertThat(redis().get(bench.waiters)).isEqualTo("a string");
+    }
+}
