@@ -39,13 +39,7 @@ class NotificationWatchTest {
 
     private NotificationWatch watch(Dialect.Driver driver, LeaseTableStore.Spare source, ThreadFactory factory) {
         return new NotificationWatch(
-                runtime,
-                driver,
-                source,
-                told::add,
-                new NotificationWatch.Ear(name -> {}, word -> {}),
-                "here",
-                task -> {
+                runtime, driver, source, told::add, new NotificationWatch.Ear(name -> {}, word -> {}), "here", task -> {
                     threads.incrementAndGet();
                     return factory.newThread(task);
                 });
