@@ -1,6 +1,7 @@
 package io.leasehold;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -86,7 +87,7 @@ public final class LockName implements Comparable<LockName> {
         for (int i = 0; i < raw.length(); i++) {
             char c = raw.charAt(i);
             if (ESCAPED_IN_PARTS.indexOf(c) >= 0) {
-                out.append('%').append(Integer.toHexString(c).toUpperCase(java.util.Locale.ROOT));
+                out.append('%').append(Integer.toHexString(c).toUpperCase(Locale.ROOT));
             } else {
                 out.append(c);
             }
@@ -102,7 +103,8 @@ public final class LockName implements Comparable<LockName> {
             char c = text.charAt(i);
             if (Character.isISOControl(c)) {
                 throw new IllegalArgumentException("lock name \"" + printable(text) + "\" has the control character U+"
-                        + String.format("%04X", (int) c) + " at index " + i + "; control characters are refused");
+                        + String.format(Locale.ROOT, "%04X", (int) c) + " at index " + i
+                        + "; control characters are refused");
             }
             if (Character.isSurrogate(c) && !isPairAt(text, i)) {
                 throw new IllegalArgumentException(

@@ -50,8 +50,8 @@ public final class FencedFile {
     private static final int MOST_LINKS = 40;
     private static final int MOST_FENCE_BYTES = 64;
     private static final Pattern DIGITS = Pattern.compile("[0-9]{1,16}");
-    private static final Set<PosixFilePermission> OF_THE_GROUP = Set.of(
-            PosixFilePermission.GROUP_READ, PosixFilePermission.GROUP_WRITE, PosixFilePermission.GROUP_EXECUTE);
+    private static final Set<PosixFilePermission> OF_THE_GROUP =
+            Set.of(PosixFilePermission.GROUP_READ, PosixFilePermission.GROUP_WRITE, PosixFilePermission.GROUP_EXECUTE);
 
     private final Path file;
     private final Path fence;
@@ -249,8 +249,9 @@ public final class FencedFile {
         String text = StandardCharsets.US_ASCII.decode(bytes.flip()).toString().strip();
         long newest = DIGITS.matcher(text).matches() ? Long.parseLong(text) : -1;
         if (newest < 0 || newest > FencingToken.LARGEST || channel.size() > MOST_FENCE_BYTES) {
-            throw new IOException("\"" + fence + "\" does not contain a fencing token" + (text.isEmpty() ? ": it is empty" : "")
-                    + "; nobody is let in until a person has put the largest token that was ever used into it");
+            throw new IOException(
+                    "\"" + fence + "\" does not contain a fencing token" + (text.isEmpty() ? ": it is empty" : "")
+                            + "; nobody is let in until a person has put the largest token that was ever used into it");
         }
         return newest;
     }
@@ -264,7 +265,8 @@ public final class FencedFile {
             Files.copy(file, next, StandardCopyOption.COPY_ATTRIBUTES);
             rights = keepRights(next);
         }
-        Set<PosixFilePermission> kept = rights == null ? Set.of() : rights.readAttributes().permissions();
+        Set<PosixFilePermission> kept =
+                rights == null ? Set.of() : rights.readAttributes().permissions();
         if (rights != null && !kept.contains(PosixFilePermission.OWNER_WRITE)) {
             rights.setPermissions(Set.of(PosixFilePermission.OWNER_WRITE));
         }

@@ -42,8 +42,8 @@ public final class RowLocks {
 
     private static final Setting LOCK_TIMEOUT =
             new Setting("SHOW lock_timeout", "SET LOCAL lock_timeout = '", "'", false);
-    private static final Setting SESSION_SECONDS = new Setting(
-            "SELECT @@innodb_lock_wait_timeout", "SET SESSION innodb_lock_wait_timeout = ", "", true);
+    private static final Setting SESSION_SECONDS =
+            new Setting("SELECT @@innodb_lock_wait_timeout", "SET SESSION innodb_lock_wait_timeout = ", "", true);
 
     private final Connection connection;
     private final RowDialect dialect;
@@ -95,7 +95,10 @@ public final class RowLocks {
         long seconds = (millis + 999) / 1000;
         return switch (dialect.timed()) {
             case IN_THE_STATEMENT ->
-                one(column, key, "FOR UPDATE WAIT " + millis / 1000 + "." + String.format(Locale.ROOT, "%03d", millis % 1000));
+                one(
+                        column,
+                        key,
+                        "FOR UPDATE WAIT " + millis / 1000 + "." + String.format(Locale.ROOT, "%03d", millis % 1000));
             case IN_WHOLE_SECONDS -> one(column, key, "FOR UPDATE WAIT " + seconds);
             case BY_LOCK_TIMEOUT -> withSetting(LOCK_TIMEOUT, millis + "ms", column, key);
             case BY_SESSION_SECONDS -> withSetting(SESSION_SECONDS, Long.toString(seconds), column, key);

@@ -91,7 +91,8 @@ public final class SqlFencingGuard {
             if (register(connection, key, token)) {
                 return new Admission.Admitted(resource, token);
             }
-            // MariaDB and MySQL show a transaction what was there at its first read, although its updates see the present.
+            // MariaDB and MySQL show a transaction what was there at its first read, although its updates see the
+            // present.
             boolean locking = tries > 1 && InnoDb.isBehind(connection);
             Long newest = newest(connection, key, locking ? " FOR UPDATE" : "");
             if (newest == null) {

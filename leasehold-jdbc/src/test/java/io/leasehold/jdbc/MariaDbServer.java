@@ -36,8 +36,8 @@ final class MariaDbServer implements AutoCloseable {
         Path server = ServerProcess.find("mariadbd", PACKAGE);
         DataDirectory.copy(DataDirectory.template(SHARED, MariaDbServer::install), directory);
         int port = ServerProcess.freePort();
-        MariaDbServer started = new MariaDbServer(
-                directory, port, List.of(options), launch(server, directory, port, List.of(options)));
+        MariaDbServer started =
+                new MariaDbServer(directory, port, List.of(options), launch(server, directory, port, List.of(options)));
         try {
             started.process.awaitConnection(() -> DriverManager.getConnection(started.url("mysql")));
             try (Connection connection = DriverManager.getConnection(started.url("mysql"));

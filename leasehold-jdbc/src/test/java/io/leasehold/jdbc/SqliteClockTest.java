@@ -149,7 +149,8 @@ class SqliteClockTest {
             client.granted("x", client.owner());
             execute("UPDATE leasehold_lock SET expires_at = expires_at + 86400000000000");
             assertThat(client.acquire("x", client.owner())).isInstanceOf(AcquireReply.Busy.class);
-            assertThat(holder(client, "x").remainingTtl()).isEqualTo(LeaseClient.TTL);
+            // The acquire has written the end that it found.
+            assertThat(holder(client, "x").remainingTtl()).isBetween(Duration.ofSeconds(1), LeaseClient.TTL);
         }
     }
 

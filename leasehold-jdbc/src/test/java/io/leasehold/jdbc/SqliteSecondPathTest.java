@@ -116,8 +116,9 @@ class SqliteSecondPathTest {
                     LeaseProcess.run("bindfs", file.getParent().toString(), mount.toString()),
                     "needs bindfs: apt install bindfs");
             assertThat(answer(() -> LeaseProcess.open(second))).contains("refused", "of type fuse");
-            LeaseProcess.run("umount", "-l", mount.toString());
         } finally {
+            // Both of them.
+            LeaseProcess.run("umount", "-l", mount.toString());
             LeaseProcess.run("umount", "-l", mount.toString());
         }
     }

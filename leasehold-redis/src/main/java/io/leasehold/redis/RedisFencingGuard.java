@@ -15,7 +15,7 @@ import java.util.function.Consumer;
 
 /**
  * Redis values that refuse older holders: the newest fencing token of each is kept in a key beside it, {@code
- * {KEY}:fencing-token}.
+ * {KEY}:fencing-token} (and {@code {KEY}:own-fencing-token} of the key that is {@code {KEY}} itself).
  *
  * <pre>{@code
  * RedisFencingGuard orders = RedisFencingGuard.running((script, keys, arguments) ->          // with Lettuce
@@ -130,10 +130,16 @@ public final class RedisFencingGuard implements FencingGuard {
 
     /**
      * In the slot of the key: by the key's own hash tag, or by one that is the whole key. A key with a closing brace and no
-     * hash tag has no such sibling; a Cluster refuses it.
+     * hash tag has no such sibling; a Cluster refuses it. A key that is nothing but a hash tag has another ending, since
+     * {@code x} and <code>{x}</code> are two keys.
      */
     private static String fence(String key) {
-        return (key.indexOf('}') < 0 ? "{" + key + "}" : key) + ":fencing-token";
+        int tagEnd = key.indexOf('}');
+        if (tagEnd < 0) {
+            return "{" + key + "}:fencing-token";
+        }
+        boolean isOnlyTag = key.startsWith("{") && tagEnd == key.length() - 1;
+        return key + (isOnlyTag ? ":own-fencing-token" : ":fencing-token");
     }
 
     private static String script() {

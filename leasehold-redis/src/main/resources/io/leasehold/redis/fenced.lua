@@ -19,8 +19,9 @@ local token = tonumber(ARGV[1])
 local seen = redis.call('GET', FENCE)
 local newest = 0
 if seen then
-  newest = tonumber(seen)
-  if not newest then
+  -- Only digits: tonumber would take a sign, 'nan', 'inf' and hexadecimal numbers as well.
+  newest = string.match(seen, '^%d+$') and tonumber(seen)
+  if not newest or newest >= 9007199254740992 then
     return redis.error_reply('ERR ' .. FENCE .. ' holds no fencing token')
   end
 end

@@ -16,7 +16,9 @@ import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.cluster.SlotHash;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
@@ -25,6 +27,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A Redis value that refuses older holders, on a real server. */
 @Timeout(120)
@@ -74,7 +78,7 @@ class RedisFencingGuardTest {
 
     @Test
     void theTokenIsInTheSlotOfTheValue() {
-        for (String key : new String[] {"plain", "order:{1001}", "a{b", "x{y}z}"}) {
+        for (String key : new String[] {"plain", "order:{1001}", "a{b", "x{y}z}", "{tag}", "{a{b}", "{x}y"}) {
             List<String> used = new ArrayList<>();
             RedisFencingGuard.running((script, keys, arguments) -> {
                         used.addAll(keys);
@@ -83,6 +87,34 @@ class RedisFencingGuardTest {
                     .admit(key, 1);
             assertThat(SlotHash.getSlot(used.get(1))).as(used.toString()).isEqualTo(SlotHash.getSlot(key));
         }
+    }
+
+    /** Two keys, two fences: none of these keeps another out. */
+    @Test
+    void noTwoKeysShareAFence() {
+        List<String> keys = List.of("x", "{x}", "{x}{x}", "{{x}}", "x{x}", "{x}x", "", "{}", "a{b", "{a{b}", "{a{b}}");
+        Set<String> fences = new HashSet<>();
+        RedisFencingGuard recording = RedisFencingGuard.running((script, used, arguments) -> {
+            fences.add(used.get(1));
+            return List.of("admitted");
+        });
+        keys.forEach(key -> recording.admit(key, 1));
+        assertThat(fences).hasSameSizeAs(keys).doesNotContainAnyElementsOf(keys);
+
+        guard.write("x", 9, "nine");
+        guard.write("{x}", 5, "five");
+        assertThat(guard.read("{x}", 5)).hasValue("five");
+        assertThat(guard.read("x", 9)).hasValue("nine");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "-5", "nan", "inf", "0x10", "1e3", "5.5", " 5", "9007199254740992"})
+    void whatIsNoTokenLetsNobodyIn(String rubbish) {
+        REDIS.redis().set("{x}:fencing-token", rubbish);
+        assertThatThrownBy(() -> guard.write("x", 5, "five"))
+                .isInstanceOf(RedisCommandExecutionException.class)
+                .hasMessageContaining("no fencing token");
+        assertThat(REDIS.redis().get("x")).isNull();
     }
 
     @Test

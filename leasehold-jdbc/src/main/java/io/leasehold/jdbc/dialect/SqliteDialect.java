@@ -69,7 +69,8 @@ public final class SqliteDialect {
     }
 
     private static String isExpired(String origin, String now) {
-        return "(expires_at <= " + now + " OR (origin <> " + origin + " AND expires_at > " + now + " + " + MINUTE + "))";
+        return "(expires_at <= " + now + " OR (origin <> " + origin + " AND expires_at > " + now + " + " + MINUTE
+                + "))";
     }
 
     private static Dialect.Leases leases() {

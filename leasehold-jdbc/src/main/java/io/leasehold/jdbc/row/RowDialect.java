@@ -45,8 +45,8 @@ public record RowDialect(
 
     private static final String ROLLBACK_ON_TIMEOUT = "SELECT @@innodb_rollback_on_timeout";
 
-    private static final RowDialect H2 = new RowDialect(
-            "H2", Timed.IN_THE_STATEMENT, Set.of("HYT00"), Set.of(50200), Set.of(), false, null);
+    private static final RowDialect H2 =
+            new RowDialect("H2", Timed.IN_THE_STATEMENT, Set.of("HYT00"), Set.of(50200), Set.of(), false, null);
     private static final RowDialect POSTGRESQL =
             new RowDialect("PostgreSQL", Timed.BY_LOCK_TIMEOUT, Set.of("55P03"), Set.of(), Set.of(), true, null);
     private static final RowDialect MARIADB = innoDb("MariaDB", Timed.IN_WHOLE_SECONDS);
