@@ -171,8 +171,8 @@ final class LeaseVerbs {
         return lockedByOthers.isEmpty() || last ? new RenewReply(answers) : null;
     }
 
-    private RenewReply.Item renew(
-            RenewBatch.Item item, @Nullable LeaseRow stored, LeaseTable table, StoreTime now) throws SQLException {
+    private RenewReply.Item renew(RenewBatch.Item item, @Nullable LeaseRow stored, LeaseTable table, StoreTime now)
+            throws SQLException {
         if (stored == null) {
             return new RenewReply.NotOurs();
         }

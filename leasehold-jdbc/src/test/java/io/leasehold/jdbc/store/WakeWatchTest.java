@@ -78,7 +78,8 @@ class WakeWatchTest {
     private void releaseElsewhere() throws SQLException {
         try (Connection connection = connect()) {
             LeaseTable table = table(connection);
-            table.update(new LeaseRow(NAME, clock.origin(), null, null, clock.read().nanos(), 5));
+            table.update(
+                    new LeaseRow(NAME, clock.origin(), null, null, clock.read().nanos(), 5));
         }
     }
 
