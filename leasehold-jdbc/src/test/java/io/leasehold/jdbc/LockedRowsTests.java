@@ -92,7 +92,9 @@ interface LockedRowsTests {
                     OwnerToken owner = client.owner();
                     CompletableFuture<AcquireReply> asked = client.store.acquire(LeaseClient.request(name, owner));
                     LockSupport.parkNanos(delayMillis * 1_000_000);
-                    client.store.release(LeaseClient.releaseRequest(name, owner, 0));
+                    // It is not answered before the row is free.
+                    assertThat(client.store.release(LeaseClient.releaseRequest(name, owner, 0)))
+                            .isNotNull();
                     // Long before its time limit.
                     assertThat(asked.get(15, TimeUnit.SECONDS))
                             .isInstanceOfSatisfying(
