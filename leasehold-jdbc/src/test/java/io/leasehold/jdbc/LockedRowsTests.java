@@ -87,12 +87,16 @@ interface LockedRowsTests {
                 String name = "withdrawn " + dialect;
                 cycle(client, name);
                 lock(keeper, "SELECT fence FROM leasehold_lock WHERE name = '" + name + "'");
-                for (int round = 0; round < 5; round++) {
+                // While it is queued, is being carried out, and stands aside.
+                for (long delayMillis : new long[] {0, 50, 120, 500, 1_000}) {
                     OwnerToken owner = client.owner();
                     CompletableFuture<AcquireReply> asked = client.store.acquire(LeaseClient.request(name, owner));
-                    LockSupport.parkNanos(round * 400_000_000L);
-                    client.store.release(LeaseClient.releaseRequest(name, owner, 0));
-                    assertThat(asked.get(60, TimeUnit.SECONDS))
+                    LockSupport.parkNanos(delayMillis * 1_000_000);
+                    // It is not answered before the row is free.
+                    assertThat(client.store.release(LeaseClient.releaseRequest(name, owner, 0)))
+                            .isNotNull();
+                    // Long before its time limit.
+                    assertThat(asked.get(15, TimeUnit.SECONDS))
                             .isInstanceOfSatisfying(
                                     AcquireReply.Failed.class,
                                     failed -> assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT));
