@@ -193,6 +193,8 @@ final class Requests {
                 complete(() -> failed.apply(errors.overloaded(subject.toString(), before)));
                 return answer;
             }
+            // Before the timer: a thread may stand still here for longer than the limit.
+            asked = link;
             patience = runtime.schedule(timeoutNanos, this::timedOut);
             go(link, false, 0);
             return answer;

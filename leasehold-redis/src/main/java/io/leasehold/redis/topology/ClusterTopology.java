@@ -355,9 +355,9 @@ final class ClusterTopology implements Topology {
             if (colon < 0) {
                 return null;
             }
-            String host = colon == 0 ? asked.address().host() : parts[2].substring(0, colon);
             String target = SlotTable.address(
-                    host, Integer.parseInt(parts[2].substring(colon + 1).strip()));
+                    SlotTable.host(parts[2].substring(0, colon), asked.address().host()),
+                    Integer.parseInt(parts[2].substring(colon + 1).strip()));
             if (moved) {
                 moved(Integer.parseInt(parts[1]), target);
             }

@@ -55,8 +55,12 @@ final class SlotTable {
 
     private static String address(String asked, List<?> node) {
         Object host = node.get(0);
-        String text = host == null || host.toString().isEmpty() || host.equals("?") ? asked : host.toString();
-        return address(text, ((Long) node.get(1)).intValue());
+        return address(host(host == null ? "" : host.toString(), asked), ((Long) node.get(1)).intValue());
+    }
+
+    /** What a node calls a host; where it does not know it, it is at the host under which that node was reached. */
+    static String host(String told, String asked) {
+        return told.isEmpty() || told.equals("?") ? asked : told;
     }
 
     /** As {@link RedisUri#address()} writes it. */
