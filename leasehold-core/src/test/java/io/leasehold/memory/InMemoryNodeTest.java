@@ -7,6 +7,10 @@ import io.leasehold.LossCause;
 import io.leasehold.ballot.SingleNodeStore;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Birth;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.Membership;
+import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreSignals;
 import java.util.List;
@@ -18,6 +22,8 @@ import org.junit.jupiter.api.Test;
 final class InMemoryNodeTest {
 
     private static final LockName NAME = LockName.exactly("n");
+    private static final String SET = "a,b,c";
+    private static final long QUARANTINE_MICROS = 1_000;
 
     @Test
     void aNodeThatLivesOnForgetsTheClosedClient() {
@@ -59,5 +65,27 @@ final class InMemoryNodeTest {
                 .isEqualTo(2);
         assertThat(told).hasValue(1);
         runtime.close();
+    }
+
+    @Test
+    void aLifeThatComesBackFromOlderDataIsBornAgain() {
+        Incarnation saved = new Incarnation("saved");
+        Incarnation restored = new Incarnation("restored");
+        MemberMarker marker = new MemberMarker();
+        Membership mayForget = member(Membership.Persistence.VOLATILE);
+        NodeReply.Unborn unborn = (NodeReply.Unborn) marker.refusal(mayForget, saved, 0);
+        marker.birth(new Birth(unborn.nonce(), 0, SET, 1), saved, 0);
+
+        assertThat(marker.refusal(mayForget, saved, 0)).as("the life that was born").isNull();
+        assertThat(marker.copy().refusal(mayForget, restored, 0))
+                .as("another life, with what was saved of the first")
+                .isInstanceOf(NodeReply.Unborn.class);
+        assertThat(marker.copy().refusal(member(Membership.Persistence.DURABLE), restored, 0))
+                .as("another life of a node that forgets nothing")
+                .isNull();
+    }
+
+    private static Membership member(Membership.Persistence persistence) {
+        return new Membership(SET, 2 * QUARANTINE_MICROS, QUARANTINE_MICROS, 1_000_000, persistence);
     }
 }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What the doctor says of real clusters of etcd, good and bad. */
-@Tag("quick")
+@Tag("full")
 class EtcdDoctorTest {
 
     private static Map<String, Finding> diagnosed(String endpoints) {

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
 /** The backend contract over a real etcd. */
-@Tag("quick")
+@Tag("full")
 class EtcdTckTest implements BackendTck {
 
     private static EtcdServer server;

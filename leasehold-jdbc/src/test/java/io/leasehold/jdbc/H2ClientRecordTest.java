@@ -5,7 +5,7 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import org.junit.jupiter.api.Tag;
 
-@Tag("quick")
+@Tag("full")
 class H2ClientRecordTest implements ClientRecordTests {
 
     @Override

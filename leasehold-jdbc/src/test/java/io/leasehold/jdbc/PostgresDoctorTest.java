@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What the doctor says of a real PostgreSQL, before and after it was set up badly; and of SQLite. */
-@Tag("quick")
+@Tag("full")
 class PostgresDoctorTest {
 
     @TempDir

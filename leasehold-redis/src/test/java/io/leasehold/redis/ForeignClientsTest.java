@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Whoever does {@code SET NX PX} and compare-and-delete on the key of a lock excludes us and is excluded, in any language. */
-@Tag("quick")
+@Tag("full")
 class ForeignClientsTest {
 
     private static final long FIVE_MINUTES = 300_000;

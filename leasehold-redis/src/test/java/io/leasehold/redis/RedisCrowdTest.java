@@ -27,7 +27,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** Many waiters: what they cost the server while they wait, and the order in which they are served. */
 @Timeout(300)
 @SuppressWarnings("FutureReturnValueIgnored")
-@Tag("quick")
+@Tag("full")
 class RedisCrowdTest {
 
     private static final Duration FOR_LONG = Duration.ofMinutes(4);

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** From one process to the next, with messages lost, late and doubled, and with waiters that go at the wrong moment. */
 @Timeout(180)
-@Tag("quick")
+@Tag("full")
 class RedisHandOverTest {
 
     private static final Duration FOR_LONG = Duration.ofMinutes(2);

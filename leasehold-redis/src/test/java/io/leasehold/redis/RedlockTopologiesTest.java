@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** A node may be a whole Cluster, or a Sentinel group that fails over while the lock is held. */
 @Timeout(240)
-@Tag("quick")
+@Tag("full")
 final class RedlockTopologiesTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(90);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
  * The backend contract over a real server. One session timeout for all ttls here, longer than any of them, since the
  * contract renews with longer ttls than it acquired with; child processes use the timeouts that follow from the ttl.
  */
-@Tag("quick")
+@Tag("full")
 class ZooKeeperTckTest implements BackendTck {
 
     private static TestingServer server;
