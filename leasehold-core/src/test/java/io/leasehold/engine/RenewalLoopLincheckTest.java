@@ -34,7 +34,7 @@ public final class RenewalLoopLincheckTest {
     private static final int GRANTS = 2;
 
     private final StillRuntime runtime = new StillRuntime();
-    private final Watched store = new Watched();
+    private final Watched store = new Watched(runtime);
     private final GrantKeeper[] grants = new GrantKeeper[GRANTS];
     private final LeaseState[] leases = new LeaseState[GRANTS];
     private final Queue<CompletableFuture<Void>> byHand = new ConcurrentLinkedQueue<>();
@@ -56,9 +56,14 @@ public final class RenewalLoopLincheckTest {
     /** Notes how often each grant was renewed, and a renewal that comes after the release. */
     private static final class Watched implements LockStore {
         private final SilentStore rest = new SilentStore();
+        private final StillRuntime runtime;
         private final int[] renewed = new int[GRANTS];
         private final boolean[] released = new boolean[GRANTS];
         private boolean renewedAfterRelease;
+
+        Watched(StillRuntime runtime) {
+            this.runtime = runtime;
+        }
 
         private static int index(OwnerToken owner) {
             return owner.hex().charAt(0) - '0';
@@ -71,7 +76,7 @@ public final class RenewalLoopLincheckTest {
                 for (RenewBatch.Item item : batch.items()) {
                     renewed[index(item.owner())]++;
                     renewedAfterRelease |= released[index(item.owner())];
-                    answers.add(new RenewReply.Renewed(1_000_000_000L));
+                    answers.add(new RenewReply.Renewed(runtime.nanoTime()));
                 }
             }
             return CompletableFuture.completedFuture(new RenewReply(answers));

@@ -76,7 +76,9 @@ final class InMemoryNodeTest {
         NodeReply.Unborn unborn = (NodeReply.Unborn) marker.refusal(mayForget, saved, 0);
         marker.birth(new Birth(unborn.nonce(), 0, SET, 1), saved, 0);
 
-        assertThat(marker.refusal(mayForget, saved, 0)).as("the life that was born").isNull();
+        assertThat(marker.refusal(mayForget, saved, 0))
+                .as("the life that was born")
+                .isNull();
         assertThat(marker.copy().refusal(mayForget, restored, 0))
                 .as("another life, with what was saved of the first")
                 .isInstanceOf(NodeReply.Unborn.class);
