@@ -6,6 +6,7 @@ import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisConnectionException;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.util.concurrent.CompletableFuture;
@@ -172,7 +173,7 @@ final class Connections implements AutoCloseable {
     }
 
     private CompletableFuture<Link> connect(RedisUri server) {
-        return driver.connect(server)
+        return opened(server)
                 .handle((connection, error) -> {
                     if (error != null) {
                         return CompletableFuture.<Link>failedFuture(explained(error));
@@ -190,6 +191,27 @@ final class Connections implements AutoCloseable {
                                 return withAcknowledgements(connection, server, info);
                             })
                             .thenCompose(f -> f);
+                })
+                .thenCompose(f -> f);
+    }
+
+    /**
+     * A connection. Where a handshake with a password is refused, the driver closes the connection on one thread and tells the
+     * reason on another, and may tell the end in place of the reason: then it is asked once more.
+     */
+    private CompletableFuture<StatefulRedisConnection<String, String>> opened(RedisUri server) {
+        return driver.connect(server)
+                .handle((connection, error) -> {
+                    if (error == null) {
+                        return CompletableFuture.completedFuture(connection);
+                    }
+                    Throwable root = error;
+                    while (root.getCause() != null) {
+                        root = root.getCause();
+                    }
+                    return root instanceof RedisConnectionException
+                            ? driver.connect(server)
+                            : CompletableFuture.<StatefulRedisConnection<String, String>>failedFuture(error);
                 })
                 .thenCompose(f -> f);
     }
