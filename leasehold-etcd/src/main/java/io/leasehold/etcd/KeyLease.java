@@ -28,10 +28,14 @@ final class KeyLease {
 
     private long nextFromNanos;
 
+    /** Until then at the latest lives what was ever granted or extended; it never goes back. */
+    private long goneAtNanos;
+
     KeyLease(Etcd etcd, LockRuntime runtime, EtcdUri uri) {
         this.etcd = etcd;
         this.runtime = runtime;
         this.unsureNanos = uri.electionTimeout().toNanos();
+        this.goneAtNanos = runtime.nanoTime();
     }
 
     /** What the key is to be put under, or is under; null if there is none. */
@@ -46,6 +50,7 @@ final class KeyLease {
             synchronized (this) {
                 current = leased;
                 fromNanos = sentAtNanos;
+                mayLive(leased, sentAtNanos);
             }
             return true;
         });
@@ -55,7 +60,10 @@ final class KeyLease {
         return (forNanos + unsureNanos + NANOS_PER_SECOND - 1) / NANOS_PER_SECOND;
     }
 
-    /** The key turned out to be under this one, of which no more is known. */
+    /**
+     * The key turned out to be under this one, of which no more is known. It was made for the same attempt: {@link #goneAtNanos} takes it
+     * to live as long as the one that it replaces.
+     */
     synchronized void takeOver(long id) {
         current = new Etcd.Leased(id, 0);
     }
@@ -76,9 +84,10 @@ final class KeyLease {
         if (leased == null) {
             return CompletableFuture.completedFuture(false);
         }
-        long sentAtNanos = runtime.nanoTime();
+        long sentAtNanos = extending(leased);
         return etcd.keepAlive(leased.id()).thenApply(kept -> {
             synchronized (this) {
+                kept.ifPresent(one -> mayLive(one, sentAtNanos));
                 if (current != null && current.id() == leased.id()) {
                     current = kept.orElse(null);
                     fromNanos = sentAtNanos;
@@ -106,10 +115,11 @@ final class KeyLease {
         synchronized (this) {
             begun = next;
         }
-        long sentAtNanos = runtime.nanoTime();
         if (begun == null) {
+            long sentAtNanos = runtime.nanoTime();
             return etcd.lease(secondsFor(forNanos)).thenApply(leased -> begin(leased, sentAtNanos));
         }
+        long sentAtNanos = extending(begun);
         return etcd.keepAlive(begun.id()).thenCompose(kept -> {
             if (kept.isPresent()) {
                 return CompletableFuture.completedFuture(begin(kept.get(), sentAtNanos));
@@ -125,6 +135,7 @@ final class KeyLease {
     private synchronized Etcd.Leased begin(Etcd.Leased leased, long sentAtNanos) {
         next = leased;
         nextFromNanos = sentAtNanos;
+        mayLive(leased, sentAtNanos);
         return leased;
     }
 
@@ -142,9 +153,24 @@ final class KeyLease {
         }
     }
 
-    /** When what was not revoked has ended by itself, at the latest. */
+    /** It is extended from now on, even if nobody hears of it. */
+    private synchronized long extending(Etcd.Leased leased) {
+        long nowNanos = runtime.nanoTime();
+        mayLive(leased, nowNanos);
+        return nowNanos;
+    }
+
+    /** Twice its ttl, since a request may be carried out late, and a new leader begins each lease anew. */
+    private synchronized void mayLive(Etcd.Leased leased, long sentAtNanos) {
+        long endNanos = sentAtNanos + 2 * leased.ttlNanos();
+        if (endNanos - goneAtNanos > 0) {
+            goneAtNanos = endNanos;
+        }
+    }
+
+    /** When what was not revoked has ended by itself, at the latest: each lease under which the key may be. */
     synchronized long goneAtNanos() {
-        return current == null ? runtime.nanoTime() : fromNanos + 2 * current.ttlNanos();
+        return goneAtNanos;
     }
 
     /** Ends what there is, and with it the key. */

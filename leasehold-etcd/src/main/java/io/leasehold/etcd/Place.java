@@ -489,7 +489,7 @@ final class Place {
     // ---- ending
 
     /**
-     * Removes the key, now and, if that fails, again until it is gone or its lease has ended by itself.
+     * Removes the key, now and, if that fails, again until it is gone or each lease that may keep it has ended by itself.
      *
      * @return whether it held until now
      */
@@ -500,14 +500,13 @@ final class Place {
             beating = heartbeat;
             heartbeat = null;
         }
-        long goneByItselfAtNanos = lease.goneAtNanos();
         kept.end();
         if (beating != null) {
             beating.cancel();
         }
         CompletableFuture<Boolean> removal = inTurn(this::remove);
         removal.whenComplete((was, error) -> {
-            if (error == null || shared.runtime.nanoTime() - goneByItselfAtNanos > 0) {
+            if (error == null || shared.runtime.nanoTime() - lease.goneAtNanos() > 0) {
                 shared.events.over(this);
             } else {
                 endAgain();

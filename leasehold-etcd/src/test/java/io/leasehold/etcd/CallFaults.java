@@ -27,14 +27,23 @@ final class CallFaults implements ClientInterceptor {
         LATE
     }
 
-    private record Armed(Predicate<Object> which, Fault fault) {}
+    private record Armed(Predicate<Object> which, Fault fault, boolean again) {}
 
     private final AtomicReference<@Nullable Armed> armed = new AtomicReference<>();
     private final CompletableFuture<Runnable> late = new CompletableFuture<>();
 
     /** The next call whose message is such a one suffers this. */
     void next(Predicate<Object> which, Fault fault) {
-        armed.set(new Armed(which, fault));
+        armed.set(new Armed(which, fault, false));
+    }
+
+    /** Each call whose message is such a one suffers this, until {@link #heal}. */
+    void each(Predicate<Object> which, Fault fault) {
+        armed.set(new Armed(which, fault, true));
+    }
+
+    void heal() {
+        armed.set(null);
     }
 
     /** Whether the fault has happened. */
@@ -49,7 +58,9 @@ final class CallFaults implements ClientInterceptor {
 
     private @Nullable Fault faultOf(Object message) {
         Armed now = armed.get();
-        return now != null && now.which.test(message) && armed.compareAndSet(now, null) ? now.fault : null;
+        return now != null && now.which.test(message) && (now.again || armed.compareAndSet(now, null))
+                ? now.fault
+                : null;
     }
 
     @Override

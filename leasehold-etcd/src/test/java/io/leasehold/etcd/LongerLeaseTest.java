@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.api.LeaseKeepAliveRequest;
 import io.etcd.jetcd.api.TxnRequest;
 import io.etcd.jetcd.lease.LeaseTimeToLiveResponse;
 import io.etcd.jetcd.options.LeaseOption;
+import io.etcd.jetcd.options.PutOption;
 import io.leasehold.LockName;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.servers.EtcdServer;
@@ -214,5 +216,54 @@ class LongerLeaseTest {
         } else {
             assertThat(item).isInstanceOf(RenewReply.Failed.class);
         }
+    }
+
+    private static boolean deletes(Object message) {
+        return message instanceof TxnRequest txn
+                && txn.getSuccessList().stream().anyMatch(one -> one.hasRequestDeleteRange());
+    }
+
+    private void isGoneLongBeforeItsLeaseEnds() {
+        long start = System.nanoTime();
+        while (key().isPresent()) {
+            assertThat(System.nanoTime() - start)
+                    .as("the key that was given back stays until its lease of a minute ends")
+                    .isLessThan(Duration.ofSeconds(25).toNanos());
+            LockSupport.parkNanos(20_000_000);
+        }
+    }
+
+    @Test
+    void theRemovalIsRepeatedForAsLongAsTheLongerLeaseMayKeepTheKey() throws Exception {
+        long shorterSeconds = lease(key().orElseThrow().getLease()).getGrantedTTL();
+        faults.next(LongerLeaseTest::writes, CallFaults.Fault.REPLY_LOST);
+        assertThat(renew(LONG_NANOS)).isInstanceOf(RenewReply.Failed.class);
+        isKeptForLong();
+        faults.each(LongerLeaseTest::deletes, CallFaults.Fault.REQUEST_LOST);
+        assertThat(release()).isInstanceOf(ReleaseReply.Failed.class);
+        // By then the shorter lease, which the key is not under any more, has ended in every case.
+        LockSupport.parkNanos(Duration.ofSeconds(2 * shorterSeconds + 2).toNanos());
+        faults.heal();
+        isGoneLongBeforeItsLeaseEnds();
+    }
+
+    @Test
+    void theRemovalIsRepeatedIfTheKeyIsUnderALeaseThatWasTakenOver() throws Exception {
+        assertThat(release()).isInstanceOf(ReleaseReply.Released.class);
+        owner = OwnerToken.draw(runtime);
+        try (Client client = client()) {
+            long kept = client.getLeaseClient().grant(60).join().getID();
+            ByteSequence key = new Keys("longer").of(LOCK, owner);
+            PutOption under = PutOption.builder().withLeaseId(kept).build();
+            client.getKVClient().put(key, Keys.bytes("tester"), under).join();
+        }
+        faults.next(message -> message instanceof LeaseKeepAliveRequest, CallFaults.Fault.REQUEST_LOST);
+        assertThat(store.acquire(AcquireRequest.exclusive(List.of(LOCK), owner, "tester", SHORT_NANOS, LIMIT_NANOS))
+                        .get(60, TimeUnit.SECONDS))
+                .isInstanceOf(AcquireReply.Failed.class);
+        assertThat(faults.happened()).isTrue();
+        faults.next(LongerLeaseTest::deletes, CallFaults.Fault.REQUEST_LOST);
+        assertThat(release()).isInstanceOf(ReleaseReply.Failed.class);
+        isGoneLongBeforeItsLeaseEnds();
     }
 }

@@ -331,6 +331,7 @@ final class Place {
     private CompletableFuture<AcquireReply> queue(
             AcquireRequest request, Session in, List<String> queue, int place, int looks) {
         String before = lockPath + "/" + queue.get(place - 1);
+        forgetAwaited(in); // Asked again before its event came: one event calls back once.
         synchronized (this) {
             awaited = before;
         }
@@ -400,13 +401,7 @@ final class Place {
         }
         if (first) {
             kept.exactly(sentAtNanos + ttlNanos);
-            // Tells of a release by force at once. Not waited for: the node's absence is found at the renewal as well.
-            in.onEvent(own, onTaken);
-            in.read(own, true).whenComplete((found, error) -> {
-                if (Failures.isMissing(error)) {
-                    ownIsGone(LossCause.FORCE_RELEASED);
-                }
-            });
+            watchOwn(in, own);
         } else {
             kept.atLeast(sentAtNanos + ttlNanos);
         }
@@ -422,10 +417,27 @@ final class Place {
         }
     }
 
+    /** Tells of a release by force at once. Not waited for: the node's absence is found at the renewal as well. */
+    private void watchOwn(Session in, String own) {
+        in.onEvent(own, onTaken);
+        in.read(own, true).whenComplete((found, error) -> {
+            if (error != null) {
+                in.forget(own, onTaken);
+            }
+            if (Failures.isMissing(error)) {
+                ownIsGone(LossCause.FORCE_RELEASED);
+            }
+        });
+    }
+
     private void ownHasChanged(Watcher.Event.EventType event) {
         Session in = session();
         String own = heldNode();
-        if (event != Watcher.Event.EventType.NodeDeleted || in == null || own == null) {
+        if (in == null || own == null) {
+            return;
+        }
+        if (event != Watcher.Event.EventType.NodeDeleted) {
+            watchOwn(in, own); // A stranger wrote to it, which used up the watch.
             return;
         }
         // The end of a session deletes its nodes before it is told, so only an answer tells the one from the other.

@@ -8,7 +8,15 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
+import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.proxy.TcpProxy;
 import java.nio.file.Path;
@@ -19,6 +27,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.apache.zookeeper.CreateMode;
@@ -184,5 +193,61 @@ class PredecessorTest {
         until(() -> member.children("/rights/mine").size() == 1);
         assertThat(lease.release()).isEqualTo(ReleaseOutcome.RELEASED);
         assertThat(locks.admin().inspect(LockName.of("mine"))).isEmpty();
+    }
+
+    @Test
+    void aWaiterThatAsksOftenIsWokenOnce() throws Exception {
+        LockRuntime runtime = new SystemLockRuntime();
+        open.add(runtime::close);
+        ZooKeeperStore store = new ZooKeeperStore(ZooKeeperUri.parse(StoreUri.parse(member.uri(""))), runtime);
+        open.add(0, store);
+        CountedWakes wakes = new CountedWakes();
+        store.listen(wakes);
+        LockName lock = LockName.of("often");
+        AcquireRequest first = AcquireRequest.exclusive(
+                List.of(lock), OwnerToken.draw(runtime), "first", PATIENCE.toNanos(), PATIENCE.toNanos());
+        AcquireRequest second = AcquireRequest.exclusive(
+                        List.of(lock), OwnerToken.draw(runtime), "second", PATIENCE.toNanos(), PATIENCE.toNanos())
+                .waiting(PATIENCE.toNanos());
+        assertThat(store.acquire(first).get(60, TimeUnit.SECONDS)).isInstanceOf(AcquireReply.Granted.class);
+        for (int i = 0; i < 5; i++) {
+            assertThat(store.acquire(second).get(60, TimeUnit.SECONDS)).isInstanceOf(AcquireReply.Queued.class);
+        }
+        until(() -> queue("often").size() == 2);
+        store.release(new ReleaseRequest(
+                        List.of(lock), first.owner(), 0, ReleaseRequest.Kind.RELEASE, PATIENCE.toNanos()))
+                .get(60, TimeUnit.SECONDS);
+        until(() -> wakes.count.get() > 0);
+        assertThat(store.acquire(second).get(60, TimeUnit.SECONDS)).isInstanceOf(AcquireReply.Granted.class);
+        assertThat(wakes.count).as("times that the waiter was woken").hasValue(1);
+    }
+
+    private static final class CountedWakes implements StoreSignals {
+        private final AtomicInteger count = new AtomicInteger();
+
+        @Override
+        public void wake(LockName name) {
+            count.incrementAndGet();
+        }
+
+        @Override
+        public void lost(OwnerToken owner, LossCause cause) {}
+
+        @Override
+        public void reconnected() {}
+    }
+
+    @Test
+    void aReleaseByForceIsToldAlsoAfterAStrangerWroteToTheNode() throws Exception {
+        // No renewal comes within the test.
+        Lease lease = client(Duration.ofMinutes(20)).named("written").acquire();
+        until(() -> member.watches() == 1);
+        String node = "/tests/written/" + queue("written").get(0);
+        ZooKeeper stranger = new ZooKeeper(member.uri("").replaceAll("zk://([^/]*)/.*", "$1"), 30_000, event -> {});
+        open.add(stranger);
+        stranger.setData(node, new byte[] {1}, -1);
+        until(() -> member.watches() == 1);
+        stranger.delete(node, -1);
+        until(() -> !lease.isValid());
     }
 }
