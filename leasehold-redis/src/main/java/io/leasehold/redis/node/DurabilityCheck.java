@@ -25,7 +25,8 @@ public record DurabilityCheck(
         SettingsOrigin origin,
         @Nullable String evicting) {
 
-    private static final DurabilityCheck UNREADABLE = new DurabilityCheck(false, false, SettingsOrigin.UNSEEN, null);
+    /** Of a server that does not say. */
+    public static final DurabilityCheck UNREADABLE = new DurabilityCheck(false, false, SettingsOrigin.UNSEEN, null);
 
     /** Whether every acknowledged write survives a crash, and the restart after it. */
     public boolean durable() {
@@ -53,7 +54,7 @@ public record DurabilityCheck(
                     if (error == null) {
                         return origin.thenApply(from -> read(settings, from));
                     }
-                    return RedisErrors.isForbidden(error)
+                    return RedisErrors.isRefused(error)
                             ? CompletableFuture.completedFuture(UNREADABLE)
                             : CompletableFuture.<DurabilityCheck>failedFuture(error);
                 })
