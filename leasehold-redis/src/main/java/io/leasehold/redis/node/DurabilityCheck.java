@@ -33,6 +33,15 @@ public record DurabilityCheck(
         return durableNow && origin.surviveRestart();
     }
 
+    /**
+     * Whether this life of the server began with all that the life before had acknowledged: its settings are those that it was started
+     * with. What was set later, also if it was written to the file, says nothing of what was loaded. A server that may not be asked is
+     * believed.
+     */
+    boolean keptAtStart() {
+        return !readable || (durableNow && origin == SettingsOrigin.START);
+    }
+
     /** Whether it is durable now and nothing proves that a restart keeps it so. */
     public boolean durableUntilRestart() {
         return durableNow && !origin.surviveRestart();
