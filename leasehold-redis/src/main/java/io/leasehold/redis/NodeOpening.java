@@ -1,5 +1,6 @@
 package io.leasehold.redis;
 
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.redis.node.DurabilityCheck;
 import io.leasehold.redis.node.EfficiencyStore;
 import io.leasehold.redis.node.NodeSettings;
@@ -12,6 +13,7 @@ import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
+import io.lettuce.core.RedisCommandExecutionException;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -39,6 +41,13 @@ final class NodeOpening {
             boolean open,
             Map<Incarnation, DurabilityCheck> found,
             @Nullable Throwable failure) {
+
+        /** Whether the question for the configuration was cut off, as by a proxy that ends such connections. */
+        boolean isCutOff() {
+            return open
+                    && failure instanceof StoreUnavailableException
+                    && !(failure.getCause() instanceof RedisCommandExecutionException);
+        }
 
         /** What all of them have in common, or null if nothing is known. */
         @Nullable

@@ -88,6 +88,12 @@ public final class RedisStoreProvider implements StoreProvider {
             return CompletableFuture.completedFuture(weakest);
         }
         Throwable failure = outcome.failure();
+        if (outcome.isCutOff()) {
+            LOG.warn(
+                    "the configuration of a server could not be read, so it does not count as durable: {}",
+                    String.valueOf(failure));
+            return CompletableFuture.completedFuture(DurabilityCheck.UNREADABLE);
+        }
         return CompletableFuture.failedFuture(failure == null ? new IllegalStateException("no outcome") : failure);
     }
 

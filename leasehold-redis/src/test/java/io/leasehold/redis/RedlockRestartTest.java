@@ -189,6 +189,112 @@ final class RedlockRestartTest {
         }
     }
 
+    private static final List<String> ALWAYS = List.of("appendonly yes", "appendfsync always");
+
+    private static void make(RedisServer server, List<String> settings) {
+        settings.forEach(setting -> {
+            String[] words = setting.split(" ", 2);
+            server.call("CONFIG", "SET", words[0], words[1]);
+        });
+    }
+
+    /**
+     * What a start script does, or an operator after the restart, comes too late for what this life has loaded: a marker, and not the
+     * lock.
+     */
+    private static void madeDurableAgainTheyGrantNothing(
+            UnaryOperator<RedisServer.Builder> configuration, boolean rewritten) throws Exception {
+        try (RedlockServers servers = RedlockServers.start(3, "60s", "2s", configuration)) {
+            for (int node = 0; node < 3; node++) {
+                make(servers.server(node), ALWAYS);
+            }
+            String uri = servers.uri().replace("%3Fname", "%3Fdurable%3Dtrue%26name");
+            try (LockClient holder = client(uri)) {
+                holder.admin().declareNewNodes();
+                List<RedisServer> older = List.of(servers.server(0), servers.server(1));
+                older.forEach(server -> server.call("SAVE"));
+                try (Lease lease = holder.named("older").acquire()) {
+                    for (RedisServer server : older) {
+                        server.kill();
+                        server.restart();
+                        make(server, ALWAYS);
+                        if (rewritten) {
+                            server.call("CONFIG", "RESETSTAT");
+                            server.call("CONFIG", "REWRITE");
+                        }
+                        assertThat(server.call("GET", "lock:member"))
+                                .as("the marker of then")
+                                .startsWith("born");
+                    }
+                    try (LockClient other = client(uri)) {
+                        assertThatThrownBy(() -> untilItGrants(other))
+                                .isInstanceOf(StoreUnavailableException.class)
+                                .hasMessageContaining("may have forgotten");
+                    }
+                    assertThat(lease.isValid()).isTrue();
+                }
+            }
+        }
+    }
+
+    @Test
+    void madeDurableByAStartScriptTheyGrantNothing() throws Exception {
+        madeDurableAgainTheyGrantNothing(builder -> builder, false);
+    }
+
+    @Test
+    void madeDurableByAnOperatorAfterwardsTheyGrantNothing() throws Exception {
+        madeDurableAgainTheyGrantNothing(builder -> builder, true);
+    }
+
+    /** It does not tell where its settings come from. */
+    @Test
+    void madeDurableAnOldServerGrantsNothing() throws Exception {
+        madeDurableAgainTheyGrantNothing(builder -> builder.binary(BundledBinaries.oldestServer()), false);
+    }
+
+    /** Clients that judge one life differently agree once it is born anew; one that saw it start is not refused for good. */
+    @Test
+    void aSettingThatIsChangedLaterCostsOneQuarantine() throws Exception {
+        try (RedlockServers servers = RedlockServers.start(3, "2s", "300ms", RedisServer.Builder::durable)) {
+            String uri = servers.uri().replace("%3Fname", "%3Fdurable%3Dtrue%26name");
+            LockOptions shortly = LockOptions.defaults().ttl(Duration.ofSeconds(2));
+            try (LockClient sawTheStart =
+                    Leasehold.builder().store(uri).defaults(shortly).connect()) {
+                sawTheStart.admin().declareNewNodes();
+                for (int node = 0; node < 3; node++) {
+                    servers.server(node).kill();
+                    servers.server(node).restart();
+                }
+                acquired(sawTheStart).close();
+                for (int node = 0; node < 3; node++) {
+                    servers.server(node).call("CONFIG", "SET", "loglevel", "warning");
+                }
+                try (LockClient cameLater =
+                        Leasehold.builder().store(uri).defaults(shortly).connect()) {
+                    acquired(cameLater).close();
+                    acquired(sawTheStart).close();
+                    acquired(cameLater).close();
+                }
+            }
+        }
+    }
+
+    /** Repeats what fails only for now. */
+    private static Lease acquired(LockClient locks) throws InterruptedException {
+        long start = System.nanoTime();
+        while (true) {
+            try {
+                Lease lease = locks.named("changed").tryAcquire(PATIENCE);
+                assertThat(lease).isNotNull();
+                return lease;
+            } catch (StoreUnavailableException e) {
+                assertThat(System.nanoTime() - start).as(e.getMessage()).isLessThan(PATIENCE.toNanos());
+                LockSupport.parkNanos(20_000_000);
+            }
+        }
+    }
+
     private static void refusedUntil(LockClient locks, String why, List<LockListener.NodeChanged> changes)
             throws InterruptedException {
         long start = System.nanoTime();

@@ -18,9 +18,14 @@ import org.junit.jupiter.api.Timeout;
 /** A server that refuses writes for a while: what a client could not end meanwhile it ends afterwards. */
 @Tag("full")
 @Timeout(150)
-final class RefusedWritesTest {
+class RefusedWritesTest {
 
     private static final String WAITERS = "lock:{busy}:waiters";
+
+    /** The server that is tested; the oldest one words its refusals in its own way. */
+    RedisServer.Builder configured(RedisServer.Builder builder) {
+        return builder;
+    }
 
     private static LockClient client(RedisServer server) {
         // Whoever is not taken from the queue would stay in it for longer than the test lasts.
@@ -36,7 +41,7 @@ final class RefusedWritesTest {
 
     @Test
     void aWaiterThatGivesUpMeanwhileKeepsTheLockFromNobodyAfterwards() throws Exception {
-        try (RedisServer server = RedisUnderTest.start(builder -> builder);
+        try (RedisServer server = RedisUnderTest.start(this::configured);
                 LockClient holder = client(server);
                 LockClient leaving = client(server);
                 LockClient staying = client(server)) {
@@ -66,7 +71,7 @@ final class RefusedWritesTest {
 
     @Test
     void aFullServerHandsOverToAWaiterThatThenHolds() throws Exception {
-        try (RedisServer server = RedisUnderTest.start(builder -> builder);
+        try (RedisServer server = RedisUnderTest.start(this::configured);
                 LockClient holder = client(server);
                 LockClient waiting = client(server)) {
             Lease lease = holder.named("busy").acquire();

@@ -25,11 +25,21 @@ public record DurabilityCheck(
         SettingsOrigin origin,
         @Nullable String evicting) {
 
-    private static final DurabilityCheck UNREADABLE = new DurabilityCheck(false, false, SettingsOrigin.UNSEEN, null);
+    /** Of a server that does not say. */
+    public static final DurabilityCheck UNREADABLE = new DurabilityCheck(false, false, SettingsOrigin.UNSEEN, null);
 
     /** Whether every acknowledged write survives a crash, and the restart after it. */
     public boolean durable() {
         return durableNow && origin.surviveRestart();
+    }
+
+    /**
+     * Whether this life of the server began with all that the life before had acknowledged: its settings are those that it was started
+     * with. What was set later, also if it was written to the file, says nothing of what was loaded. A server that may not be asked is
+     * believed.
+     */
+    boolean keptAtStart() {
+        return !readable || (durableNow && origin == SettingsOrigin.START);
     }
 
     /** Whether it is durable now and nothing proves that a restart keeps it so. */
@@ -53,7 +63,7 @@ public record DurabilityCheck(
                     if (error == null) {
                         return origin.thenApply(from -> read(settings, from));
                     }
-                    return RedisErrors.isForbidden(error)
+                    return RedisErrors.isRefused(error)
                             ? CompletableFuture.completedFuture(UNREADABLE)
                             : CompletableFuture.<DurabilityCheck>failedFuture(error);
                 })

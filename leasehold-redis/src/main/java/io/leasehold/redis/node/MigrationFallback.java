@@ -4,6 +4,7 @@ import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;
@@ -45,7 +46,7 @@ final class MigrationFallback {
     /** Whether this failure is that of a slot which is being moved. */
     static boolean isUnderWay(LockStoreException error) {
         return error.getCause() instanceof RedisCommandExecutionException refusal
-                && String.valueOf(refusal.getMessage()).startsWith("TRYAGAIN");
+                && RedisErrors.ofCommand(String.valueOf(refusal.getMessage())).startsWith("TRYAGAIN");
     }
 
     /**

@@ -211,7 +211,7 @@ final class RedisOperations implements StoreOperations {
     private static Map<String, String> forbidden(Throwable error) {
         Throwable cause = RedisErrors.unwrapped(error);
         if (cause instanceof StoreAccessException
-                || (cause.getCause() != null && RedisErrors.isForbidden(cause.getCause()))) {
+                || (cause.getCause() != null && RedisErrors.isRefused(cause.getCause()))) {
             return Map.of();
         }
         throw cause instanceof LockStoreException known ? known : new CompletionException(cause);

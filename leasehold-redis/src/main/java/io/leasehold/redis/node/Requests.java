@@ -229,7 +229,7 @@ final class Requests {
 
         private @Nullable CompletableFuture<Topology.Detour> detour(Link link, Throwable cause) {
             return cause instanceof RedisCommandExecutionException && cause.getMessage() != null
-                    ? topology.detour(key, link, cause.getMessage())
+                    ? topology.detour(key, link, RedisErrors.ofCommand(cause.getMessage()))
                     : null;
         }
 

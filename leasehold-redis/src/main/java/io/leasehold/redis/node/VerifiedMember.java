@@ -37,12 +37,13 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A yes of a life that has not been looked at does not count, and is undone. Where the server refuses {@code CONFIG GET} the
  * declaration is believed, with a warning; a question that failed in any other way is asked again. What was declared durable has to
- * be so with the settings that hold now: a restart is another life, which is looked at before it counts. Safe for all threads.
+ * be so with the settings that hold now: a restart is another life, which is looked at before it counts. Only a life that was started
+ * with these settings has loaded what the life before had acknowledged. Any other one is asked as a member that forgets, so it is
+ * quarantined once, whatever was declared. Safe for all threads.
  */
 public final class VerifiedMember implements LockNode {
 
     private static final Logger LOG = LoggerFactory.getLogger(VerifiedMember.class);
-    private static final String FIT = "";
     private static final int MOST_LIVES = 1_000;
     private static final long LOOK_AGAIN_NANOS = 5_000_000_000L;
     private static final long ANSWER_NANOS = 3_000_000_000L;
@@ -53,8 +54,15 @@ public final class VerifiedMember implements LockNode {
     private final boolean mayEvict;
     private final Supplier<CompletableFuture<Map<Incarnation, DurabilityCheck>>> look;
     private final LockRuntime runtime;
-    /** Why a life is unfit; {@link #FIT} if it is not. */
-    private final Map<Incarnation, String> lives = new ConcurrentHashMap<>();
+    private final Map<Incarnation, Verdict> lives = new ConcurrentHashMap<>();
+
+    /**
+     * What is known of a life.
+     *
+     * @param unfit why it does not count, or null if it does
+     * @param kept whether it began with what the life before had acknowledged
+     */
+    private record Verdict(@Nullable String unfit, boolean kept) {}
 
     private volatile @Nullable Incarnation current;
     private boolean looking;
@@ -95,7 +103,24 @@ public final class VerifiedMember implements LockNode {
             return CompletableFuture.completedFuture(
                     new NodeReply.Failed(FailureKind.NO_EFFECT, new UnsafeStoreException(why, null)));
         }
-        return heard(node.acquire(ballot, membership)).thenApply(this::judged);
+        boolean forgets = durable && mayHaveForgotten();
+        return heard(node.acquire(ballot, forgets ? forgetting(membership) : membership))
+                .thenApply(reply -> judged(reply, forgets));
+    }
+
+    private boolean mayHaveForgotten() {
+        Incarnation life = current;
+        Verdict verdict = life == null ? null : lives.get(life);
+        return verdict != null && !verdict.kept();
+    }
+
+    private static Membership forgetting(Membership membership) {
+        return new Membership(
+                membership.configuration(),
+                membership.estimateMicros(),
+                membership.quarantineMicros(),
+                membership.boundMicros(),
+                Membership.Persistence.VOLATILE);
     }
 
     private CompletableFuture<NodeReply> heard(CompletableFuture<NodeReply> reply) {
@@ -142,14 +167,23 @@ public final class VerifiedMember implements LockNode {
 
     /** Says once in each life what is believed and not known. */
     private void judge(Incarnation life, DurabilityCheck found) {
-        String before = lives.put(life, verdict(found));
-        if (before == null && durable && !found.readable()) {
+        Verdict before = lives.get(life);
+        // How it began is not changed by what is set later.
+        boolean kept = found.keptAtStart() || (before != null && before.kept());
+        lives.put(life, new Verdict(unfit(found), kept));
+        if (before != null || !durable) {
+            return;
+        }
+        if (!found.readable()) {
             LOG.warn("{} is declared durable=true, which could not be verified: it does not permit CONFIG GET", name);
-        } else if (before == null && durable && found.durableUntilRestart()) {
+        } else if (!kept) {
             LOG.warn(
-                    "{} is declared durable=true, and is so now, but nothing proves that a restart keeps its settings;"
-                            + " leasehold doctor says what to do",
-                    name);
+                    "{} is declared durable=true, but nothing proves that it was started so: until its next restart it is"
+                            + " taken for a node that may have forgotten locks, and quarantined once{}",
+                    name,
+                    found.durableUntilRestart()
+                            ? ". Nor is it proven that a restart keeps its settings; leasehold doctor says what to do"
+                            : "");
         }
     }
 
@@ -163,13 +197,13 @@ public final class VerifiedMember implements LockNode {
         }
     }
 
-    private String verdict(DurabilityCheck found) {
+    private @Nullable String unfit(DurabilityCheck found) {
         String unfit = unfit(name, durable, found);
         if (unfit != null) {
             return unfit;
         }
         return found.evicting() == null || mayEvict
-                ? FIT
+                ? null
                 : name + " has maxmemory-policy " + found.evicting()
                         + ": it may drop held locks when its memory is full, and this set relies on it not to; set noeviction";
     }
@@ -186,22 +220,37 @@ public final class VerifiedMember implements LockNode {
     /** Why the present life does not count, or null if it does or nothing is known of it. */
     private @Nullable String refusal() {
         Incarnation life = current;
-        String why = life == null ? null : lives.get(life);
-        return why == null || why.equals(FIT) ? null : why;
+        Verdict verdict = life == null ? null : lives.get(life);
+        return verdict == null ? null : verdict.unfit();
     }
 
-    private NodeReply judged(NodeReply reply) {
+    /**
+     * What counts of a reply.
+     *
+     * @param forgets whether the node was asked as one that forgets
+     */
+    private NodeReply judged(NodeReply reply, boolean forgets) {
         if (!(reply instanceof NodeReply.Yes yes)) {
             return reply;
         }
-        String why = lives.get(yes.incarnation());
-        if (why != null && why.equals(FIT)) {
-            return reply;
+        Verdict verdict = lives.get(yes.incarnation());
+        if (verdict == null) {
+            return uncounted(new StoreUnavailableException(
+                    name + " was started anew, and its configuration is being read before its vote counts", null));
         }
-        LockStoreException error = why == null
-                ? new StoreUnavailableException(
-                        name + " was started anew, and its configuration is being read before its vote counts", null)
-                : new UnsafeStoreException(why, null);
+        if (verdict.unfit() != null) {
+            return uncounted(new UnsafeStoreException(verdict.unfit(), null));
+        }
+        if (durable && !forgets && !verdict.kept()) {
+            return uncounted(new StoreUnavailableException(
+                    name
+                            + " was started anew, and nothing proves that it has loaded all: it is asked again as a node that forgets",
+                    null));
+        }
+        return reply;
+    }
+
+    private static NodeReply uncounted(LockStoreException error) {
         return new NodeReply.Failed(FailureKind.UNKNOWN, error);
     }
 

@@ -46,8 +46,11 @@ public final class RedisErrors {
             "EXECABORT",
             "UNBLOCKED");
 
-    /** Redis 6.2 wraps the error of a command in a script; later versions pass it on. */
-    private static final Pattern IN_SCRIPT = Pattern.compile("^ERR Error running script .*@user_script: ?\\d+: -?(.*)");
+    /**
+     * Redis 6.2 wraps the error of a command in a script, once more where the script does not catch it; later versions pass it on.
+     */
+    private static final Pattern IN_SCRIPT =
+            Pattern.compile("^(?:ERR Error running script .*)?@user_script: ?\\d+: -?(.*)");
 
     private final String node;
     private final String rights;
@@ -114,9 +117,8 @@ public final class RedisErrors {
     }
 
     private Failure answered(String whole, String what, @Nullable Throwable cause) {
-        Matcher inScript = IN_SCRIPT.matcher(whole);
-        String text = inScript.find() ? inScript.group(1) : whole;
-        String code = text.split(" ", 2)[0].toUpperCase(Locale.ROOT);
+        String text = ofCommand(whole);
+        String code = code(text);
         if (ACCESS.contains(code) || isScriptWithoutRight(text)) {
             return new Failure(FailureKind.PERMANENT, access(text, whole, what, cause));
         }
@@ -126,6 +128,16 @@ public final class RedisErrors {
         }
         return new Failure(
                 FailureKind.PERMANENT, new LockStoreException(node + " refuses to " + what + ": " + text, cause));
+    }
+
+    /** What a command was answered with, out of what a script that ran it was. */
+    public static String ofCommand(String error) {
+        Matcher inScript = IN_SCRIPT.matcher(error);
+        return inScript.find() ? inScript.group(1) : error;
+    }
+
+    private static String code(String error) {
+        return error.split(" ", 2)[0].toUpperCase(Locale.ROOT);
     }
 
     private static boolean isScriptWithoutRight(String text) {
@@ -238,12 +250,16 @@ public final class RedisErrors {
         return new StoreUnavailableException(node + " " + happened, cause);
     }
 
-    /** Whether a server has answered that this user may not give the command, or that there is none: asking again is no use. */
-    public static boolean isForbidden(Throwable thrown) {
+    /**
+     * Whether a server has answered that it does not take the command from this user, in whatever words: asking again is no use. What
+     * it refuses only for now, or before it knows the user, is no such answer.
+     */
+    public static boolean isRefused(Throwable thrown) {
         Throwable cause = unwrapped(thrown);
-        String text = String.valueOf(cause.getMessage());
+        String code = code(String.valueOf(cause.getMessage()));
         return cause instanceof RedisCommandExecutionException
-                && (text.startsWith("NOPERM") || text.toLowerCase(Locale.ROOT).contains("unknown command"));
+                && !TRANSIENT.contains(code)
+                && (code.equals("NOPERM") || !ACCESS.contains(code));
     }
 
     /** The exception behind the wrappers of futures. */

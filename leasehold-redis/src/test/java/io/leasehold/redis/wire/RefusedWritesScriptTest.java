@@ -6,8 +6,11 @@ import static io.leasehold.redis.wire.ScriptBench.SECOND;
 import static io.leasehold.redis.wire.ScriptBench.plain;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.leasehold.redis.RedisUnderTest;
+import io.leasehold.servers.RedisServer;
+import io.leasehold.spi.FailureKind;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
@@ -17,21 +20,28 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** While a server refuses writes no script says that something has happened which has not. */
 @Tag("quick")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class RefusedWritesScriptTest {
 
     private static final String HEARD = "lock:wake:heard";
 
     @RegisterExtension
-    static final RedisUnderTest SERVER = new RedisUnderTest();
+    final RedisUnderTest server = new RedisUnderTest(this::configured);
 
-    private final ScriptBench bench = new ScriptBench(SERVER, "order:1");
+    private final ScriptBench bench = new ScriptBench(server, "order:1");
+
+    /** The server that is tested; the oldest one words its refusals in its own way. */
+    RedisServer.Builder configured(RedisServer.Builder builder) {
+        return builder;
+    }
 
     private RedisCommands<String, String> redis() {
-        return SERVER.redis();
+        return server.redis();
     }
 
     @AfterEach
@@ -91,7 +101,7 @@ class RefusedWritesScriptTest {
     @Test
     void whatAFullServerHandsOverIsConfirmed() {
         try (StatefulRedisPubSubConnection<String, String> listener =
-                SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()))) {
+                server.client().connectPubSub(RedisURI.create(server.server().uri()))) {
             listener.sync().subscribe(HEARD);
             long token = bench.now();
             bench.acquire(ALICE, token);
@@ -144,6 +154,23 @@ class RefusedWritesScriptTest {
 
             assertThatThrownBy(() -> endAtMember(BOB, ballot, place)).hasMessageContaining("NOREPLICAS");
 
+            allowWrites();
+        }
+    }
+
+    /** Raised by a script or returned by it: the server says so only for now, and the request is to be repeated. */
+    @Test
+    void aRefusalOfWritesIsNoneForGood() {
+        RedisErrors errors = new RedisErrors("the server");
+        long ballot = bench.now() + SECOND;
+        for (Runnable refused : List.<Runnable>of(
+                () -> bench.release(BOB, ballot),
+                () -> endAtMember(BOB, ballot, "leave"),
+                () -> bench.acquire(BOB, ballot))) {
+            refuseWrites();
+            Failure failure = errors.of(catchThrowable(refused::run), "go on");
+            assertThat(failure.kind()).as(failure.error().getMessage()).isEqualTo(FailureKind.NO_EFFECT);
+            assertThat(failure.error()).hasMessageContaining("the server cannot go on now: NOREPLICAS");
             allowWrites();
         }
     }

@@ -1,0 +1,14 @@
+package io.leasehold.redis;
+
+import io.leasehold.servers.RedisServer;
+import org.junit.jupiter.api.Tag;
+
+/** The same on Redis 6.2, which wraps also the errors that a script catches and returns. */
+@Tag("full")
+final class RefusedWritesOnOldestServerTest extends RefusedWritesTest {
+
+    @Override
+    RedisServer.Builder configured(RedisServer.Builder builder) {
+        return builder.binary(BundledBinaries.oldestServer());
+    }
+}
