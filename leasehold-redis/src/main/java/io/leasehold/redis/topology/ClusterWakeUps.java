@@ -165,13 +165,13 @@ final class ClusterWakeUps implements WakeUps {
                     || (master != null && master.equals(channel.liveAt))) {
                 return;
             }
-            channel.trying = true;
             node = master == null ? null : nodes.get(master);
             if (node == null && master != null) {
                 node = pushesOf(master);
                 nodes.put(master, node);
                 fresh = node;
             }
+            channel.trying = true;
         }
         if (fresh != null) {
             fresh.open();
@@ -180,10 +180,10 @@ final class ClusterWakeUps implements WakeUps {
             failed(slot, null);
             return;
         }
-        String address = node.address();
-        node.subscribe(nameOf(slot)).whenComplete((done, error) -> {
+        NodePushes asked = node;
+        asked.subscribe(nameOf(slot)).whenComplete((done, error) -> {
             if (error == null) {
-                subscribed(slot, address);
+                subscribed(slot, asked);
             } else {
                 failed(slot, error);
             }
@@ -204,16 +204,24 @@ final class ClusterWakeUps implements WakeUps {
         });
     }
 
-    private void subscribed(int slot, String address) {
+    private void subscribed(int slot, NodePushes node) {
+        String address = node.address();
         boolean again = false;
+        boolean gone;
         synchronized (this) {
+            // Its end may have been told between the answer and this look at it, when the slot was not yet counted as live there.
+            gone = nodes.get(address) != node;
             SlotChannel channel = slots.get(slot);
-            if (channel != null) {
+            if (channel != null && !gone) {
                 channel.trying = false;
                 channel.failures = 0;
                 channel.liveAt = address;
                 again = !channel.firstTry.complete(true);
             }
+        }
+        if (gone) {
+            failed(slot, null);
+            return;
         }
         if (again) {
             onResubscribed.run();
