@@ -42,26 +42,26 @@ final class ExactStart {
             "i386",
             172);
 
-    /** Its own variables are set before any of the command's are, and are exported to nobody. */
+    /** Its own variables have names that no caller has exported: the shell would export what it sets then. */
     private static final String BY_SHELL = """
-            count=$1
+            _leasehold_n=$1
             shift
-            while [ "$count" -gt 0 ]; do
-              piece=$(printf "$1.")
-              piece=${piece%.}
-              case $piece in
-                *=*) export "$piece" ;;
-                *) unset "$piece" ;;
+            while [ "$_leasehold_n" -gt 0 ]; do
+              _leasehold_p=$(printf "$1.")
+              _leasehold_p=${_leasehold_p%.}
+              case $_leasehold_p in
+                *=*) export "$_leasehold_p" ;;
+                *) unset "$_leasehold_p" ;;
               esac
               shift
-              count=$((count - 1))
+              _leasehold_n=$((_leasehold_n - 1))
             done
-            count=$#
-            while [ "$count" -gt 0 ]; do
-              piece=$(printf "$1.")
+            _leasehold_n=$#
+            while [ "$_leasehold_n" -gt 0 ]; do
+              _leasehold_p=$(printf "$1.")
               shift
-              set -- "$@" "${piece%.}"
-              count=$((count - 1))
+              set -- "$@" "${_leasehold_p%.}"
+              _leasehold_n=$((_leasehold_n - 1))
             done
             exec "$@"
             """;
@@ -139,9 +139,12 @@ final class ExactStart {
         List<String> command = new ArrayList<>(List.of(String.valueOf(perl), "-e", script(), "--"));
         command.add(Integer.toString(prctl));
         command.add(ownSession ? "1" : "0");
+        // An argument may be only so long, and digits take twice the room.
+        boolean asTheyAre = words.areSpelledByThisJvm();
+        command.add(asTheyAre ? "0" : "1");
         command.addAll(pieces(changes).hex());
         command.add("--");
-        command.addAll(words.hex());
+        command.addAll(asTheyAre ? words.texts() : words.hex());
         builder.command(command);
     }
 

@@ -126,11 +126,23 @@ public final class GuardedCommand implements AutoCloseable {
                     remainingNanos.getAsLong()
                             - LossWatch.guardianLead(settings.ttl()).toNanos());
         }
+        try {
+            startUnderGuard(environment, remainingNanos, ownSession);
+        } catch (RuntimeException | Error failed) {
+            endAll();
+            throw failed;
+        }
+    }
+
+    private void startUnderGuard(
+            Map<String, @Nullable String> environment, LongSupplier remainingNanos, boolean ownSession)
+            throws IOException {
         StartedCommand started =
                 StartedCommand.start(enclosure, starts, sessions, ownSession, settings.command(), mark, environment);
         ProcessTable table = ProcessTable.ofThisSystem();
-        guardian.command(started, table);
         ProcessTree all = new ProcessTree(table, signals, mark, started, group);
+        tree = all;
+        guardian.command(started, table);
         LossWatch lossWatch = new LossWatch(
                 remainingNanos,
                 settings.onLost(),
@@ -142,7 +154,6 @@ public final class GuardedCommand implements AutoCloseable {
         StrayWatch strayWatch = new StrayWatch(all, guardian, enclosure.way());
         remaining = remainingNanos;
         command = started;
-        tree = all;
         watch = lossWatch;
         strays = strayWatch;
         guardian.onEnd(lossWatch::look);
@@ -187,6 +198,32 @@ public final class GuardedCommand implements AutoCloseable {
      * @param complaints gets a line when something cannot be killed
      */
     public Ended await(Consumer<String> complaints) throws InterruptedException {
+        try {
+            return awaitEnd(complaints);
+        } catch (InterruptedException | RuntimeException | Error failed) {
+            endAll();
+            throw failed;
+        }
+    }
+
+    /** After a failure nobody watches the command any more: the lock is kept until nothing of it is left. */
+    private void endAll() {
+        if (watch != null) {
+            watch.dismiss();
+        }
+        if (strays != null) {
+            strays.stop();
+        }
+        try {
+            if (tree != null) {
+                tree.kill(KILL_PATIENCE_NANOS);
+            }
+        } finally {
+            guardian.endAll();
+        }
+    }
+
+    private Ended awaitEnd(Consumer<String> complaints) throws InterruptedException {
         StartedCommand running = started(command);
         ProcessTree all = started(tree);
         LossWatch lossWatch = started(watch);
@@ -199,6 +236,10 @@ public final class GuardedCommand implements AutoCloseable {
         awaitNone(all, lossWatch);
         lossWatch.stop();
         boolean endedForLease = lossWatch.deed() != LossWatch.Deed.NONE || guardian.fired();
+        if (!endedForLease) {
+            // Nobody tells it later ones, and what is left may stay.
+            guardian.noDeadline();
+        }
         List<Long> survivors = endedForLease ? awaitSurvivors(all, complaints) : List.of();
         return new Ended(exitCode, endedForLease, leftBehind, survivors, lossWatch.unguarded());
     }
@@ -207,7 +248,7 @@ public final class GuardedCommand implements AutoCloseable {
     private List<Long> awaitSurvivors(ProcessTree tree, Consumer<String> complaints) {
         boolean complained = false;
         while (true) {
-            List<Long> survivors = ProcessTree.pids(tree.members());
+            List<Long> survivors = tree.alive();
             if (survivors.isEmpty() || started(remaining).getAsLong() <= 0) {
                 return survivors;
             }
@@ -234,7 +275,7 @@ public final class GuardedCommand implements AutoCloseable {
 
     /** After TERM for the lease: the rest may use its grace; the watch kills it in time. */
     private static void awaitNone(ProcessTree tree, LossWatch watch) {
-        while (watch.deed() == LossWatch.Deed.TERMINATED && !tree.members().isEmpty()) {
+        while (watch.deed() == LossWatch.Deed.TERMINATED && !tree.alive().isEmpty()) {
             LockSupport.parkNanos(POLL_NANOS);
         }
     }

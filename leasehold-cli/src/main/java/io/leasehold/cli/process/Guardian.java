@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -175,7 +176,7 @@ final class Guardian implements AutoCloseable {
      * @return whether one lives
      */
     synchronized boolean revive() {
-        if (process.isAlive()) {
+        if (process.isAlive() && !endIfStopped()) {
             return true;
         }
         if (System.nanoTime() - startedAtNanos > GOOD_LIFE_NANOS) {
@@ -202,6 +203,42 @@ final class Guardian implements AutoCloseable {
             tell(lifeLine);
         }
         return true;
+    }
+
+    /** One that was stopped guards nothing; whether it was, and has ended now. */
+    private boolean endIfStopped() {
+        try {
+            String stat = Files.readString(
+                    Path.of("/proc", Long.toString(process.pid()), "stat"), StandardCharsets.ISO_8859_1);
+            if (!stat.substring(stat.lastIndexOf(')') + 1)
+                    .stripLeading()
+                    .toLowerCase(Locale.ROOT)
+                    .startsWith("t")) {
+                return false;
+            }
+            process.destroyForcibly();
+            return process.waitFor(TELLING_SECONDS, TimeUnit.SECONDS);
+        } catch (IOException notLinux) {
+            return false;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
+    /** Lets it end all there is to guard, as if this process had died, and waits until it has. */
+    void endAll() {
+        Process ending;
+        synchronized (this) {
+            onEnd = () -> {};
+            ending = process;
+            try (OutputStream pipe = ending.getOutputStream()) {
+                pipe.flush();
+            } catch (IOException gone) {
+                // Somebody killed it: what could be seen was killed before.
+            }
+        }
+        ending.onExit().join();
     }
 
     /** A guardian that was stopped reads nothing: it is killed, and {@link #revive} starts another, which is told the latest. */

@@ -88,10 +88,15 @@ final class LossWatch {
         LockSupport.unpark(thread);
     }
 
-    /** Ends the watch and waits for what it is doing. */
-    void stop() throws InterruptedException {
+    /** Ends the watch without waiting. */
+    void dismiss() {
         stopped = true;
         LockSupport.unpark(thread);
+    }
+
+    /** Ends the watch and waits for what it is doing. */
+    void stop() throws InterruptedException {
+        dismiss();
         thread.join();
     }
 

@@ -51,6 +51,9 @@ sealed interface ProcessTable {
      */
     record Proc(Path root) implements ProcessTable {
 
+        /** Where the number of threads stands behind the name. */
+        private static final int THREADS_FIELD = 17;
+
         /** Where the start stands behind the name. */
         private static final int START_FIELD = 19;
 
@@ -86,7 +89,9 @@ sealed interface ProcessTable {
             }
             // pid (name) state ppid pgrp …: the name may hold anything, also spaces and parentheses.
             String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", START_FIELD + 2);
-            if (fields[0].equals("Z") || fields[0].equals("X")) {
+            // One whose first thread alone has ended is shown as a zombie, too, and goes on in the others.
+            boolean zombie = fields[0].equals("Z") && Long.parseLong(fields[THREADS_FIELD]) <= 1;
+            if (zombie || fields[0].equals("X")) {
                 return Optional.empty();
             }
             return Optional.of(new Row(

@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -162,16 +163,20 @@ final class ProcessTree {
     /** Kills all of them, and what they start meanwhile, and waits until none is left or the patience has ended. */
     boolean kill(long patienceNanos) {
         long startedAtNanos = System.nanoTime();
-        List<ProcessHandle> members = members();
-        while (!members.isEmpty() && System.nanoTime() - startedAtNanos < patienceNanos) {
-            if (enclosing != null) {
-                enclosing.kill();
-            }
-            members.forEach(ProcessHandle::destroyForcibly);
+        // Before the first look: what is in there may be hidden, as another user's processes may be in /proc.
+        killEnclosed();
+        while (!alive().isEmpty() && System.nanoTime() - startedAtNanos < patienceNanos) {
+            killEnclosed();
+            members().forEach(ProcessHandle::destroyForcibly);
             LockSupport.parkNanos(RESCAN_NANOS);
-            members = members();
         }
-        return members.isEmpty();
+        return alive().isEmpty();
+    }
+
+    private void killEnclosed() {
+        if (enclosing != null) {
+            enclosing.kill();
+        }
     }
 
     /** Sends the signal to the whole group of the command, or to each member where the group is not its own. */
@@ -181,6 +186,15 @@ final class ProcessTree {
         } else {
             signals.send(name, pids(members()));
         }
+    }
+
+    /** Those of all that run, also of what is in the control group and cannot be seen. */
+    List<Long> alive() {
+        Set<Long> pids = new TreeSet<>(pids(members()));
+        if (enclosing != null) {
+            pids.addAll(enclosing.pids());
+        }
+        return List.copyOf(pids);
     }
 
     /** The ids of these. */

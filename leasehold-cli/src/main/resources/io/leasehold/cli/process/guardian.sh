@@ -11,15 +11,19 @@
 LC_ALL=C
 export LC_ALL
 mark=$1
+grace_millis=$2
 grace=$(($2 / 10))
 cgroup=$3
-child=
-group=
-reaper=
-known=
-deadline=
-fired=
-life=
+# What it knew, if it had to begin again.
+child=${LEASEHOLD_GUARDIAN_CHILD-}
+group=${LEASEHOLD_GUARDIAN_GROUP-}
+reaper=${LEASEHOLD_GUARDIAN_REAPER-}
+known=${LEASEHOLD_GUARDIAN_KNOWN-}
+deadline=${LEASEHOLD_GUARDIAN_DEADLINE-}
+fired=${LEASEHOLD_GUARDIAN_FIRED-}
+life=${LEASEHOLD_GUARDIAN_LIFE-}
+# Set as long as what lives is to be killed.
+killing=
 trap '' HUP INT QUIT TERM USR1 USR2 TSTP TTIN TTOU PIPE
 
 read_clock() {
@@ -34,29 +38,49 @@ seconds() {
 }
 
 # All that lives of the run, as PID:START; a group that is wholly its own comes first, as -GROUP:. Whatever was seen once is
-# remembered, for the kernel forgets whose child it was as soon as its parent has ended.
+# remembered, for the kernel forgets whose child it was as soon as its parent has ended. A dot ends it: without one it could not
+# look, as where no process can be started, and whatever it saw says nothing.
 look() {
   {
+    for entry in $known $child; do echo "known $entry"; done
     grep -ls -e "$mark" /proc/[0-9]*/environ | while IFS=/ read -r _ _ pid _; do echo "in $pid"; done
     if [ -n "$cgroup" ]; then
-      find "$cgroup" -name cgroup.procs -exec cat {} \; 2>/dev/null | while read -r pid; do echo "in $pid"; done
+      find "$cgroup" -name cgroup.procs 2>/dev/null | while IFS= read -r members; do
+        while read -r pid; do echo "held $pid"; done 2>/dev/null <"$members"
+      done
     fi
+    echo table
     cat /proc/[0-9]*/stat 2>/dev/null
-  } | awk -v known="$known $child" -v child="$child" -v group="$group" -v reaper="$reaper" '
+    echo "looked $mark"
+  } | awk -v mark="$mark" -v child="$child" -v group="$group" -v reaper="$reaper" -v self="$$" '
     BEGIN {
-      n = split(known, entries, " ")
-      for (i = 1; i <= n; i++) {
-        split(entries[i], part, ":")
-        if (part[1] > 0) remembered[part[1]] = part[2]
-      }
       split(child, part, ":")
       child_start = part[2]
       split(reaper, part, ":")
       reaper = part[1]
       reaper_start = part[2]
     }
-    $1 == "in" {
+    # Only before the table: in it a line may begin with what a process put into its name.
+    !table && $1 == "known" {
+      split($2, part, ":")
+      if (part[1] > 0) remembered[part[1]] = part[2]
+      next
+    }
+    !table && $1 == "in" {
       within[$2] = 1
+      next
+    }
+    # Zero stands for a process that this pid namespace does not show.
+    !table && $1 == "held" {
+      if ($2 > 0) within[$2] = held[$2] = 1
+      next
+    }
+    $1 == "table" {
+      table = 1
+      next
+    }
+    $1 == "looked" && $2 == mark {
+      looked = 1
       next
     }
     {
@@ -64,15 +88,20 @@ look() {
       pid = $1
       match($0, /.*\)/)
       split(substr($0, RSTART + RLENGTH + 1), field, " ")
-      if (field[1] == "Z" || field[1] == "X") next
+      # One whose first thread alone has ended is shown as a zombie, too, and goes on in the others.
+      if ((field[1] == "Z" && field[18] <= 1) || field[1] == "X") next
       parent[pid] = field[2]
       groups[pid] = field[3]
       start[pid] = field[20]
     }
     END {
+      if (!looked || !(self in start)) exit 1
+      # Leasehold may have been stopped while it was in the control group to start the command there.
+      for (pid = self; pid in start && pid > 1; pid = parent[pid]) ours[pid] = 1
       whole = group != "" && (!(group in start) || start[group] == child_start)
       if (reaper in start && start[reaper] == reaper_start) above[reaper] = 1
       for (pid in start) {
+        if (pid in ours) continue
         if (pid in within || (pid in remembered && remembered[pid] == start[pid]) || (whole && groups[pid] == group)) {
           mine[pid] = 1
         }
@@ -80,7 +109,7 @@ look() {
       do {
         more = 0
         for (pid in start) {
-          if (!(pid in mine) && (parent[pid] in mine || parent[pid] in above)) {
+          if (!(pid in mine) && !(pid in ours) && (parent[pid] in mine || parent[pid] in above)) {
             mine[pid] = 1
             more = 1
           }
@@ -89,6 +118,9 @@ look() {
       for (pid in mine) if (whole && groups[pid] == group) members = 1
       if (members) print "-" group ":"
       for (pid in mine) if (!(pid in above)) print pid ":" start[pid]
+      # What /proc hides lives all the same.
+      for (pid in held) if (!(pid in start) && !(pid in ours)) print pid ":"
+      print "."
     }'
 }
 
@@ -96,32 +128,73 @@ look() {
 look_at_marks() {
   grep -ls -e "$mark" /proc/[0-9]*/environ | while IFS=/ read -r _ _ pid _; do echo "$pid:"; done
   if [ -n "$group" ] && kill -s 0 -- "-$group" 2>/dev/null; then echo "-$group:"; fi
+  echo .
 }
 
 # The same as far as ps knows.
 look_without_proc() {
-  [ -n "$child" ] || return
-  ps -A -o pid=,ppid=,stat= | awk -v root="${child%%:*}" '
+  if [ -n "$group" ] && kill -s 0 -- "-$group" 2>/dev/null; then echo "-$group:"; fi
+  ps -A -o pid=,ppid=,stat= | awk -v root="${child%%:*}" -v self="$$" '
     $3 !~ /^Z/ { parent[$1] = $2 }
     END {
+      if (!(self in parent)) exit 1
       for (pid in parent) {
         for (at = pid; at in parent && at != root && at > 1; at = parent[at]) {}
-        if (at == root) print pid ":"
+        if (root != "" && at == root) print pid ":"
       }
+      print "."
     }'
-  if [ -n "$group" ] && kill -s 0 -- "-$group" 2>/dev/null; then echo "-$group:"; fi
 }
 
-# Signals all of them; says by its status whether any lives, also one that cannot be signalled.
-send() {
+# Keeps in mind what lives; says by its status whether it could look.
+remember() {
   if ! [ -r /proc/self/environ ]; then
-    known=$(look_without_proc)
+    found=$(look_without_proc)
   elif command -v awk >/dev/null 2>&1; then
-    known=$(look)
+    found=$(look)
   else
-    known=$(look_at_marks)
+    found=$(look_at_marks)
   fi
-  if [ "$1" = KILL ] && [ -w "$cgroup/cgroup.kill" ]; then echo 1 >"$cgroup/cgroup.kill"; fi
+  case $found in
+    *.) known=${found%.} ;;
+    *) return 1 ;;
+  esac
+}
+
+# Whether the process with this PID:START still is that one; starts no process.
+is_there() {
+  read -r stat 2>/dev/null <"/proc/${1%%:*}/stat" || return 1
+  # shellcheck disable=SC2086
+  set -- "$1" ${stat##*) }
+  [ "${21-}" = "${1#*:}" ]
+}
+
+# Signals what is known without a look, and without another process.
+send_blindly() {
+  # First: nobody else gets the id of the group as long as one of its members lives, or its leader was not collected.
+  if [ "$1" = KILL ] && [ -n "$group" ] && { is_there "$child" || ! [ -e "/proc/$group/stat" ]; }; then
+    kill -s KILL -- "-$group" 2>/dev/null
+  fi
+  for entry in $known $child; do
+    if is_there "$entry"; then kill -s "$1" "${entry%%:*}" 2>/dev/null; fi
+  done
+}
+
+kill_control_group() {
+  if [ -w "$cgroup/cgroup.kill" ]; then echo 1 >"$cgroup/cgroup.kill"; fi
+}
+
+# Signals all of them; says by its status whether any lives, also one that cannot be signalled or may be unseen.
+send() {
+  # Before anything that needs a process: the command may have used up those that there may be.
+  if [ "$1" = KILL ]; then
+    killing=yes
+    kill_control_group
+  fi
+  if ! remember; then
+    send_blindly "$1"
+    return 0
+  fi
   for entry in $known; do
     case $entry in
       -*) if [ "$1" = KILL ]; then kill -s KILL -- "${entry%:}" 2>/dev/null; fi ;;
@@ -130,6 +203,27 @@ send() {
   done
   [ -n "$known" ]
 }
+
+# A shell that can start no process ends. It then kills what it knows by itself, and becomes another that goes on.
+go_on() {
+  if [ -z "$killing" ]; then return 0; fi
+  kill_control_group
+  send_blindly KILL
+  if [ "${#known}" -gt 100000 ]; then known=; fi
+  LEASEHOLD_GUARDIAN_CHILD=$child
+  LEASEHOLD_GUARDIAN_GROUP=$group
+  LEASEHOLD_GUARDIAN_REAPER=$reaper
+  LEASEHOLD_GUARDIAN_KNOWN=$known
+  LEASEHOLD_GUARDIAN_DEADLINE=$deadline
+  LEASEHOLD_GUARDIAN_FIRED=$fired
+  LEASEHOLD_GUARDIAN_LIFE=$life
+  LEASEHOLD_GUARDIAN_KILLING=yes
+  export LEASEHOLD_GUARDIAN_CHILD LEASEHOLD_GUARDIAN_GROUP LEASEHOLD_GUARDIAN_REAPER LEASEHOLD_GUARDIAN_KNOWN
+  export LEASEHOLD_GUARDIAN_DEADLINE LEASEHOLD_GUARDIAN_FIRED LEASEHOLD_GUARDIAN_LIFE LEASEHOLD_GUARDIAN_KILLING
+  # shellcheck disable=SC2154
+  exec /bin/sh -c 'eval "$script"' "$0" "$mark" "$grace_millis" "$cgroup"
+}
+trap go_on EXIT
 
 pause() {
   sleep "$1" 2>/dev/null || sleep 1
@@ -158,6 +252,7 @@ while :; do
     status=$?
   fi
   if [ "$status" -ne 0 ]; then break; fi
+  killing=
   case $line in "life "*)
     life=${line#life }
     continue
@@ -169,7 +264,7 @@ while :; do
     child) child=$2:$3 group=${4-} ;;
     reaper) reaper=$2:$3 ;;
     known)
-      if [ "${#known}" -gt 4000 ]; then known=$(look); fi
+      if [ "${#known}" -gt 4000 ]; then remember; fi
       known="$known $2:$3"
       ;;
     deadline) deadline=$2 ;;
@@ -179,6 +274,7 @@ while :; do
 done
 
 # Leasehold is gone. The lease ends by itself; until then the command may end in good order.
+killing=yes
 until=
 if [ -n "$timed" ]; then
   read_clock
@@ -188,7 +284,7 @@ if [ -n "$timed" ]; then
 else
   patience=$grace
 fi
-if [ "$patience" -gt 0 ] && send TERM; then
+if [ -z "${LEASEHOLD_GUARDIAN_KILLING-}" ] && [ "$patience" -gt 0 ] && send TERM; then
   while [ "$patience" -gt 0 ] && send 0; do
     pause 0.05
     patience=$((patience - 5))
@@ -211,6 +307,7 @@ while [ "$quiet" -lt 5 ]; do
   fi
   if [ "$loud" -gt 100 ] && [ "$quiet" -eq 0 ]; then pause 1; else pause 0.05; fi
 done
-if [ -n "$cgroup" ]; then find "$cgroup" -depth -type d -exec rmdir {} \; 2>/dev/null; fi
+killing=
 # Nothing is left that uses what Leasehold held: the next may have it now.
 if [ -n "$life" ] && [ -f "$life" ]; then printf e >>"$life"; fi
+if [ -n "$cgroup" ]; then find "$cgroup" -depth -type d -exec rmdir {} \; 2>/dev/null; fi

@@ -2,18 +2,18 @@
 #
 #   PRCTL    the number of the system call prctl, to adopt orphans; 0: become the command
 #   SESSION  1: the command leads a session and group of its own
-#   PIECE …  changes to the environment, NAME or NAME=VALUE, then --, then the words of the command; all in hexadecimal digits
-#            but the --
+#   HEX      1: the words of the command are in hexadecimal digits; 0: as they are, for an argument may be only so long
+#   PIECE …  changes to the environment, NAME or NAME=VALUE, in hexadecimal digits; then --, then the words of the command
 #
 # The adopting process shows in its title what the command's pid is, and then how it ended. It leaves when nothing is left below it.
 use strict;
-my ($prctl, $session, @pieces) = @ARGV;
+my ($prctl, $session, $hex, @pieces) = @ARGV;
 while (defined(my $piece = shift @pieces)) {
     last if $piece eq '--';
     my ($name, $value) = split /=/, pack('H*', $piece), 2;
     if (defined $value) { $ENV{$name} = $value } else { delete $ENV{$name} }
 }
-my @words = map { pack 'H*', $_ } @pieces;
+my @words = $hex ? map { pack 'H*', $_ } @pieces : @pieces;
 
 sub become {
     no warnings;
@@ -42,6 +42,8 @@ if ($child == 0) {
     POSIX::sigprocmask(POSIX::SIG_SETMASK(), $before);
     become();
 }
+# What kills Leasehold's process group is not to take this along.
+POSIX::setsid();
 $SIG{$_} = 'IGNORE' for qw(HUP INT QUIT TERM USR1 USR2 PIPE ALRM TSTP TTIN TTOU);
 $SIG{CHLD} = 'DEFAULT';
 open STDIN, '<', '/dev/null';

@@ -1,6 +1,7 @@
 package io.leasehold.cli.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
@@ -73,6 +74,82 @@ class GuardedCommandTest {
             assertThat(ended.exitCode()).isZero();
             assertThat(ended.endedForLease()).isTrue();
             assertThat(ended.survivors()).isEmpty();
+        }
+    }
+
+    /** It is shown as a zombie, and works on in its other threads: its end is not waited for beside the next holder. */
+    @ParameterizedTest
+    @EnumSource(Containment.class)
+    void killsWhatGoesOnWithoutItsFirstThread(Containment strongest) throws Exception {
+        AtomicLong endsAtNanos = new AtomicLong(System.nanoTime() + TimeUnit.HOURS.toNanos(1));
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                TypedWords.ofTexts(Headless.command(directory.resolve("runs"))), OnLost.TERM, GRACE, TTL, strongest);
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
+            command.start(Map.of(), () -> endsAtNanos.get() - System.nanoTime());
+            await("runs");
+            endsAtNanos.set(System.nanoTime());
+            command.look();
+
+            GuardedCommand.Ended ended = command.await(complaint -> {});
+
+            assertThat(ended.exitCode()).isEqualTo(128 + 9);
+            assertThat(ended.endedForLease()).isTrue();
+            assertThat(ended.survivors()).isEmpty();
+        }
+    }
+
+    /** A failure of ours, here an interrupt, gives nothing back while the command runs. */
+    @Test
+    void endsTheCommandBeforeAFailureIsSeen() throws Exception {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        try (GuardedCommand command = GuardedCommand.prepare(sleeper(Containment.CGROUP), lookup)) {
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+            await("runs");
+            ProcessHandle sleeper = onlySleeper();
+            Thread.currentThread().interrupt();
+
+            assertThatThrownBy(() -> command.await(complaint -> {})).isInstanceOf(InterruptedException.class);
+
+            assertThat(ProcessTable.ofThisSystem().row(sleeper.pid())).isEmpty();
+        }
+    }
+
+    @Test
+    void startsALongArgumentBelowTheProcessThatAdopts() throws Exception {
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                TypedWords.ofTexts(List.of("/bin/sh", "-c", "test ${#1} -eq 100000", "sh", "x".repeat(100_000))),
+                OnLost.TERM,
+                GRACE,
+                TTL,
+                Containment.REAPER);
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+
+            assertThat(command.await(complaint -> {}).exitCode()).isZero();
+        }
+    }
+
+    /** What kills our process group leaves it alone. */
+    @Test
+    void theProcessThatAdoptsIsInAGroupOfItsOwn() throws Exception {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        try (GuardedCommand command = GuardedCommand.prepare(sleeper(Containment.REAPER), lookup)) {
+            assumeTrue(
+                    command.containment() == Containment.REAPER,
+                    "perl, which looks after orphans, is not here: apt-get install perl-base");
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+            await("runs");
+            ProcessHandle adopter = ours("leasehold-reaper").get(0);
+
+            assertThat(ProcessTable.ofThisSystem()
+                            .row(adopter.pid())
+                            .orElseThrow()
+                            .group())
+                    .isEqualTo(adopter.pid());
+            onlySleeper().destroyForcibly();
+            command.await(complaint -> {});
         }
     }
 

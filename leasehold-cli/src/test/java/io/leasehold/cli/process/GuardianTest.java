@@ -10,12 +10,17 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The guardian's script after the death of the process that started it. */
 @Tag("full")
@@ -52,6 +57,68 @@ class GuardianTest {
         assertThat(life).hasContent("ce");
     }
 
+    /** Such a process is shown as a zombie, and works on in its other threads. */
+    @Test
+    void endsWhatGoesOnWithoutItsFirstThread() throws IOException, InterruptedException {
+        Path life = directory.resolve("life");
+        Files.writeString(life, "c");
+        Process headless = new ProcessBuilder(Headless.command(directory.resolve("runs"))).start();
+        Headless.await(directory.resolve("runs"), headless);
+        Process guardian = guardian(List.of());
+        try (OutputStream pipe = guardian.getOutputStream()) {
+            String lines = "child " + headless.pid() + " " + Headless.start(headless) + "\nlife " + life + "\n";
+            pipe.write(lines.getBytes(StandardCharsets.US_ASCII));
+        }
+
+        assertThat(guardian.waitFor(1, TimeUnit.MINUTES)).isTrue();
+        assertThat(life).hasContent("ce");
+        assertThat(headless.waitFor(5, TimeUnit.SECONDS)).as("it was ended").isTrue();
+    }
+
+    /** The command has used up what processes there may be, so that a look fails at once, or half-way. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 2, 4})
+    void saysNothingWhereItCannotLook(int spare) throws IOException, InterruptedException {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        assumeTrue(
+                lookup.find("setpriv") instanceof CommandLookup.Result.Found
+                        && System.getProperty("user.name").equals("root"),
+                "only root may become another user, by setpriv: apt-get install util-linux, and run the tests as root");
+        // Of its own, for the limit counts all processes of a user.
+        String user = Long.toString(100_000 + ProcessHandle.current().pid() % 100_000 * 10 + spare);
+        List<String> asUser = List.of("setpriv", "--reuid=" + user, "--clear-groups");
+        Path life = directory.resolve("life");
+        Files.writeString(life, "c");
+        new ProcessBuilder("chmod", "-R", "a+rwX", directory.toString()).start().waitFor();
+        List<String> many = new ArrayList<>(List.of("setsid"));
+        many.addAll(asUser);
+        many.addAll(List.of(
+                "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 300 & done; echo >'" + directory + "/runs'; wait"));
+        Process command = new ProcessBuilder(many).start();
+        while (!Files.exists(directory.resolve("runs"))) {
+            Thread.sleep(5);
+        }
+        List<ProcessHandle> all = new ArrayList<>(command.descendants().toList());
+        all.add(command.toHandle());
+        assertThat(all).hasSize(10);
+
+        // Ten, and the guardian itself.
+        List<String> limited = new ArrayList<>(asUser);
+        limited.addAll(List.of("prlimit", "--nproc=" + (11 + spare)));
+        Process guardian = guardian(limited);
+        try (OutputStream pipe = guardian.getOutputStream()) {
+            String lines =
+                    "child " + command.pid() + " " + start(command) + " " + command.pid() + "\nlife " + life + "\n";
+            pipe.write(lines.getBytes(StandardCharsets.US_ASCII));
+        }
+        assertThat(guardian.waitFor(1, TimeUnit.MINUTES)).isTrue();
+        boolean lives = all.stream().anyMatch(ProcessHandle::isAlive);
+        all.forEach(ProcessHandle::destroyForcibly);
+
+        assertThat(lives).as("something lives").isFalse();
+        assertThat(life).hasContent("ce");
+    }
+
     /** Its pipe takes some thousands of lines; whoever tells it more must not wait for it without end. */
     @Test
     void replacesOneThatHasStoppedReading() throws IOException, InterruptedException {
@@ -69,22 +136,61 @@ class GuardianTest {
         }
     }
 
-    private Process guardianAsNobody() throws IOException {
+    /** It notices neither the end of its pipe nor a deadline; its pipe takes hours to be full. */
+    @Test
+    void replacesOneThatWasStopped() throws IOException {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        try (Guardian guardian =
+                Guardian.start(RunMark.create(), Duration.ofSeconds(1), SessionStarter.find(lookup), null)) {
+            ProcessHandle first = ProcessHandle.current().children().findFirst().orElseThrow();
+            new Signals().send("STOP", List.of(first.pid()));
+            while (first.isAlive()) {
+                assertThat(guardian.revive()).isTrue();
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
+            }
+            assertThat(guardian.revive()).isTrue();
+        }
+    }
+
+    /** As during a release that takes long: nobody tells the guardian of later deadlines. */
+    @Test
+    void leavesADaemonAloneOnceTheCommandHasEnded() throws IOException, InterruptedException {
+        Duration validity = Duration.ofSeconds(10);
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                TypedWords.ofTexts(List.of("/bin/sh", "-c", "setsid sleep 300 & echo $! >'" + directory + "/pid'")),
+                OnLost.KILL,
+                Duration.ofSeconds(1),
+                validity,
+                Containment.REAPER);
+        long endsAtNanos = System.nanoTime() + validity.toNanos();
+        try (GuardedCommand command = GuardedCommand.prepare(settings, new CommandLookup(System.getenv("PATH")))) {
+            command.start(Map.of(), () -> endsAtNanos - System.nanoTime());
+            GuardedCommand.Ended ended = command.await(complaint -> {});
+            assumeTrue(!ended.endedForLease(), "the machine is too busy to run a command within " + validity);
+            Thread.sleep(validity.plusSeconds(2).toMillis());
+
+            long daemon =
+                    Long.parseLong(Files.readString(directory.resolve("pid")).strip());
+            ProcessHandle process = ProcessHandle.of(daemon).orElse(null);
+            assertThat(process).as("the daemon").isNotNull();
+            process.destroyForcibly();
+        }
+    }
+
+    private Process guardianAsNobody() throws IOException, InterruptedException {
         // It is to write into the file, and finds it by its path.
+        new ProcessBuilder("chmod", "-R", "a+rwX", directory.toString()).start().waitFor();
+        return guardian(List.of("setpriv", "--reuid=" + NOBODY, "--clear-groups"));
+    }
+
+    /** Becomes the script's shell by these words. */
+    private static Process guardian(List<String> by) throws IOException {
         try (InputStream script = Guardian.class.getResourceAsStream("guardian.sh")) {
             assertThat(script).isNotNull();
-            new ProcessBuilder("chmod", "-R", "a+rwX", directory.toString()).start();
-            ProcessBuilder builder = new ProcessBuilder(List.of(
-                    "setpriv",
-                    "--reuid=" + NOBODY,
-                    "--clear-groups",
-                    "sh",
-                    "-c",
-                    "eval \"$script\"",
-                    "guardian",
-                    "run-of-a-test",
-                    "100",
-                    ""));
+            List<String> command = new ArrayList<>(by);
+            command.addAll(List.of(
+                    "sh", "-c", "eval \"$script\"", "guardian", RunMark.create().text(), "100", ""));
+            ProcessBuilder builder = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD);
             builder.environment().put("script", new String(script.readAllBytes(), StandardCharsets.US_ASCII));
             return builder.start();
         }
