@@ -9,7 +9,10 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.proxy.TcpProxy;
@@ -29,6 +32,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.assertj.core.api.Assertions;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -243,8 +247,42 @@ class PostgresConnectionTest implements SilenceTests {
         }
     }
 
+    /** The answer to the one statement is lost, and there is no second connection to ask it again: the row may be held. */
+    @Test
+    void anAcquireWhoseAnswerIsLostIsNotSaidToHaveHadNoEffect() throws Exception {
+        try (TcpProxy proxy = TcpProxy.to(server.port());
+                LeaseClient client = LeaseClient.open(
+                        runtime -> new JdbcStoreProvider().open(StoreUri.parse(urlAt(proxy.port())), runtime));
+                Connection witness = DriverManager.getConnection(server.url());
+                Statement statement = witness.createStatement()) {
+            client.granted("lost before", client.owner());
+            // Housekeeping gets its turn among so many, and is not what meets the stall.
+            for (int i = 0; i < 20; i++) {
+                client.release("lost before", client.owner());
+            }
+            proxy.toClient().stall();
+            OwnerToken owner = client.owner();
+            CompletableFuture<AcquireReply> acquire = client.store.acquire(LeaseClient.request("lost", owner));
+            while (count(statement, "leasehold_lock WHERE name = 'lost' AND owner IS NOT NULL") == 0) {
+                assertThat(acquire).isNotDone();
+                LockSupport.parkNanos(5_000_000);
+            }
+            proxy.refuseConnections().resetAll();
+            assertThat(acquire.get(60, TimeUnit.SECONDS))
+                    .isInstanceOfSatisfying(
+                            AcquireReply.Failed.class,
+                            failed -> assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN));
+            proxy.heal();
+            assertThat(client.release("lost", owner)).isInstanceOf(ReleaseReply.Released.class);
+        }
+    }
+
     private static int count(Statement statement) throws SQLException {
-        try (ResultSet row = statement.executeQuery("SELECT count(*) FROM work")) {
+        return count(statement, "work");
+    }
+
+    private static int count(Statement statement, String rows) throws SQLException {
+        try (ResultSet row = statement.executeQuery("SELECT count(*) FROM " + rows)) {
             row.next();
             return row.getInt(1);
         }

@@ -207,8 +207,8 @@ public final class KeptConnection {
             }
             long leftNanos = neededUntilAtNanos - runtime.nanoTime();
             if (leftNanos > 0) {
-                looks = true;
                 runtime.schedule(leftNanos, this::lookAgain);
+                looks = true;
             } else {
                 idle = open;
                 open = null;

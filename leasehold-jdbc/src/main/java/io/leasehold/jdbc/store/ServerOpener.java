@@ -95,10 +95,14 @@ public final class ServerOpener implements KeptConnection.Opener {
     private boolean mayTry(long withinNanos) {
         long nowNanos = runtime.nanoTime();
         boolean allAreLate = underWay.stream().allMatch(one -> nowNanos - one.beganAtNanos >= withinNanos);
-        long hopeful = underWay.stream()
+        return allAreLate && hopeful(nowNanos) < MOST_TRIES;
+    }
+
+    /** How many tries under way are not so old that they may never end. */
+    private long hopeful(long nowNanos) {
+        return underWay.stream()
                 .filter(one -> nowNanos - one.beganAtNanos < HOPELESS_NANOS)
                 .count();
-        return allAreLate && hopeful < MOST_TRIES;
     }
 
     private LeaseTable await(CompletableFuture<LeaseTable> arrival, long withinNanos) throws SQLException {
@@ -169,7 +173,7 @@ public final class ServerOpener implements KeptConnection.Opener {
             try {
                 underWay.remove(this);
                 // Another try may still succeed.
-                to = underWay.isEmpty() ? asked : null;
+                to = hopeful(runtime.nanoTime()) == 0 ? asked : null;
             } finally {
                 lock.unlock();
             }

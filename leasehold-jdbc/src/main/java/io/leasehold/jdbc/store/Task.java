@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * One request on its way through the worker, completed exactly once: by the worker, or by its time limit.
  *
  * <p>Until the worker holds the write lock a task can be taken back, and its time limit does so: it had and will have
- * no effect. After that, the time limit can only say that the outcome is unknown.
+ * no effect. After that, or once the answer of one of its transactions was lost, the time limit can only say that the outcome is
+ * unknown.
  */
 final class Task<R> {
 
@@ -72,6 +73,8 @@ final class Task<R> {
     private final CompletableFuture<R> future = new CompletableFuture<>();
     private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.QUEUED);
     private volatile @Nullable LockStoreException withdrawn;
+    /** Whether an earlier transaction of it was committed, or will be, for all that is known. */
+    private volatile boolean mayHaveHappened;
     /** Used by the worker's thread alone. */
     private int tries = 1;
 
@@ -161,7 +164,8 @@ final class Task<R> {
 
     /** The worker takes it up; false if there is nothing left to do. */
     boolean start() {
-        return stage.compareAndSet(Stage.QUEUED, Stage.STARTED) && !isWithdrawn();
+        // It may have been answered while it stood aside, and what undoes it may be over.
+        return stage.compareAndSet(Stage.QUEUED, Stage.STARTED) && !future.isDone() && !isWithdrawn();
     }
 
     /** From here on it may have an effect; false if it was taken back before. */
@@ -169,7 +173,12 @@ final class Task<R> {
         return stage.compareAndSet(Stage.STARTED, Stage.COMMITTING);
     }
 
-    /** Its transaction was rolled back and begins again; false if nobody waits for it any more. */
+    /** The answer of a transaction that may have been committed is lost: it is never again said that it had no effect. */
+    void answerWasLost() {
+        mayHaveHappened = true;
+    }
+
+    /** Its transaction was rolled back, or may be repeated, and begins again; false if nobody waits for it any more. */
     boolean startAgain() {
         return (stage.compareAndSet(Stage.COMMITTING, Stage.STARTED) || stage.get() == Stage.STARTED)
                 && !future.isDone()
@@ -194,7 +203,7 @@ final class Task<R> {
         takeBack(why);
     }
 
-    /** Takes it back if it had no effect yet; says whether it did, and it never will have one. */
+    /** Takes it back if no transaction of it is under way; says whether it did: there will be none any more. */
     boolean takeBack(LockStoreException why) {
         boolean taken = stage.compareAndSet(Stage.QUEUED, Stage.OVER) || stage.compareAndSet(Stage.STARTED, Stage.OVER);
         if (taken) {
@@ -241,7 +250,7 @@ final class Task<R> {
             return;
         }
         try {
-            future.complete(onFailure.answer(kind, error));
+            future.complete(onFailure.answer(mayHaveHappened ? FailureKind.UNKNOWN : kind, error));
         } catch (LockStoreException e) {
             future.completeExceptionally(e);
         }

@@ -6,6 +6,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The time limits of all tasks under way, with one timer for all of them: a timer of its own for each task would wake
@@ -14,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * <p>All fields are guarded by {@code this}; nobody is told while it is held.
  */
 final class TimeLimits {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
     /** Two looks at the limits are at least this far apart, so a task may hear of its limit so much too early. */
     private static final long GRAIN_NANOS = 2_000_000L;
@@ -53,15 +57,33 @@ final class TimeLimits {
         if (timer != null && timerAtNanos - atNanos <= 0) {
             return;
         }
+        LockRuntime.Timer sooner = runtime.schedule(atNanos - runtime.nanoTime(), this::look);
         if (timer != null) {
             timer.cancel();
         }
         timerAtNanos = atNanos;
-        timer = runtime.schedule(atNanos - runtime.nanoTime(), this::look);
+        timer = sooner;
     }
 
     private void look() {
         Map<Task<?>, Limit> up = new LinkedHashMap<>();
+        try {
+            takeOutWhatIsUp(up);
+        } finally {
+            up.forEach(this::tell);
+        }
+    }
+
+    private void tell(Task<?> task, Limit limit) {
+        try {
+            timeIsUp.accept(task, limit.limitNanos());
+        } catch (RuntimeException | Error e) {
+            // The time of others is up, too.
+            LOG.error("{} could not be told that its time is up", task.what(), e);
+        }
+    }
+
+    private void takeOutWhatIsUp(Map<Task<?>, Limit> up) {
         long nowNanos = runtime.nanoTime();
         synchronized (this) {
             timer = null;
@@ -81,6 +103,5 @@ final class TimeLimits {
                 arm(next.atNanos());
             }
         }
-        up.forEach((task, limit) -> timeIsUp.accept(task, limit.limitNanos()));
     }
 }

@@ -102,26 +102,47 @@ final class Worker implements Runnable {
     @Override
     public void run() {
         try {
-            for (Task<?> task = queue.take(); task != null; task = queue.take()) {
-                goOnWith(task);
+            while (takesOne()) {
+                // Others count on this thread.
             }
         } finally {
-            connections.close();
-            ended.complete(null);
+            try {
+                connections.close();
+            } finally {
+                ended.complete(null);
+            }
+        }
+    }
+
+    /** Carries out the next task, whatever becomes of it; false once the queue is closed. */
+    private boolean takesOne() {
+        try {
+            Task<?> task = queue.take();
+            if (task == null) {
+                return false;
+            }
+            goOnWith(task);
+        } catch (RuntimeException | Error e) {
+            // The task is answered by its time limit.
+            report("taking a task", e);
+        }
+        return true;
+    }
+
+    private void report(String what, Throwable e) {
+        try {
+            LOG.error("{} at {} failed unexpectedly; the thread goes on", what, store, e);
+        } catch (RuntimeException | Error unsaid) {
+            // There may be no memory to say it in. Others count on this thread all the same.
         }
     }
 
     private void goOnWith(Task<?> task) {
-        try {
-            long beganAtNanos = runtime.nanoTime();
-            if (carryOut(task)) {
-                queue.finished(task);
-            } else {
-                queue.putAside(task, pauseNanos(task, runtime.nanoTime() - beganAtNanos));
-            }
-        } catch (RuntimeException | Error e) {
-            // Whatever it was: others count on this thread. The task is answered by its time limit.
-            LOG.error("{}: the thread that talks to the database goes on after an error", store, e);
+        long beganAtNanos = runtime.nanoTime();
+        if (carryOut(task)) {
+            queue.finished(task);
+        } else {
+            queue.putAside(task, pauseNanos(task, runtime.nanoTime() - beganAtNanos));
         }
     }
 
@@ -164,10 +185,10 @@ final class Worker implements Runnable {
             task.fail(FailureKind.NO_EFFECT, new StoreUnavailableException(task.what() + " at " + store + why, null));
             return true;
         } catch (RuntimeException | Error e) {
-            LOG.error("{} at {} failed unexpectedly", task.what(), store, e);
             task.fail(
                     FailureKind.UNKNOWN,
                     new StoreUnavailableException(task.what() + " at " + store + " failed unexpectedly: " + e, e));
+            report(task.what(), e);
             return true;
         }
     }
@@ -345,6 +366,9 @@ final class Worker implements Runnable {
             boolean newOneMayDo =
                     trouble == SqlTrouble.UNREACHABLE || (trouble == SqlTrouble.READ_ONLY && mayBeOutdated);
             if (newOneMayDo && table != null && (!committing || repeatable) && mayReconnect) {
+                if (committing && trouble == SqlTrouble.UNREACHABLE) {
+                    task.answerWasLost();
+                }
                 return Try.MOVED;
             }
             Failure failure = Failure.of(trouble, task.what(), store, e);
