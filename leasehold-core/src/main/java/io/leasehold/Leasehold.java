@@ -124,7 +124,8 @@ public final class Leasehold {
          * Where the work of {@link Acquirable#holdWhile} runs. Without a call: a virtual thread for each where the JDK has
          * them, else a pool that grows; neither refuses work for being full. The executor stays the caller's to shut down.
          * It must run each task, or refuse it with an exception: then the lock is released, and the future that
-         * {@code holdWhile} returned completes with that exception. Callbacks have threads of their own.
+         * {@code holdWhile} returned completes with that exception. Tasks are submitted from a thread for callbacks, so that
+         * an executor may run them there, or wait for room, and hold nothing else up.
          */
         public Builder workExecutor(Executor executor) {
             this.workers = Objects.requireNonNull(executor, "executor");
@@ -160,10 +161,19 @@ public final class Leasehold {
                         workers);
             } catch (RuntimeException | Error e) {
                 if (opened != null) {
-                    opened.close();
+                    closeAfter(e, opened::close);
                 }
-                world.close();
+                closeAfter(e, world::close);
                 throw e;
+            }
+        }
+
+        /** What fails here hides neither the first failure nor the next step. */
+        private static void closeAfter(Throwable failure, Runnable close) {
+            try {
+                close.run();
+            } catch (RuntimeException | Error e) {
+                failure.addSuppressed(e);
             }
         }
 

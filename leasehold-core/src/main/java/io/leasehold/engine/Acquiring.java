@@ -9,7 +9,6 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongFunction;
@@ -26,11 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param opened told of a hold that the current thread waited for
  */
 record Acquiring<H extends Hold>(
-        String what,
-        LockRuntime runtime,
-        Executor workers,
-        LongFunction<? extends Pending<H>> enter,
-        Consumer<H> opened)
+        String what, LockRuntime runtime, Workers workers, LongFunction<? extends Pending<H>> enter, Consumer<H> opened)
         implements Acquirable<H> {
 
     private static final long FOR_EVER = Long.MAX_VALUE;
@@ -131,18 +126,16 @@ record Acquiring<H extends Hold>(
 
     /** Always on the executor: the hold may already be there, and the caller's thread is not for the work. */
     private <T> void submit(H hold, Function<? super H, ? extends CompletionStage<T>> work, CompletableFuture<T> done) {
-        try {
-            workers.execute(() -> {
-                if (done.isDone()) {
-                    hold.releaseAsync();
-                } else {
-                    runHolding(hold, work, done);
-                }
-            });
-        } catch (RuntimeException | Error refused) {
-            // Without a thread for it there is no work: nothing may stay held for it.
-            runHolding(hold, nothing -> CompletableFuture.failedFuture(refused), done);
-        }
+        workers.execute(
+                () -> {
+                    if (done.isDone()) {
+                        hold.releaseAsync();
+                    } else {
+                        runHolding(hold, work, done);
+                    }
+                },
+                // Without a thread for it there is no work: nothing may stay held for it.
+                refused -> runHolding(hold, nothing -> CompletableFuture.failedFuture(refused), done));
     }
 
     private static <H extends Hold, T> void runHolding(
@@ -153,13 +146,24 @@ record Acquiring<H extends Hold>(
         } catch (Throwable e) {
             stage = CompletableFuture.failedFuture(e);
         }
-        stage.whenComplete((value, failure) -> hold.releaseAsync().whenComplete((outcome, ignored) -> {
+        try {
+            stage.whenComplete((value, failure) -> giveBack(hold, value, failure, done));
+        } catch (Throwable e) {
+            // A stage of the user's that cannot be listened to is work that has failed.
+            giveBack(hold, null, e, done);
+        }
+    }
+
+    /** The future is completed also if the release throws. */
+    private static <H extends Hold, T> void giveBack(
+            H hold, @Nullable T value, @Nullable Throwable failure, CompletableFuture<T> done) {
+        Edge.ask(hold::releaseAsync).whenComplete((outcome, ignored) -> {
             if (failure != null) {
                 done.completeExceptionally(unwrapped(failure));
             } else {
                 done.complete(value);
             }
-        }));
+        });
     }
 
     private static Throwable unwrapped(Throwable error) {

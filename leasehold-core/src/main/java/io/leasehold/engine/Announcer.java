@@ -59,7 +59,13 @@ final class Announcer {
     }
 
     private void tell() {
-        List<GrantKeeper> held = holds.all();
+        List<GrantKeeper> held;
+        try {
+            held = holds.all();
+        } catch (RuntimeException | Error e) {
+            again(EVERY_NANOS);
+            throw e;
+        }
         if (!held.isEmpty()) {
             Edge.ask(() -> store.operations().announce(record(held), KEEP_NANOS));
             again(EVERY_NANOS);

@@ -29,15 +29,18 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** A client: wires the parts together, and ends them in order. */
 public final class EngineClient implements LockClient {
 
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(5);
     private static final long QUIET_CHECK_NANOS = 2_000_000;
 
     private final Wiring wiring;
-    private final Executor workers;
+    private final Workers workers;
     private final WaitSettings defaults;
     private final NameDesks desks;
     private final ReentrantHolds reentrantHolds = new ReentrantHolds();
@@ -62,7 +65,7 @@ public final class EngineClient implements LockClient {
             List<LockListener> listeners,
             boolean withAcquisitionStacks,
             @Nullable Executor workers) {
-        this.workers = workers != null ? workers : runtime::executeWork;
+        this.workers = Workers.of(runtime, workers);
         this.defaults = WaitSettings.of(accepted(defaults, store));
         Timeline timeline = new Timeline(runtime);
         this.desks = new NameDesks(timeline);
@@ -186,7 +189,12 @@ public final class EngineClient implements LockClient {
     Lease keep(LockName name, Grant grant, WaitSettings settings, long mark) {
         GrantKeeper keeper = new GrantKeeper(name, grant, grant.tokens().last(), settings, wiring, desks);
         desks.granted(name, keeper, grant.tokens().last());
-        return keeper.begin(mark);
+        try {
+            return keeper.begin(mark);
+        } catch (RuntimeException | Error e) {
+            keeper.endAtClose();
+            throw e;
+        }
     }
 
     /**
@@ -206,7 +214,7 @@ public final class EngineClient implements LockClient {
         return wiring.runtime();
     }
 
-    Executor workers() {
+    Workers workers() {
         return workers;
     }
 
@@ -268,7 +276,7 @@ public final class EngineClient implements LockClient {
             waiting.get(i).clientClosing();
         }
         List<GrantKeeper> held = wiring.holds().all();
-        held.forEach(GrantKeeper::clientClosing);
+        held.forEach(grant -> Edge.guarded("telling a holder of the close", grant::clientClosing));
         LockRuntime runtime = wiring.runtime();
         awaitHolders(held, runtime.nanoTime() + patienceNanos / 2);
         LockRuntime.Timer limit = runtime.schedule(patienceNanos / 2, () -> quiet.complete(null));
@@ -293,15 +301,21 @@ public final class EngineClient implements LockClient {
         CompletableFuture<Void> over = new CompletableFuture<>();
         checkHolders(held, closer, untilAtNanos, over);
         Edge.join(wiring.runtime(), over);
-        held.forEach(GrantKeeper::endAtClose);
+        held.forEach(grant -> Edge.guarded("ending a lease at the close", grant::endAtClose));
     }
 
     private void checkHolders(List<GrantKeeper> held, Thread closer, long untilAtNanos, CompletableFuture<Void> over) {
-        boolean awaited = held.stream().anyMatch(grant -> grant.awaitsOtherThan(closer));
-        if (!awaited || wiring.runtime().nanoTime() - untilAtNanos >= 0) {
+        try {
+            boolean awaited = held.stream().anyMatch(grant -> grant.awaitsOtherThan(closer));
+            if (!awaited || wiring.runtime().nanoTime() - untilAtNanos >= 0) {
+                over.complete(null);
+            } else {
+                wiring.runtime().schedule(QUIET_CHECK_NANOS, () -> checkHolders(held, closer, untilAtNanos, over));
+            }
+        } catch (RuntimeException | Error e) {
+            // Without a next look nobody would end the wait.
+            LOG.error("the holders of a lock client that closes are awaited no more", e);
             over.complete(null);
-        } else {
-            wiring.runtime().schedule(QUIET_CHECK_NANOS, () -> checkHolders(held, closer, untilAtNanos, over));
         }
     }
 

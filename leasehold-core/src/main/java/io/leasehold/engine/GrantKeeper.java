@@ -11,6 +11,7 @@ import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
 import io.leasehold.NodeVote;
 import io.leasehold.ReleaseOutcome;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;
@@ -117,11 +118,11 @@ final class GrantKeeper {
     }
 
     private void on(LeaseMachine.Event event) {
-        List<LeaseMachine.Action> actions;
-        synchronized (this) {
-            actions = machine.on(event, wiring.runtime().nanoTime());
-        }
-        perform(actions);
+        perform(decide(event));
+    }
+
+    private synchronized List<LeaseMachine.Action> decide(LeaseMachine.Event event) {
+        return machine.on(event, wiring.runtime().nanoTime());
     }
 
     private void perform(List<LeaseMachine.Action> actions) {
@@ -300,10 +301,12 @@ final class GrantKeeper {
     }
 
     void renewalSent() {
-        synchronized (this) {
-            recording = FlightEvents.renewalBegun();
-        }
+        // First: a release may wait for it.
         on(new LeaseMachine.RenewalSent());
+        FlightEvents.Renewal begun = FlightEvents.renewalBegun();
+        synchronized (this) {
+            recording = begun;
+        }
     }
 
     RenewBatch.Item renewalItem() {
@@ -311,36 +314,55 @@ final class GrantKeeper {
     }
 
     void renewalAnswered(RenewReply.Item answer) {
-        // The request may have left before a suspension that nobody has noticed yet.
-        lookForSuspension();
         Duration headroom;
-        synchronized (this) {
-            headroom = Duration.ofNanos(machine.remainingNanos(wiring.runtime().nanoTime()));
-            votes = answer.votes();
+        List<LeaseMachine.Action> actions;
+        try {
+            // The request may have left before a suspension that nobody has noticed yet.
+            lookForSuspension();
+            synchronized (this) {
+                headroom =
+                        Duration.ofNanos(machine.remainingNanos(wiring.runtime().nanoTime()));
+                votes = answer.votes();
+            }
+            actions = decide(eventOf(answer));
+        } catch (RuntimeException | Error e) {
+            // What cannot be looked at confirms nothing; the next renewal is armed all the same.
+            on(new LeaseMachine.RenewFailed());
+            finishRenewalsByHand(() -> new StoreUnavailableException(
+                    "the answer to a renewal of \"" + name + "\" could not be taken in: " + e, e));
+            throw e;
         }
+        perform(actions);
+        tellRenewed(answer, headroom);
+        if (answer instanceof RenewReply.Failed failed) {
+            finishRenewalsByHand(failed::error);
+        } else if (answer instanceof RenewReply.NotOurs || !awaitsConfirmation()) {
+            finishRenewalsByHand(null);
+        }
+    }
+
+    private LeaseMachine.Event eventOf(RenewReply.Item answer) {
         if (answer instanceof RenewReply.Renewed renewed) {
             synchronized (this) {
                 renewals++;
             }
-            on(new LeaseMachine.Renewed(renewed.sentAtNanos()));
-            tellRenewed(RenewalOutcome.RENEWED, headroom);
-            if (!awaitsConfirmation()) {
-                finishRenewalsByHand(null);
-            }
+            return new LeaseMachine.Renewed(renewed.sentAtNanos());
         } else if (answer instanceof RenewReply.NotOurs) {
-            on(new LeaseMachine.TakenAway(suspectedForce() ? LossCause.FORCE_RELEASED : LossCause.NOT_OURS));
-            tellRenewed(RenewalOutcome.NOT_OURS, headroom);
-            finishRenewalsByHand(null);
-        } else if (answer instanceof RenewReply.Failed failed) {
-            on(new LeaseMachine.RenewFailed());
-            tellRenewed(RenewalOutcome.FAILED, headroom);
-            finishRenewalsByHand(failed::error);
+            return new LeaseMachine.TakenAway(suspectedForce() ? LossCause.FORCE_RELEASED : LossCause.NOT_OURS);
         }
+        return new LeaseMachine.RenewFailed();
     }
 
     /** Whether it left before a suspension: then it says nothing, and another one is on its way or armed. */
     private synchronized boolean awaitsConfirmation() {
         return machine.isUnconfirmed();
+    }
+
+    private void tellRenewed(RenewReply.Item answer, Duration headroom) {
+        RenewalOutcome outcome = answer instanceof RenewReply.Renewed
+                ? RenewalOutcome.RENEWED
+                : answer instanceof RenewReply.NotOurs ? RenewalOutcome.NOT_OURS : RenewalOutcome.FAILED;
+        Edge.guarded("the news of a renewal", () -> tellRenewed(outcome, headroom));
     }
 
     private void tellRenewed(RenewalOutcome outcome, Duration headroom) {
@@ -452,9 +474,19 @@ final class GrantKeeper {
         synchronized (this) {
             givenBack = lease;
         }
-        if (!passOn(lease)) {
+        if (!isPassedOn(lease)) {
             takeBack(lease);
             on(new LeaseMachine.ReleaseCalled());
+        }
+    }
+
+    /** An Error on the way to the next holder does not keep the release from the store. */
+    private boolean isPassedOn(LeaseState lease) {
+        try {
+            return passOn(lease);
+        } catch (RuntimeException | Error e) {
+            LOG.error("lock \"{}\" could not be passed on within the process; it is released", name, e);
+            return false;
         }
     }
 
@@ -474,7 +506,7 @@ final class GrantKeeper {
             }
             switch (next.handOver(passed)) {
                 case ACCEPTED -> {
-                    lease.passedOn();
+                    Edge.guarded("the end of a lease that was passed on", lease::passedOn);
                     return true;
                 }
                 case GONE -> desks.leave(next);

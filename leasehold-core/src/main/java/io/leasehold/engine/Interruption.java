@@ -11,12 +11,16 @@ final class Interruption {
 
     private final Thread thread = Thread.currentThread();
     private boolean over;
+    private boolean delivered;
 
-    synchronized void deliver() {
+    /** Whether the thread has been told, now or by an earlier loss; false if it was called off before. */
+    synchronized boolean deliver() {
         if (!over) {
             over = true;
+            delivered = true;
             thread.interrupt();
         }
+        return delivered;
     }
 
     synchronized void callOff() {

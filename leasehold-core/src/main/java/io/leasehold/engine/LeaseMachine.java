@@ -159,7 +159,11 @@ final class LeaseMachine {
         if (state != State.HELD || renewing) {
             return;
         }
-        if (unconfirmed && stopped == null) {
+        if (!due.byHand() && !unconfirmed && !timings.renewed()) {
+            // The timer of a confirmation that a renewal by hand has brought meanwhile.
+            return;
+        }
+        if (unconfirmed && mayConfirm()) {
             // Until it is answered nobody may rely on it: neither the tries nor maxHold, which caps the answer, end
             // that.
             renew(due.byHand(), actions);
@@ -304,14 +308,20 @@ final class LeaseMachine {
     }
 
     private void confirm(List<Action> actions) {
-        if (stopped == null) {
+        if (mayConfirm()) {
             renew(false, actions);
         }
     }
 
+    /** Also a lease that has reached maxHold is valid up to it; one whose holder is gone is left to end. */
+    private boolean mayConfirm() {
+        return stopped == null || stopped == LossCause.MAX_HOLD;
+    }
+
     private void refuseIfStopped(List<Action> actions) {
-        if (stopped != null) {
-            actions.add(new RefuseRenewal(stopped));
+        LossCause why = stopped;
+        if (why != null && !mayConfirm()) {
+            actions.add(new RefuseRenewal(why));
         }
     }
 

@@ -225,8 +225,7 @@ final class LeaseState {
             lossCallbacks = List.of();
             heardOfLoss |= !callbacks.isEmpty();
             if (interruption != null) {
-                interruption.deliver();
-                heardOfLoss = true;
+                heardOfLoss |= interruption.deliver();
             }
         }
         callbacks.forEach(callback -> call(() -> callback.accept(why)));

@@ -81,7 +81,7 @@ final class MultiLeaseHandle implements MultiLease {
     @Override
     public ReleaseOutcome release() {
         callOffInterruption();
-        parts.forEach(Lease::releaseAsync);
+        parts.forEach(part -> Edge.guarded("the release of one of several locks", part::releaseAsync));
         ReleaseOutcome all = ReleaseOutcome.RELEASED;
         for (int i = parts.size() - 1; i >= 0; i--) {
             all = worse(all, parts.get(i).release());
@@ -94,7 +94,7 @@ final class MultiLeaseHandle implements MultiLease {
         callOffInterruption();
         CompletableFuture<ReleaseOutcome> all = CompletableFuture.completedFuture(ReleaseOutcome.RELEASED);
         for (int i = parts.size() - 1; i >= 0; i--) {
-            all = all.thenCombine(parts.get(i).releaseAsync(), MultiLeaseHandle::worse);
+            all = all.thenCombine(Edge.ask(parts.get(i)::releaseAsync), MultiLeaseHandle::worse);
         }
         return all;
     }
@@ -111,11 +111,11 @@ final class MultiLeaseHandle implements MultiLease {
         callOffInterruption();
         for (Lease part : parts) {
             if (part instanceof LeaseHandle handle) {
-                handle.beginClose();
+                Edge.guarded("the release of one of several locks", handle::beginClose);
             }
         }
         for (int i = parts.size() - 1; i >= 0; i--) {
-            parts.get(i).close();
+            Edge.guarded("closing one of several leases", parts.get(i)::close);
         }
     }
 

@@ -37,12 +37,13 @@ final class RenewalLoop {
             due.add(grant);
             boolean soonEnough = flush != null && flushAtNanos - atNanos <= 0;
             if (!soonEnough && withinNanos > 0) {
-                if (flush != null) {
-                    flush.cancel();
-                }
-                flush = null;
                 try {
-                    flush = timeline.schedule(withinNanos, this::flush);
+                    // The earlier one is there until this one is: others wait for it.
+                    LockRuntime.Timer sooner = timeline.schedule(withinNanos, this::flush);
+                    if (flush != null) {
+                        flush.cancel();
+                    }
+                    flush = sooner;
                     flushAtNanos = atNanos;
                 } catch (RuntimeException | Error e) {
                     // It counts as failed, and must not be sent when its next one is.

@@ -2,6 +2,9 @@ package io.leasehold.engine;
 
 import io.leasehold.spi.LockRuntime;
 import java.security.SecureRandom;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -25,8 +28,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>One timer thread, which is there from the beginning, so that no duty depends on whether a thread can be started; a
  * thread for each callback and each work that runs, kept for ten seconds for the next one; work on virtual threads where
- * the JDK has them. Nothing waits for a thread of another. All are daemons. Where the system has no thread to give, the
- * task is tried again until it has.
+ * the JDK has them. Nothing waits for a thread of another, but where work on a virtual thread pins its carrier (JDK 21 to
+ * 23, inside {@code synchronized}). All are daemons. Where the system has no thread to give, what waits for one is tried
+ * again, in order, until it has.
  */
 public final class SystemLockRuntime implements LockRuntime {
 
@@ -36,22 +40,33 @@ public final class SystemLockRuntime implements LockRuntime {
     private final ThreadFactory lateCallbacks = threads("leasehold-late-callback");
     private final SecureRandom secureRandom = new SecureRandom();
     private final ScheduledThreadPoolExecutor timers;
-    private final ExecutorService callbacks = growing("leasehold-callback");
+    private final ExecutorService callbacks;
     private final Executor workers;
+    /** Those for which no thread could be started; guarded by itself, as are the flags. */
+    private final Deque<Unstarted> unstarted = new ArrayDeque<>();
+
+    private boolean retrying;
+    private boolean closed;
+
+    private record Unstarted(Executor threads, Runnable task) {}
 
     /** A runtime of its own threads, for one client. */
     public SystemLockRuntime() {
+        this(threads("leasehold-callback"));
+    }
+
+    SystemLockRuntime(ThreadFactory callbackThreads) {
+        callbacks = growing(callbackThreads);
         ThreadFactory virtual = virtualThreads("leasehold-work-");
-        workers = virtual != null ? run -> virtual.newThread(run).start() : growing("leasehold-work");
+        workers = virtual != null ? run -> virtual.newThread(run).start() : growing(threads("leasehold-work"));
         timers = new ScheduledThreadPoolExecutor(1, threads("leasehold-timer"));
         timers.setRemoveOnCancelPolicy(true);
         timers.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
         timers.prestartCoreThread();
     }
 
-    private static ExecutorService growing(String name) {
-        return new ThreadPoolExecutor(
-                0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(), threads(name));
+    private static ExecutorService growing(ThreadFactory threads) {
+        return new ThreadPoolExecutor(0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(), threads);
     }
 
     /** By reflection, since this class is compiled for a JDK without them; null there. */
@@ -109,14 +124,100 @@ public final class SystemLockRuntime implements LockRuntime {
 
     private void start(Executor threads, Runnable task) {
         try {
-            threads.execute(() -> guarded(task));
+            threads.execute(guardedTask(task));
         } catch (RejectedExecutionException e) {
             // After close(): a future of the user's may depend on it, and must not stay open for ever.
             lateCallbacks.newThread(() -> guarded(task)).start();
         } catch (OutOfMemoryError e) {
-            LOG.error("no thread could be started for a task of the lock client; it is tried again", e);
-            schedule(RETRY_NANOS, () -> start(threads, task));
+            keep(new Unstarted(threads, task), e);
         }
+    }
+
+    /** One timer for all that wait: a thousand of them cost the timer thread one failure, and the log one line. */
+    private void keep(Unstarted task, OutOfMemoryError why) {
+        synchronized (unstarted) {
+            if (closed) {
+                throw why;
+            }
+            unstarted.addLast(task);
+            if (retrying) {
+                return;
+            }
+            retrying = true;
+        }
+        LOG.error("no thread could be started for a task of the lock client; it is tried again until one can be", why);
+        try {
+            retryLater();
+        } catch (RuntimeException | Error e) {
+            synchronized (unstarted) {
+                unstarted.remove(task);
+            }
+            throw e;
+        }
+    }
+
+    private void retryLater() {
+        boolean armed = false;
+        try {
+            schedule(RETRY_NANOS, this::retry);
+            armed = true;
+        } finally {
+            if (!armed) {
+                // The next task that finds no thread arms it.
+                synchronized (unstarted) {
+                    retrying = false;
+                }
+            }
+        }
+    }
+
+    /** Up to the first that fails: those behind it would, too. */
+    private void retry() {
+        for (Unstarted next = takeUnstarted(); next != null; next = takeUnstarted()) {
+            try {
+                next.threads().execute(guardedTask(next.task()));
+            } catch (RejectedExecutionException e) {
+                runLate(next.task());
+            } catch (OutOfMemoryError e) {
+                if (putBack(next)) {
+                    retryLater();
+                } else {
+                    runLate(next.task());
+                }
+                return;
+            }
+        }
+    }
+
+    private @Nullable Unstarted takeUnstarted() {
+        synchronized (unstarted) {
+            Unstarted next = unstarted.pollFirst();
+            retrying = next != null;
+            return next;
+        }
+    }
+
+    /** False after close(), which has looked through them. */
+    private boolean putBack(Unstarted task) {
+        synchronized (unstarted) {
+            if (!closed) {
+                unstarted.addFirst(task);
+            }
+            return !closed;
+        }
+    }
+
+    /** After close(), on a thread of its own, and where there is none, here: a future may depend on it. */
+    private void runLate(Runnable task) {
+        try {
+            lateCallbacks.newThread(() -> guarded(task)).start();
+        } catch (OutOfMemoryError e) {
+            guarded(task);
+        }
+    }
+
+    private static Runnable guardedTask(Runnable task) {
+        return () -> guarded(task);
     }
 
     private static void guarded(Runnable task) {
@@ -154,5 +255,12 @@ public final class SystemLockRuntime implements LockRuntime {
         if (workers instanceof ExecutorService pool) {
             pool.shutdown();
         }
+        List<Unstarted> left;
+        synchronized (unstarted) {
+            closed = true;
+            left = List.copyOf(unstarted);
+            unstarted.clear();
+        }
+        left.forEach(task -> runLate(task.task()));
     }
 }

@@ -47,6 +47,8 @@ final class Waiter implements Pending<Lease> {
     private final FlightEvents.@Nullable Wait recording;
 
     private OwnerToken owner;
+    /** It is not sent any more; another is to be drawn before the next request. */
+    private boolean ownerEnded;
     /** From the {@link SuspendWatch}, before the last request was sent. */
     private long mark;
 
@@ -102,9 +104,15 @@ final class Waiter implements Pending<Lease> {
             }
         }
         if (answer == AcquireMachine.Offer.ACCEPTED) {
-            desks.leave(this);
-            tell(AttemptOutcome.ACQUIRED, waited());
-            result.complete(new Attempt.Acquired<>(wiring.leaks().handle(lease)));
+            Edge.guarded("leaving the line", () -> desks.leave(this));
+            Edge.guarded("the news of an attempt", () -> tell(AttemptOutcome.ACQUIRED, waited()));
+            try {
+                result.complete(new Attempt.Acquired<>(wiring.leaks().handle(lease)));
+            } catch (RuntimeException | Error e) {
+                // Nobody has the lease: the next in line may.
+                result.completeExceptionally(e);
+                return AcquireMachine.Offer.GONE;
+            }
         }
         return answer;
     }
@@ -165,12 +173,7 @@ final class Waiter implements Pending<Lease> {
     /** Called under the guard. */
     private void prepare(AcquireMachine.Action action, List<Runnable> steps) {
         if (action instanceof AcquireMachine.Send send) {
-            if (send.freshOwner()) {
-                owner = OwnerToken.draw(wiring.runtime());
-            }
-            OwnerToken sender = owner;
-            mark = wiring.suspensions().mark();
-            steps.add(() -> send(sender, send.ballotSoFar()));
+            prepare(send, steps);
         } else if (action instanceof AcquireMachine.Arm arm) {
             arm(arm.atNanos());
         } else if (action instanceof AcquireMachine.Undo undo) {
@@ -181,23 +184,46 @@ final class Waiter implements Pending<Lease> {
         }
     }
 
+    /** What fails before anything was sent is an answer, too: the machine waits for one. */
+    private void prepare(AcquireMachine.Send send, List<Runnable> steps) {
+        ownerEnded |= send.freshOwner();
+        try {
+            if (ownerEnded) {
+                owner = OwnerToken.draw(wiring.runtime());
+                ownerEnded = false;
+            }
+            OwnerToken sender = owner;
+            mark = wiring.suspensions().mark();
+            steps.add(() -> send(sender, send.ballotSoFar()));
+        } catch (RuntimeException | Error e) {
+            AcquireReply failed = new AcquireReply.Failed(FailureKind.NO_EFFECT, failure(e), 0);
+            steps.add(() -> on(new AcquireMachine.Replied(failed, wiring.random())));
+        }
+    }
+
     private void send(OwnerToken sender, long ballotSoFar) {
-        AcquireRequest request = AcquireRequest.exclusive(
-                        List.of(name), sender, wiring.holderId(), timings.toldNanos(), timings.answerNanos())
-                .reserve(desks.reserve(name))
-                .seenToken(desks.seenToken(name))
-                .ballotSoFar(ballotSoFar);
-        AcquireRequest sent =
-                maxWaitNanos > 0 ? request.waiting(policy.silenceNanos()).claiming(timings.claimNanos()) : request;
-        Edge.ask(() -> wiring.store().acquire(sent)).whenComplete((reply, error) -> {
+        Edge.ask(() -> wiring.store().acquire(request(sender, ballotSoFar))).whenComplete((reply, error) -> {
             AcquireReply answer = reply != null ? reply : broken(error);
             on(new AcquireMachine.Replied(answer, wiring.random()));
         });
     }
 
+    private AcquireRequest request(OwnerToken sender, long ballotSoFar) {
+        AcquireRequest request = AcquireRequest.exclusive(
+                        List.of(name), sender, wiring.holderId(), timings.toldNanos(), timings.answerNanos())
+                .reserve(desks.reserve(name))
+                .seenToken(desks.seenToken(name))
+                .ballotSoFar(ballotSoFar);
+        return maxWaitNanos > 0 ? request.waiting(policy.silenceNanos()).claiming(timings.claimNanos()) : request;
+    }
+
     private AcquireReply broken(@Nullable Throwable error) {
+        return new AcquireReply.Failed(FailureKind.UNKNOWN, failure(error), 0);
+    }
+
+    private StoreUnavailableException failure(@Nullable Throwable error) {
         String message = "acquiring \"" + name + "\" at " + wiring.store().description() + " failed: " + error;
-        return new AcquireReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException(message, error), 0);
+        return new StoreUnavailableException(message, error);
     }
 
     private void arm(long atNanos) {

@@ -67,8 +67,10 @@ final class Endings {
         return closed;
     }
 
+    /** One that is over is not, although what follows from its end may be asked before it is removed. */
     synchronized boolean isUnderWay(OwnerToken owner) {
-        return underWay.containsKey(owner);
+        Ending ending = underWay.get(owner);
+        return ending != null && !ending.over().isDone();
     }
 
     private synchronized List<Ending> all() {

@@ -230,7 +230,7 @@ public final class QuorumStore implements LockStore, MemberSet {
                     // One node can only tell of itself: the lock is lost where no quorum is left.
                     Tenure tenure = tenures.get(owner);
                     if (tenure != null) {
-                        tenure.takenAt(from, cause);
+                        tenure.takenAt(from, owner, cause);
                     }
                 }
 

@@ -88,6 +88,8 @@ final class Tenure {
         this.round = newRound(nodes);
         this.renewal = new QuorumRenewal(nodes.names());
         this.floors = new long[nodes.size()];
+        // Known to others before its first request: it is not deserted in between.
+        this.touchedAtNanos = nodes.runtime().nanoTime();
     }
 
     /** Who finds tenures by their owner tokens. */
@@ -271,7 +273,7 @@ final class Tenure {
         patience = nodes.runtime()
                 .schedule(
                         nodeTimeoutNanos(wanted),
-                        () -> serial.run(() -> performOf(asking, new QuorumRound.Late(candidate))));
+                        () -> serial.run(() -> orFail(() -> performOf(asking, new QuorumRound.Late(candidate)))));
         for (int node = 0; node < nodes.size(); node++) {
             int voter = node;
             nodes.propose(node, ballot, Math.min(estimateMicros, candidate), floors[node])
@@ -443,8 +445,12 @@ final class Tenure {
     private record Renewals(long round, CompletableFuture<RenewReply.Item> reply) {}
 
     /** A node tells that somebody took the key away from it. */
-    void takenAt(int node, LossCause cause) {
+    void takenAt(int node, OwnerToken owner, LossCause cause) {
         serial.run(() -> {
+            if (!owner.equals(nodeOwner)) {
+                // It was given up before this one.
+                return;
+            }
             boolean told = renewal
                     .on(new QuorumRenewal.Taken(node, nodes.runtime().nanoTime()))
                     .stream()

@@ -66,7 +66,8 @@ public final class KeptUntil {
 
     private void look() {
         synchronized (this) {
-            timer = null;
+            // Perhaps a newer one than that which fires.
+            cancel();
             if (ended) {
                 return;
             }

@@ -198,4 +198,58 @@ final class ErrorsTest {
             assertThat(lease.isValid()).isFalse();
         }
     }
+
+    private static void failAtRead(StillRuntime still, int fatal) {
+        AtomicInteger reads = new AtomicInteger();
+        still.beforeAClockIsRead(() -> {
+            if (reads.incrementAndGet() == fatal) {
+                throw new InternalError("made by the test");
+            }
+        });
+    }
+
+    /** Whichever reading of a clock fails while an answer is taken in, the lease is renewed again. */
+    @Test
+    void anErrorWhileAnAnswerIsTakenInCostsNoRenewal() {
+        for (int at = 1; at <= 30; at++) {
+            StillRuntime still = new StillRuntime();
+            SilentStore silent = new SilentStore();
+            Workshop own = new Workshop(still, silent);
+            LeaseHandle lease = own.keeper().begin(own.wiring.suspensions().mark());
+            CompletableFuture<Void> byHand = lease.renewAsync();
+            failAtRead(still, at);
+            renewed(silent, 0, 1_000_000_000L);
+            still.beforeAClockIsRead(() -> {});
+            assertThat(byHand).as("read %d", at).isDone();
+            still.pass(Duration.ofSeconds(12));
+            assertThat(silent.renewals()).as("read %d", at).hasSizeGreaterThan(1);
+            assertThat(lease.isValid()).isTrue();
+        }
+    }
+
+    private static void renewed(SilentStore silent, int index, long sentAtNanos) {
+        silent.renewals().get(index).answer().complete(new RenewReply(List.of(new RenewReply.Renewed(sentAtNanos))));
+    }
+
+    /** Whichever reading of a clock fails while a lease is passed on, the next in line has it, or it is released. */
+    @Test
+    void aLeaseThatAnErrorKeepsFromBeingPassedOnIsReleased() {
+        for (int at = 1; at <= 30; at++) {
+            StillRuntime still = new StillRuntime();
+            SilentStore silent = new SilentStore();
+            Workshop own = new Workshop(still, silent);
+            GrantKeeper keeper = own.keeper();
+            own.desks.granted(Workshop.NAME, keeper, 0);
+            LeaseHandle lease = keeper.begin(own.wiring.suspensions().mark());
+            Waiter waiter = own.waiter();
+            own.desks.enter(waiter);
+            failAtRead(still, at);
+            CompletableFuture<ReleaseOutcome> released = lease.releaseAsync();
+            still.beforeAClockIsRead(() -> {});
+            assertThat(released).as("read %d", at).isDone();
+            assertThat(waiter.result().isDone() || !silent.releases().isEmpty())
+                    .as("read %d", at)
+                    .isTrue();
+        }
+    }
 }

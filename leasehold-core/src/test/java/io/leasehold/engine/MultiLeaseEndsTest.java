@@ -1,6 +1,7 @@
 package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.HoldEnd;
@@ -27,6 +28,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
@@ -220,5 +222,40 @@ final class MultiLeaseEndsTest {
         closing.close();
         assertThat(interrupted).containsExactly(false);
         assertThat(Thread.interrupted()).as("kept for later").isTrue();
+    }
+
+    /** Whichever reading of a clock fails while it is closed, the other part is given back, and nothing is thrown. */
+    @Test
+    void aPartThatCannotBeGivenBackDoesNotKeepTheOthers() {
+        for (int at = 1; at <= 30; at++) {
+            StillRuntime still = new StillRuntime();
+            SilentStore silent = new SilentStore();
+            LockClient own = Leasehold.builder()
+                    .store(silent)
+                    .runtime(still)
+                    .defaults(OPTIONS)
+                    .connect();
+            CompletableFuture<MultiLease> future = own.all(ONE, OTHER).acquireAsync();
+            grant(silent, still);
+            MultiLease lease = future.join();
+            AtomicInteger reads = new AtomicInteger();
+            int fatal = at;
+            still.beforeAClockIsRead(() -> {
+                if (reads.incrementAndGet() == fatal) {
+                    throw new InternalError("made by the test");
+                }
+            });
+            assertThatCode(lease::close).as("read %d", at).doesNotThrowAnyException();
+            still.beforeAClockIsRead(() -> {});
+            assertThat(silent.releases()).as("read %d", at).isNotEmpty();
+        }
+    }
+
+    private static void grant(SilentStore silent, StillRuntime still) {
+        var asked = silent.acquires().get(0);
+        asked.answer()
+                .complete(new AcquireReply.Granted(
+                        new Grant(asked.request().owner(), TokenRange.of(1, 1), still.nanoTime(), Incarnation.DURABLE),
+                        List.of()));
     }
 }

@@ -284,4 +284,46 @@ final class SuspensionTest {
         runtime.pass(Duration.ofMinutes(10));
         assertThat(store.renewals()).as("and no more after that").hasSize(16);
     }
+
+    // ---- up to maxHold
+
+    @Test
+    void aFixedTtlThatIsItsMaxHoldIsConfirmedAfterEachSuspension() {
+        LockOptions options = LockOptions.defaults()
+                .ttl(Duration.ofMinutes(10))
+                .maxHold(Duration.ofMinutes(10))
+                .renewal(Renewal.none());
+        LeaseHandle lease = lease(new Workshop(runtime, store, options));
+        for (int times = 0; times < 3; times++) {
+            runtime.pass(Duration.ofMinutes(1));
+            runtime.suspend(Duration.ofSeconds(30));
+            assertThat(lease.isValid()).isFalse();
+            assertThat(store.renewals())
+                    .as("asked after suspension %d", times + 1)
+                    .hasSize(times + 1);
+            answer(times);
+            assertThat(lease.isValid()).isTrue();
+        }
+        runtime.pass(Duration.ofMinutes(7));
+        assertThat(lease.isValid()).as("its cap stands").isFalse();
+    }
+
+    @Test
+    void theTimerOfAConfirmationThatCameOtherwiseRenewsNothing() {
+        Workshop fixed = new Workshop(
+                runtime, store, LockOptions.defaults().ttl(Duration.ofHours(24)).renewal(Renewal.none()));
+        LeaseHandle lease = lease(fixed);
+        List<Duration> atRisk = new ArrayList<>();
+        lease.onAtRisk(atRisk::add);
+        runtime.suspend(HOUR);
+        assertThat(lease.isValid()).isFalse();
+        fail(0);
+        var byHand = lease.renewAsync();
+        answer(1);
+        assertThat(byHand).isCompleted();
+        runtime.pass(Duration.ofMinutes(1));
+        assertThat(store.renewals()).as("nobody asked for a third").hasSize(2);
+        assertThat(atRisk).isEmpty();
+        assertThat(lease.isValid()).isTrue();
+    }
 }

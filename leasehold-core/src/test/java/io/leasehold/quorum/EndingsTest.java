@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -111,11 +112,15 @@ final class EndingsTest {
     private final List<LossCause> lost = new ArrayList<>();
 
     private QuorumStore store() {
+        return store(this::freezable);
+    }
+
+    private QuorumStore store(UnaryOperator<LockNode> made) {
         List<QuorumMember> members = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
             InMemoryNode node = new InMemoryNode(clock);
             nodes.add(node);
-            members.add(QuorumMember.of(freezable(node), "node-" + i));
+            members.add(QuorumMember.of(made.apply(node), "node-" + i));
         }
         QuorumStore store = new QuorumStore(members, QuorumSettings.standard(), clock);
         store.listen(new StoreSignals() {
@@ -159,6 +164,53 @@ final class EndingsTest {
         }
         assertThat(store.remembered()).isZero();
         store.close();
+    }
+
+    /** A node that answers the ends of owner tokens a little later. */
+    private LockNode slowToEnd(LockNode node) {
+        return (LockNode) Proxy.newProxyInstance(
+                EndingsTest.class.getClassLoader(), new Class<?>[] {LockNode.class}, (proxy, method, arguments) -> {
+                    Object answer = method.invoke(node, arguments);
+                    if (!method.getName().equals("release")) {
+                        return answer;
+                    }
+                    CompletableFuture<Object> later = new CompletableFuture<>();
+                    clock.schedule(1_000_000, () -> later.complete(((CompletableFuture<?>) answer).join()));
+                    return later;
+                });
+    }
+
+    @Test
+    void nothingIsRememberedOfAnUndoThatIsAnsweredLater() {
+        QuorumStore store = store(this::slowToEnd);
+        assertThat(acquire(store, "n", 20 * SECOND)).isInstanceOf(AcquireReply.Granted.class);
+        nodes.get(0).forceRelease(NAMES.get(0), null).join();
+        for (int i = 0; i < 100; i++) {
+            // The one vote that it is given is taken back.
+            assertThat(acquire(store, "n", SECOND)).isInstanceOf(AcquireReply.Busy.class);
+            clock.pass(Duration.ofMillis(100));
+        }
+        assertThat(store.remembered()).as("the hold").isEqualTo(1);
+        store.close();
+    }
+
+    /** It is known to others before its first request: a sweep in between must not forget it. */
+    @Test
+    void whatHasNotBegunYetIsNotDeserted() {
+        clock.pass(Duration.ofHours(1));
+        NodeSet set = new NodeSet(
+                List.of(QuorumMember.of(new InMemoryNode(clock), "node-0")), QuorumSettings.standard(), clock);
+        Retries retries = new Retries(clock, () -> nobody(StoreSignals.class));
+        Tenure tenure =
+                new Tenure(set, new Endings(set), retries, NAMES, OwnerToken.draw(clock), nobody(Tenure.Holders.class));
+        assertThat(tenure.isDeserted(clock.nanoTime())).isFalse();
+        clock.pass(Duration.ofHours(1));
+        assertThat(tenure.isDeserted(clock.nanoTime())).isTrue();
+    }
+
+    private static <T> T nobody(Class<T> type) {
+        return type.cast(Proxy.newProxyInstance(
+                EndingsTest.class.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> null));
     }
 
     /** A hold that is renewed is remembered, however old it is. */
