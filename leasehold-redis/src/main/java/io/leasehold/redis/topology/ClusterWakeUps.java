@@ -209,7 +209,8 @@ final class ClusterWakeUps implements WakeUps {
         boolean again = false;
         boolean gone;
         synchronized (this) {
-            // Its end may have been told between the answer and this look at it, when the slot was not yet counted as live there.
+            // Its end may have been told between the answer and this look at it, when the slot was not yet counted as
+            // live there.
             gone = nodes.get(address) != node;
             SlotChannel channel = slots.get(slot);
             if (channel != null && !gone) {
