@@ -185,12 +185,15 @@ public final class Main implements Runnable {
         public int execute(ParseResult parsed) {
             List<String> all = parsed.originalArgs();
             TypedWords typed = invocation.typed(all, 0);
-            for (int i = 0; i < typed.size() && !all.get(i).equals("--"); i++) {
+            ParseResult last = parsed;
+            while (last.hasSubcommand()) {
+                last = last.subcommand();
+            }
+            // Behind it are the words of a command, which are passed on as they are; RunCommand looks at a lock behind
+            // it.
+            boolean runs = last.commandSpec().name().equals("run");
+            for (int i = 0; i < typed.size() && !(runs && all.get(i).equals("--")); i++) {
                 if (!typed.isText(i)) {
-                    ParseResult last = parsed;
-                    while (last.hasSubcommand()) {
-                        last = last.subcommand();
-                    }
                     throw new ParameterException(
                             last.commandSpec().commandLine(), "the argument \"" + all.get(i) + "\" is not valid UTF-8");
                 }

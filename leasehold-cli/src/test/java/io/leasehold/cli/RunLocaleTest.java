@@ -113,14 +113,26 @@ class RunLocaleTest {
     }
 
     @Test
+    void aNameBehindDashesThatIsNoTextIsRefused() {
+        StartedCli run = run("C.UTF-8", "run --json -- \"" + LATIN + "\" -- touch ran");
+
+        assertThat(run.exitCode()).as(run::err).isEqualTo(ExitCode.USAGE.code());
+        assertThat(run.err()).contains("\"outcome\":\"usage\"", "is not valid UTF-8");
+        assertThat(directory.resolve("ran")).doesNotExist();
+        assertThat(run("C.UTF-8", "show -- \"" + LATIN + "\"").exitCode()).isEqualTo(ExitCode.USAGE.code());
+    }
+
+    @Test
     void aStoreThatIsNoTextIsRefused() {
         String latin = "LEASEHOLD_STORE=\"sqlite:" + directory + "/" + LATIN + ".db\"";
         StartedCli.script(
-                directory, "with", "export " + latin + "\nexec '" + program("C.UTF-8", "run job -- touch ran") + "'");
+                directory,
+                "with",
+                "export " + latin + "\nexec '" + program("C.UTF-8", "run --json job -- touch ran") + "'");
         StartedCli run = cli.startScript(directory.resolve("with").toString());
 
         assertThat(run.exitCode()).as(run::err).isEqualTo(ExitCode.USAGE.code());
-        assertThat(run.err()).contains("is not valid UTF-8");
+        assertThat(run.err()).contains("\"outcome\":\"usage\"", "is not valid UTF-8");
         assertThat(directory.resolve("ran")).doesNotExist();
     }
 

@@ -213,7 +213,7 @@ public final class RunCommand implements Callable<Integer> {
             options = options.minimumValidity(usedGrace);
         }
         return new LockedRun.Request(
-                store.uri(invocation.environment()),
+                storeUri(),
                 lockName(name),
                 options,
                 patience,
@@ -223,6 +223,14 @@ public final class RunCommand implements Callable<Integer> {
                 atLeast,
                 metricsPort,
                 requireContainment);
+    }
+
+    private String storeUri() {
+        try {
+            return store.uri(invocation.environment());
+        } catch (IllegalArgumentException e) {
+            throw usage(e.getMessage());
+        }
     }
 
     private Containment strongest() {
@@ -243,6 +251,9 @@ public final class RunCommand implements Callable<Integer> {
         boolean lockBehindDashes =
                 words.size() > 1 && words.get(0).equals(lock) && words.get(1).equals("--");
         if (lockBehindDashes && given.equals(words.subList(1, words.size()))) {
+            if (!invocation.typed(all, dashes + 1).isText(0)) {
+                throw usage("the argument \"" + lock + "\" is not valid UTF-8");
+            }
             return invocation.typed(all, dashes + 3);
         }
         if (!words.equals(given) && lock != null) {
