@@ -49,6 +49,9 @@ class CharsetTest {
     @Test
     void textAndBytesMeetInANamedCharset() {
         noClasses()
+                .that()
+                // It asks which words the JVM can spell.
+                .doNotHaveFullyQualifiedName("io.leasehold.cli.process.TypedWords")
                 .should()
                 .callCodeUnitWhere(new DescribedPredicate<JavaCall<?>>("what follows the charset of the JVM") {
                     @Override
