@@ -177,7 +177,8 @@ public final class LockOptions {
 
     /**
      * How long the lock stays without a holder after an <em>abnormal</em> end (a crash, a loss): the store keeps it for
-     * ttl + lock delay, the holder relies on the ttl only. For resources that cannot check fencing tokens and need time
+     * ttl + lock delay, the holder relies on the ttl only. It stands although the lost lease is closed afterwards; it ends with a
+     * forced release, and at ZooKeeper with the session. For resources that cannot check fencing tokens and need time
      * to see the last effects of a lost holder. From zero to 24 h less the ttl. Default zero.
      */
     public LockOptions lockDelay(Duration lockDelay) {
@@ -193,7 +194,8 @@ public final class LockOptions {
     }
 
     /**
-     * How often a renewal is tried within one validity, at least once: failed ones are repeated after a quarter of the
+     * How often a renewal is tried within one validity, at least once, not counting those that are asked for by {@link
+     * Hold#renew}: failed ones are repeated after a quarter of the
      * interval, but not so soon that the tries are used up before the validity is. More tries find a store that recovers sooner,
      * and ask more of one that is overloaded. 1 to 1,000. Default 10.
      */

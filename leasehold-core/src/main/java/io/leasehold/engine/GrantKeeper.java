@@ -140,7 +140,7 @@ final class GrantKeeper {
     private void endLoudly(LeaseMachine.Action action) {
         if (action instanceof LeaseMachine.Renew) {
             on(new LeaseMachine.RenewFailed());
-        } else if (action instanceof LeaseMachine.SendRelease) {
+        } else if (action instanceof LeaseMachine.SendRelease || action instanceof LeaseMachine.LeaveToEnd) {
             finish(ReleaseOutcome.UNCONFIRMED, List.of());
         }
     }
@@ -160,6 +160,8 @@ final class GrantKeeper {
             tellLost(lost.cause());
         } else if (action instanceof LeaseMachine.SendRelease release) {
             sendRelease(release.lost());
+        } else if (action instanceof LeaseMachine.LeaveToEnd) {
+            leaveToEnd();
         }
     }
 
@@ -560,8 +562,7 @@ final class GrantKeeper {
                 // Also after an expiry: the holder is done, so nothing is lost by freeing what may be left.
                 end(ReleaseRequest.Kind.UNDO);
             }
-            wiring.holds().remove(grant.owner(), this);
-            finish(ReleaseOutcome.ALREADY_LOST, List.of());
+            leaveToEnd();
             return;
         }
         long validUntilAtNanos = machine.validUntilAtNanos();
@@ -569,6 +570,13 @@ final class GrantKeeper {
         wiring.holds().remove(grant.owner(), this);
         ended.thenAccept(reply -> finish(outcome(reply, validUntilAtNanos), reply.votes()));
         desks.ended(name, this);
+    }
+
+    private void leaveToEnd() {
+        disarm();
+        finishRenewalsByHand(this::releasedMeanwhile);
+        wiring.holds().remove(grant.owner(), this);
+        finish(ReleaseOutcome.ALREADY_LOST, List.of());
     }
 
     /** Both, for a client that closes may have come between the minting of a lease and its acceptance. */
@@ -610,7 +618,7 @@ final class GrantKeeper {
 
     /** The client closes, and if the holder has not given it back, it is ended at the store all the same. */
     void endAtClose() {
-        on(new LeaseMachine.ReleaseCalled());
+        on(new LeaseMachine.Deserted());
     }
 
     /** Whether a thread other than this one opened the current lease and is there to give it back. */

@@ -58,6 +58,11 @@ record Timings(
         return renewalNanos > 0;
     }
 
+    /** Whether the store keeps a lock for longer than its holder counts with. */
+    boolean delayed() {
+        return toldNanos > ttlNanos;
+    }
+
     /**
      * After a failed renewal: a quarter of the interval, so that several tries fit into what is left; more where all tries
      * would be used up before the validity is.
