@@ -2,6 +2,7 @@ package io.leasehold;
 
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -147,8 +148,11 @@ public final class LockOptions {
     }
 
     /**
-     * How long a healthy node may take to answer; over a quorum, an answer later than this counts as
-     * missing. Default: ttl / 200, at least 5 ms, at most 50 ms.
+     * How long a healthy node may take to answer. Set here, it limits every answer: over a quorum, that of a node, before what
+     * the set is configured with; elsewhere the store is the node, and a request that it has not answered by then has failed. Without a call a
+     * store has max(50 ms, min(3 s, ttl / 10)), and a node of a quorum what the set is configured with, by default the value
+     * here. An interrupted caller waits that long, at most, for what it leaves to be undone. 1 ms to half the ttl.
+     * Default: ttl / 200, at least 5 ms, at most 50 ms.
      */
     public LockOptions nodeTimeout(Duration nodeTimeout) {
         return with(v -> v.nodeTimeout = Objects.requireNonNull(nodeTimeout, "nodeTimeout"));
@@ -291,6 +295,11 @@ public final class LockOptions {
         }
         long derived = values.ttl.dividedBy(200).toNanos();
         return Duration.ofNanos(Math.max(5_000_000L, Math.min(50_000_000L, derived)));
+    }
+
+    /** The node timeout if it was set, and is not the default. */
+    public Optional<Duration> givenNodeTimeout() {
+        return Optional.ofNullable(values.nodeTimeout);
     }
 
     /** The longest time between two looks at a held lock, before jitter. */

@@ -44,8 +44,7 @@ final class LockDelayTest {
 
     private <H extends Hold> H granted(CompletableFuture<H> future) {
         var asked = store.acquires().get(store.acquires().size() - 1);
-        Grant grant =
-                new Grant(asked.request().owner(), TokenRange.of(1, 1), runtime.nanoTime(), Incarnation.DURABLE);
+        Grant grant = new Grant(asked.request().owner(), TokenRange.of(1, 1), runtime.nanoTime(), Incarnation.DURABLE);
         asked.answer().complete(new AcquireReply.Granted(grant, List.of()));
         return future.join();
     }

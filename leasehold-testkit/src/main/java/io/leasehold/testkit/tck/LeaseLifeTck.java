@@ -100,9 +100,8 @@ public interface LeaseLifeTck extends SharesStore {
     /** A lock delay runs from the loss: closing the lost lease, as every try-with-resources does, does not end it. */
     @Test
     default void lockDelayOutlivesTheCloseOfALostLease(TckBench bench) throws InterruptedException {
-        LockClient client = bench.client(o -> o.ttl(Duration.ofSeconds(1))
-                .renewal(Renewal.none())
-                .lockDelay(Duration.ofMinutes(2)));
+        LockClient client = bench.client(
+                o -> o.ttl(Duration.ofSeconds(1)).renewal(Renewal.none()).lockDelay(Duration.ofMinutes(2)));
         LockClient other = bench.client();
         LockName name = bench.name("delayed");
         Lease lost = client.named(name).acquire();
