@@ -6,11 +6,11 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
+import io.leasehold.servers.EtcdServer;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import io.leasehold.servers.EtcdServer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -86,7 +86,8 @@ class InterruptedProbesTest {
                 }
             }
         }
-        System.out.println("interrupted probes: " + asked + " interrupted of " + PROBES + ", " + busy + " answered busy");
+        System.out.println(
+                "interrupted probes: " + asked + " interrupted of " + PROBES + ", " + busy + " answered busy");
         assertThat(asked).isGreaterThan(PROBES / 20);
         assertThat(busy).isZero();
     }

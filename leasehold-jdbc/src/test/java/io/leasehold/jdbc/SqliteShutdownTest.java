@@ -31,16 +31,14 @@ class SqliteShutdownTest {
     static final class HolderMain {
         private HolderMain() {}
 
-        /** Arguments: store URI, whether to release at the exit. */
+        /** Argument: store URI. */
         @SuppressWarnings("SystemOut")
         public static void main(String[] args) throws Exception {
-            Leasehold.Builder builder = Leasehold.builder()
+            LockClient locks = Leasehold.builder()
                     .store(args[0])
-                    .defaults(LockOptions.defaults().ttl(Duration.ofMinutes(5)));
-            if (Boolean.parseBoolean(args[1])) {
-                builder.releaseOnShutdown(Duration.ofSeconds(6));
-            }
-            LockClient locks = builder.connect();
+                    .defaults(LockOptions.defaults().ttl(Duration.ofMinutes(5)))
+                    .releaseOnShutdown(Duration.ofSeconds(6))
+                    .connect();
             locks.named("kept").acquireAsync().join();
             Lease lease = locks.named("working").acquire();
             lease.onLost(cause -> System.out.println("TOLD " + cause));
@@ -56,10 +54,8 @@ class SqliteShutdownTest {
         }
     }
 
-    private List<String> terminated(boolean release) throws InterruptedException {
-        try (ChildJvm child = ChildJvm.of(HolderMain.class)
-                .arguments(uri(), Boolean.toString(release))
-                .start()) {
+    private List<String> terminated() throws InterruptedException {
+        try (ChildJvm child = ChildJvm.of(HolderMain.class).arguments(uri()).start()) {
             child.awaitLine("HELD", PATIENCE);
             child.terminate();
             child.waitFor(PATIENCE);
@@ -69,20 +65,12 @@ class SqliteShutdownTest {
 
     @Test
     void everythingIsFreeWhenTheProcessHasEnded() throws Exception {
-        assertThat(terminated(true)).containsSubsequence("HELD", "TOLD CLIENT_CLOSED", "DONE");
+        assertThat(terminated()).containsSubsequence("HELD", "TOLD CLIENT_CLOSED", "DONE");
         try (LockClient other = Leasehold.connect(uri());
                 Lease working = other.named("working").tryAcquire(Duration.ZERO);
                 Lease kept = other.named("kept").tryAcquire(Duration.ZERO)) {
             assertThat(working).isNotNull();
             assertThat(kept).isNotNull();
-        }
-    }
-
-    @Test
-    void withoutItTheLocksEndWithTheirTtl() throws Exception {
-        assertThat(terminated(false)).containsExactly("HELD");
-        try (LockClient other = Leasehold.connect(uri())) {
-            assertThat(other.named("working").tryAcquire(Duration.ZERO)).isNull();
         }
     }
 }

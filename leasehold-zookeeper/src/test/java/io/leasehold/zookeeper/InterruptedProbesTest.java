@@ -84,7 +84,8 @@ class InterruptedProbesTest {
                 }
             }
         }
-        System.out.println("interrupted probes: " + asked + " interrupted of " + PROBES + ", " + busy + " answered busy");
+        System.out.println(
+                "interrupted probes: " + asked + " interrupted of " + PROBES + ", " + busy + " answered busy");
         assertThat(asked).isGreaterThan(PROBES / 20);
         assertThat(busy).isZero();
     }
