@@ -6,6 +6,7 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.servers.EtcdServer;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -43,7 +44,16 @@ class InterruptedProbesTest {
     private static LockClient client() {
         // Far longer than a loaded machine needs for three round trips.
         LockOptions patient = LockOptions.defaults().ttl(Duration.ofMinutes(2)).nodeTimeout(Duration.ofSeconds(20));
-        return Leasehold.builder().store(uri()).defaults(patient).connect();
+        for (int tries = 1; ; tries++) {
+            try {
+                return Leasehold.builder().store(uri()).defaults(patient).connect();
+            } catch (StoreUnavailableException e) {
+                // The first one loads the driver, too, for which a loaded machine may take longer than a connect waits.
+                if (tries == 5) {
+                    throw e;
+                }
+            }
+        }
     }
 
     /** Returns whether the call was interrupted, and did not acquire before. */
