@@ -18,9 +18,10 @@ import org.jspecify.annotations.Nullable;
  * in a row. {@link AmbiguousAcquireException} if the outcome of a request is unknown; it has been
  * compensated. {@link IllegalStateException} if the client is closed.
  *
- * <p><b>Interruption.</b> Waiting methods throw {@link InterruptedException} at once and leave nothing behind: a place in a
- * queue is given up, and a grant that arrives later is given back. The caller does not wait for that, so until the store has
- * carried it out, a round trip or two later as a rule, another client may find the lock taken.
+ * <p><b>Interruption.</b> Waiting methods throw {@link InterruptedException} and leave nothing behind: a place in a queue is
+ * given up, and a grant that was on its way is given back. They wait until the store has answered that, for at most one
+ * {@linkplain LockOptions#nodeTimeout node timeout}; a second interrupt ends the wait, and leaves the thread interrupted. Only
+ * then, or where the store takes longer, another client may find the lock taken until the undo has been carried out.
  *
  * <p><b>Asynchronous forms</b> return futures that complete on the client's callback threads.
  * Cancelling one, or a stage derived from it, withdraws the attempt; a grant that finds its future

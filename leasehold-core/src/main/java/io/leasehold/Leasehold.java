@@ -1,11 +1,13 @@
 package io.leasehold;
 
+import io.leasehold.engine.CallersStack;
 import io.leasehold.engine.EngineClient;
 import io.leasehold.engine.StoreLookup;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -54,6 +56,7 @@ public final class Leasehold {
         private boolean acquisitionStacks;
         private @Nullable LockRuntime runtime;
         private @Nullable Executor workers;
+        private @Nullable Duration exitPatience;
 
         private Builder() {}
 
@@ -112,7 +115,7 @@ public final class Leasehold {
         }
 
         /**
-         * Remembers where each lease was acquired, so that the report of a lease that was dropped without a release says
+         * Remembers where each lease was asked for, so that the report of a lease that was dropped without a release says
          * it. Costs some microseconds and a kilobyte or more per lease; for finding a leak.
          */
         public Builder recordAcquisitionStacks() {
@@ -129,6 +132,28 @@ public final class Leasehold {
          */
         public Builder workExecutor(Executor executor) {
             this.workers = Objects.requireNonNull(executor, "executor");
+            return this;
+        }
+
+        /** As {@link #releaseOnShutdown(Duration)}, for at most five seconds. */
+        public Builder releaseOnShutdown() {
+            return releaseOnShutdown(Duration.ofSeconds(5));
+        }
+
+        /**
+         * Closes the client when the JVM exits in order: by {@code System.exit}, by its last thread, or by a SIGTERM or SIGINT. Holders are told first
+         * ({@link LossCause#CLIENT_CLOSED}: {@code isValid()} is false, {@code onLost} is called, {@code interruptOnLoss}
+         * interrupts), and all that still hold, also those of asynchronous forms, get up to half of {@code atMost} to give back what they have; what is left is ended at the
+         * store, so that others need not wait for a ttl. The exit takes no longer than {@code atMost} for it. Without a call,
+         * locks that are held at the exit end with their ttl, as they do when the process is killed.
+         *
+         * <p>Exit hooks run side by side: a data source or driver that another hook closes meanwhile cannot carry the releases.
+         */
+        public Builder releaseOnShutdown(Duration atMost) {
+            if (atMost.isNegative() || atMost.isZero()) {
+                throw new IllegalArgumentException("releaseOnShutdown(" + atMost + "); it must be positive");
+            }
+            this.exitPatience = atMost;
             return this;
         }
 
@@ -151,7 +176,7 @@ public final class Leasehold {
             LockStore opened = null;
             try {
                 opened = open(world);
-                return new EngineClient(
+                EngineClient client = new EngineClient(
                         world,
                         refuseWeaker(opened),
                         defaultsFor(opened),
@@ -159,11 +184,13 @@ public final class Leasehold {
                         List.copyOf(listeners),
                         acquisitionStacks,
                         workers);
+                return exitPatience == null ? client : client.closedByExit(exitPatience);
             } catch (RuntimeException | Error e) {
                 if (opened != null) {
                     closeAfter(e, opened::close);
                 }
                 closeAfter(e, world::close);
+                CallersStack.given(e);
                 throw e;
             }
         }

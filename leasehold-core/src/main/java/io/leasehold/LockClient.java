@@ -35,6 +35,12 @@ public interface LockClient extends AutoCloseable {
     /** What the connected store promises. */
     Guarantees guarantees();
 
+    /**
+     * The largest ttl, with its {@linkplain LockOptions#lockDelay lock delay}, that the connected store accepts; an attempt with
+     * more fails with {@link UnsafeStoreException}, and so does connecting with more as a default.
+     */
+    Duration maxTtl();
+
     /** The public id under which this client holds locks: host, pid, client, label. */
     String holderId();
 
@@ -49,7 +55,9 @@ public interface LockClient extends AutoCloseable {
      * Stops acquiring (waiting attempts fail with {@link IllegalStateException}), tells the holders of what is still held
      * ({@link LossCause#CLIENT_CLOSED}), waits up to half of {@code patience} for those in other threads to give it back,
      * ends the rest at the store, and waits for the store's answers. What could not be ended ends with its ttl. A JVM
-     * that exits without this leaves its leases to end by themselves. Not interruptible; the flag is kept.
+     * that exits without this leaves its leases to end by themselves, unless the client was set up with {@link
+     * Leasehold.Builder#releaseOnShutdown}. A lock with a {@linkplain LockOptions#lockDelay lock delay} that its holder has not given back is left
+     * to end by itself. Not interruptible; the flag is kept.
      */
     void close(Duration patience);
 }

@@ -2,6 +2,7 @@ package io.leasehold;
 
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -147,8 +148,11 @@ public final class LockOptions {
     }
 
     /**
-     * How long a healthy node may take to answer; over a quorum, an answer later than this counts as
-     * missing. Default: ttl / 200, at least 5 ms, at most 50 ms.
+     * How long a healthy node may take to answer. Set here, it limits every answer: over a quorum, that of a node, before what
+     * the set is configured with; elsewhere the store is the node, and a request that it has not answered by then has failed. Without a call a
+     * store has max(50 ms, min(3 s, ttl / 10)), and a node of a quorum what the set is configured with, by default the value
+     * here. An interrupted caller waits that long, at most, for what it leaves to be undone. 1 ms to half the ttl.
+     * Default: ttl / 200, at least 5 ms, at most 50 ms.
      */
     public LockOptions nodeTimeout(Duration nodeTimeout) {
         return with(v -> v.nodeTimeout = Objects.requireNonNull(nodeTimeout, "nodeTimeout"));
@@ -177,7 +181,8 @@ public final class LockOptions {
 
     /**
      * How long the lock stays without a holder after an <em>abnormal</em> end (a crash, a loss): the store keeps it for
-     * ttl + lock delay, the holder relies on the ttl only. For resources that cannot check fencing tokens and need time
+     * ttl + lock delay, the holder relies on the ttl only. It stands although the lost lease is closed afterwards; it ends with a
+     * forced release, and at ZooKeeper with the session. For resources that cannot check fencing tokens and need time
      * to see the last effects of a lost holder. From zero to 24 h less the ttl. Default zero.
      */
     public LockOptions lockDelay(Duration lockDelay) {
@@ -193,7 +198,8 @@ public final class LockOptions {
     }
 
     /**
-     * How often a renewal is tried within one validity, at least once: failed ones are repeated after a quarter of the
+     * How often a renewal is tried within one validity, at least once, not counting those that are asked for by {@link
+     * Hold#renew}: failed ones are repeated after a quarter of the
      * interval, but not so soon that the tries are used up before the validity is. More tries find a store that recovers sooner,
      * and ask more of one that is overloaded. 1 to 1,000. Default 10.
      */
@@ -289,6 +295,11 @@ public final class LockOptions {
         }
         long derived = values.ttl.dividedBy(200).toNanos();
         return Duration.ofNanos(Math.max(5_000_000L, Math.min(50_000_000L, derived)));
+    }
+
+    /** The node timeout if it was set, and is not the default. */
+    public Optional<Duration> givenNodeTimeout() {
+        return Optional.ofNullable(values.nodeTimeout);
     }
 
     /** The longest time between two looks at a held lock, before jitter. */

@@ -53,10 +53,27 @@ record Acquiring<H extends Hold>(
         try {
             runtime.await(pending.result());
         } catch (InterruptedException e) {
-            pending.giveUp();
+            awaitUndo(pending.giveUp(), pending.undoPatienceNanos());
             throw e;
         }
         return told(Edge.result(pending.result()));
+    }
+
+    /** For a bounded time; a further interrupt ends it, and is kept for the caller beside the first. */
+    private void awaitUndo(CompletableFuture<?> undone, long patienceNanos) {
+        if (undone.isDone()) {
+            return;
+        }
+        CompletableFuture<Void> waited = new CompletableFuture<>();
+        LockRuntime.Timer limit = runtime.schedule(patienceNanos, () -> waited.complete(null));
+        undone.whenComplete((nothing, error) -> waited.complete(null));
+        try {
+            runtime.await(waited);
+        } catch (InterruptedException again) {
+            Thread.currentThread().interrupt();
+        } finally {
+            limit.cancel();
+        }
     }
 
     /** Waits without limit; an interrupt is kept for later. */
@@ -116,12 +133,22 @@ record Acquiring<H extends Hold>(
             if (error != null) {
                 Edge.execute(runtime, () -> done.completeExceptionally(unwrapped(error)));
             } else if (taken.complete(hold)) {
-                submit(hold, work, done);
+                submitOrGiveBack(hold, work, done);
             } else {
                 pending.giveUp();
             }
         });
         return done;
+    }
+
+    /** Nobody but the work would give the hold back. */
+    private <T> void submitOrGiveBack(
+            H hold, Function<? super H, ? extends CompletionStage<T>> work, CompletableFuture<T> done) {
+        try {
+            submit(hold, work, done);
+        } catch (RuntimeException | Error e) {
+            giveBack(hold, null, e, done);
+        }
     }
 
     /** Always on the executor: the hold may already be there, and the caller's thread is not for the work. */
@@ -167,8 +194,12 @@ record Acquiring<H extends Hold>(
     }
 
     private static Throwable unwrapped(Throwable error) {
+        if (!(error instanceof CompletionException)) {
+            // A failure of the user's own, of which nothing is asked here.
+            return error;
+        }
         Throwable cause = error.getCause();
-        return error instanceof CompletionException && cause != null ? cause : error;
+        return cause != null ? cause : error;
     }
 
     private long patience(Duration maxWait) {

@@ -50,7 +50,7 @@ final class Diagnosis {
     /** Takes a lock of our own and gives it back: rights, scripts and memory are there, or the store says what is not. */
     private Finding rights() {
         OwnerToken owner = OwnerToken.draw(runtime);
-        Timings timings = Timings.of(options);
+        Timings timings = Timings.of(options, store.isOfNodes());
         AcquireReply reply = Edge.join(
                 runtime,
                 Edge.ask(() -> store.acquire(AcquireRequest.exclusive(
@@ -85,7 +85,7 @@ final class Diagnosis {
             tookNanos[i] = runtime.nanoTime() - startAtNanos;
         }
         Arrays.sort(tookNanos);
-        return grade(tookNanos[ASKED / 2], tookNanos[ASKED - 1], Timings.of(options));
+        return grade(tookNanos[ASKED / 2], tookNanos[ASKED - 1], Timings.of(options, store.isOfNodes()));
     }
 
     static Finding grade(long medianNanos, long slowestNanos, Timings timings) {
@@ -102,7 +102,7 @@ final class Diagnosis {
     }
 
     private Finding settings() {
-        Timings timings = Timings.of(options);
+        Timings timings = Timings.of(options, store.isOfNodes());
         return Finding.good(
                 "settings",
                 "ttl " + millis(timings.ttlNanos()) + ", valid for " + millis(timings.validityNanos())

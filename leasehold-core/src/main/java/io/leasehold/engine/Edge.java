@@ -4,6 +4,7 @@ import io.leasehold.spi.LockRuntime;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,13 +41,11 @@ final class Edge {
             return done.join();
         } catch (CompletionException e) {
             if (e.getCause() instanceof RuntimeException cause) {
-                cause.fillInStackTrace();
-                throw cause;
+                throw CallersStack.given(cause);
             }
             throw e;
         } catch (CancellationException e) {
-            e.fillInStackTrace();
-            throw e;
+            throw CallersStack.given(e);
         }
     }
 
@@ -61,9 +60,17 @@ final class Edge {
 
     /** Brings news to user code. Where no thread can be had for that, it is better told here than never. */
     static void execute(LockRuntime runtime, Runnable news) {
+        AtomicBoolean begun = new AtomicBoolean();
         try {
-            runtime.execute(news);
-        } catch (Error e) {
+            runtime.execute(() -> {
+                begun.set(true);
+                news.run();
+            });
+        } catch (RuntimeException | Error e) {
+            if (begun.get()) {
+                // It ran where it was submitted, and the failure is its own.
+                throw e;
+            }
             LOG.error(
                     "no thread could be had for a callback; it runs on \"{}\"",
                     Thread.currentThread().getName(),

@@ -27,6 +27,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -50,7 +51,9 @@ public final class EngineClient implements LockClient {
     private final AtomicInteger entering = new AtomicInteger();
 
     private final CompletableFuture<Void> quiet = new CompletableFuture<>();
+    private final CompletableFuture<Void> closed = new CompletableFuture<>();
     private volatile boolean closing;
+    private volatile LockRuntime.Timer exit = () -> {};
 
     /**
      * A client of the store, which it owns from now on, as it owns the runtime.
@@ -66,7 +69,7 @@ public final class EngineClient implements LockClient {
             boolean withAcquisitionStacks,
             @Nullable Executor workers) {
         this.workers = Workers.of(runtime, workers);
-        this.defaults = WaitSettings.of(accepted(defaults, store));
+        this.defaults = WaitSettings.of(accepted(defaults, store), store);
         Timeline timeline = new Timeline(runtime);
         this.desks = new NameDesks(timeline);
         HoldTable holds = new HoldTable();
@@ -129,19 +132,26 @@ public final class EngineClient implements LockClient {
     }
 
     private static LockOptions accepted(LockOptions options, LockStore store) {
-        if (options.ttl().compareTo(store.maxTtl()) > 0) {
+        Duration told = options.ttl().plus(options.lockDelay());
+        if (told.compareTo(store.maxTtl()) > 0) {
+            String what = options.lockDelay().isZero() ? "" : " with a lock delay of " + options.lockDelay();
             throw new UnsafeStoreException(
-                    "ttl " + options.ttl() + " is above the largest that " + store.description() + " accepts: "
-                            + store.maxTtl(),
+                    "ttl " + options.ttl() + what + " is above the largest that " + store.description() + " accepts: "
+                            + store.maxTtl() + " (LockClient.maxTtl())",
                     null);
         }
         return options;
     }
 
     Waiter enter(LockName name, WaitSettings settings, long maxWaitNanos) {
+        return enter(name, settings, maxWaitNanos, wiring.leaks().askedHere());
+    }
+
+    /** As part of what was asked for there, if that is remembered. */
+    Waiter enter(LockName name, WaitSettings settings, long maxWaitNanos, @Nullable Throwable asked) {
         accepted(settings.options(), wiring.store());
         return entering(() -> {
-            Waiter waiter = new Waiter(name, settings, maxWaitNanos, wiring, desks);
+            Waiter waiter = new Waiter(name, settings, maxWaitNanos, wiring, desks, asked);
             desks.enter(waiter);
             if (closing) {
                 // close() may have looked before this waiter came.
@@ -154,7 +164,8 @@ public final class EngineClient implements LockClient {
     Pending<MultiLease> enterAll(List<LockName> names, WaitSettings settings, long maxWaitNanos) {
         accepted(settings.options(), wiring.store());
         return entering(() -> {
-            MultiWaiter waiter = new MultiWaiter(names, settings, maxWaitNanos, this, wiring);
+            MultiWaiter waiter = new MultiWaiter(
+                    names, settings, maxWaitNanos, this, wiring, wiring.leaks().askedHere());
             several.add(waiter);
             waiter.start();
             settled(waiter);
@@ -186,11 +197,11 @@ public final class EngineClient implements LockClient {
     }
 
     /** Keeps a grant that was not obtained through a desk. */
-    Lease keep(LockName name, Grant grant, WaitSettings settings, long mark) {
+    Lease keep(LockName name, Grant grant, WaitSettings settings, long mark, @Nullable Throwable asked) {
         GrantKeeper keeper = new GrantKeeper(name, grant, grant.tokens().last(), settings, wiring, desks);
         desks.granted(name, keeper, grant.tokens().last());
         try {
-            return keeper.begin(mark);
+            return keeper.begin(mark, asked);
         } catch (RuntimeException | Error e) {
             keeper.endAtClose();
             throw e;
@@ -208,6 +219,10 @@ public final class EngineClient implements LockClient {
                     + name + "\" and waits for it without limit: it would wait for itself. Release the lease first, use"
                     + " asReentrantLock(), or, if another thread is going to release it, wait with attempt(maxWait)");
         }
+    }
+
+    WaitSettings settings(LockOptions options) {
+        return WaitSettings.of(options, wiring.store());
     }
 
     LockRuntime runtime() {
@@ -246,6 +261,11 @@ public final class EngineClient implements LockClient {
     }
 
     @Override
+    public Duration maxTtl() {
+        return wiring.store().maxTtl();
+    }
+
+    @Override
     public String holderId() {
         return wiring.holderId();
     }
@@ -262,13 +282,50 @@ public final class EngineClient implements LockClient {
 
     @Override
     public void close(Duration patience) {
+        Thread closer = Thread.currentThread();
         long patienceNanos = Timings.saturatedNanos(Objects.requireNonNull(patience, "patience"));
+        if (close(patienceNanos, grant -> grant.awaitsOtherThan(closer))) {
+            exit.cancel();
+        }
+    }
+
+    /** From now on an orderly exit of the process closes this client, and waits for all holders that were told. */
+    public EngineClient closedByExit(Duration atMost) {
+        long patienceNanos = Timings.saturatedNanos(atMost);
+        exit = wiring.runtime().onExit(() -> {
+            if (!close(patienceNanos, GrantKeeper::awaitsAnybody)) {
+                awaitClosed(patienceNanos);
+            }
+        });
+        return this;
+    }
+
+    /** Another thread closes the client: the exit waits for that. */
+    private void awaitClosed(long patienceNanos) {
+        CompletableFuture<Void> waited = new CompletableFuture<>();
+        LockRuntime.Timer limit = wiring.runtime().schedule(patienceNanos, () -> waited.complete(null));
+        closed.whenComplete((nothing, error) -> waited.complete(null));
+        Edge.join(wiring.runtime(), waited);
+        limit.cancel();
+    }
+
+    /** Closes the client, unless that was begun before: false then. */
+    private boolean close(long patienceNanos, Predicate<GrantKeeper> isAwaited) {
         synchronized (quiet) {
             if (closing) {
-                return;
+                return false;
             }
             closing = true;
         }
+        try {
+            endEverything(patienceNanos, isAwaited);
+        } finally {
+            closed.complete(null);
+        }
+        return true;
+    }
+
+    private void endEverything(long patienceNanos, Predicate<GrantKeeper> isAwaited) {
         several.forEach(MultiWaiter::clientClosing);
         // The last in line first: otherwise each that leaves would let the next one send a request.
         List<Waiter> waiting = desks.all();
@@ -278,7 +335,7 @@ public final class EngineClient implements LockClient {
         List<GrantKeeper> held = wiring.holds().all();
         held.forEach(grant -> Edge.guarded("telling a holder of the close", grant::clientClosing));
         LockRuntime runtime = wiring.runtime();
-        awaitHolders(held, runtime.nanoTime() + patienceNanos / 2);
+        awaitHolders(held, isAwaited, runtime.nanoTime() + patienceNanos / 2);
         LockRuntime.Timer limit = runtime.schedule(patienceNanos / 2, () -> quiet.complete(null));
         checkQuiet();
         Edge.join(runtime, quiet);
@@ -296,21 +353,21 @@ public final class EngineClient implements LockClient {
     }
 
     /** Holders in other threads were told: they may finish what they are in the middle of, for half of the patience. */
-    private void awaitHolders(List<GrantKeeper> held, long untilAtNanos) {
-        Thread closer = Thread.currentThread();
+    private void awaitHolders(List<GrantKeeper> held, Predicate<GrantKeeper> isAwaited, long untilAtNanos) {
         CompletableFuture<Void> over = new CompletableFuture<>();
-        checkHolders(held, closer, untilAtNanos, over);
+        checkHolders(held, isAwaited, untilAtNanos, over);
         Edge.join(wiring.runtime(), over);
         held.forEach(grant -> Edge.guarded("ending a lease at the close", grant::endAtClose));
     }
 
-    private void checkHolders(List<GrantKeeper> held, Thread closer, long untilAtNanos, CompletableFuture<Void> over) {
+    private void checkHolders(
+            List<GrantKeeper> held, Predicate<GrantKeeper> isAwaited, long untilAtNanos, CompletableFuture<Void> over) {
         try {
-            boolean awaited = held.stream().anyMatch(grant -> grant.awaitsOtherThan(closer));
+            boolean awaited = held.stream().anyMatch(isAwaited);
             if (!awaited || wiring.runtime().nanoTime() - untilAtNanos >= 0) {
                 over.complete(null);
             } else {
-                wiring.runtime().schedule(QUIET_CHECK_NANOS, () -> checkHolders(held, closer, untilAtNanos, over));
+                wiring.runtime().schedule(QUIET_CHECK_NANOS, () -> checkHolders(held, isAwaited, untilAtNanos, over));
             }
         } catch (RuntimeException | Error e) {
             // Without a next look nobody would end the wait.

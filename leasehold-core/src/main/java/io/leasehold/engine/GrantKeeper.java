@@ -46,6 +46,7 @@ final class GrantKeeper {
 
     private final LockOptions options;
     private final Timings timings;
+    private final long nodeTimeoutNanos;
     private final Wiring wiring;
     private final NameDesks desks;
     private final LeaseMachine machine;
@@ -77,6 +78,7 @@ final class GrantKeeper {
         this.highestBallot = Math.max(highestBallot, grant.tokens().last());
         this.options = settings.options();
         this.timings = settings.timings();
+        this.nodeTimeoutNanos = settings.nodeTimeoutNanos();
         this.wiring = wiring;
         this.desks = desks;
         this.grantedAtNanos = wiring.runtime().nanoTime();
@@ -90,8 +92,9 @@ final class GrantKeeper {
      * request was sent, the lease begins unconfirmed.
      *
      * @param mark taken from the {@link SuspendWatch} before the request was sent
+     * @param asked where it was asked for, if that is remembered
      */
-    LeaseHandle begin(long mark) {
+    LeaseHandle begin(long mark, @Nullable Throwable asked) {
         LeaseState first;
         synchronized (this) {
             first = mint();
@@ -103,7 +106,7 @@ final class GrantKeeper {
         if (wiring.suspensions().hasSleptSince(mark)) {
             suspended();
         }
-        return wiring.leaks().handle(first);
+        return wiring.leaks().handle(first, asked);
     }
 
     private LeaseState mint() {
@@ -140,7 +143,7 @@ final class GrantKeeper {
     private void endLoudly(LeaseMachine.Action action) {
         if (action instanceof LeaseMachine.Renew) {
             on(new LeaseMachine.RenewFailed());
-        } else if (action instanceof LeaseMachine.SendRelease) {
+        } else if (action instanceof LeaseMachine.SendRelease || action instanceof LeaseMachine.LeaveToEnd) {
             finish(ReleaseOutcome.UNCONFIRMED, List.of());
         }
     }
@@ -160,6 +163,8 @@ final class GrantKeeper {
             tellLost(lost.cause());
         } else if (action instanceof LeaseMachine.SendRelease release) {
             sendRelease(release.lost());
+        } else if (action instanceof LeaseMachine.LeaveToEnd) {
+            leaveToEnd();
         }
     }
 
@@ -310,7 +315,7 @@ final class GrantKeeper {
     }
 
     RenewBatch.Item renewalItem() {
-        return new RenewBatch.Item(name, grant.owner(), timings.toldNanos());
+        return new RenewBatch.Item(name, grant.owner(), timings.toldNanos(), nodeTimeoutNanos);
     }
 
     void renewalAnswered(RenewReply.Item answer) {
@@ -560,8 +565,7 @@ final class GrantKeeper {
                 // Also after an expiry: the holder is done, so nothing is lost by freeing what may be left.
                 end(ReleaseRequest.Kind.UNDO);
             }
-            wiring.holds().remove(grant.owner(), this);
-            finish(ReleaseOutcome.ALREADY_LOST, List.of());
+            leaveToEnd();
             return;
         }
         long validUntilAtNanos = machine.validUntilAtNanos();
@@ -569,6 +573,13 @@ final class GrantKeeper {
         wiring.holds().remove(grant.owner(), this);
         ended.thenAccept(reply -> finish(outcome(reply, validUntilAtNanos), reply.votes()));
         desks.ended(name, this);
+    }
+
+    private void leaveToEnd() {
+        disarm();
+        finishRenewalsByHand(this::releasedMeanwhile);
+        wiring.holds().remove(grant.owner(), this);
+        finish(ReleaseOutcome.ALREADY_LOST, List.of());
     }
 
     /** Both, for a client that closes may have come between the minting of a lease and its acceptance. */
@@ -590,7 +601,7 @@ final class GrantKeeper {
     private CompletableFuture<ReleaseReply> end(ReleaseRequest.Kind kind) {
         ReleaseRequest request =
                 new ReleaseRequest(List.of(name), grant.owner(), highestBallot, kind, timings.answerNanos());
-        return wiring.undoer().end(request, timings.undoNanos());
+        return wiring.undoer().end(request, timings.undoNanos()).firstReply();
     }
 
     private ReleaseOutcome outcome(ReleaseReply reply, long validUntilAtNanos) {
@@ -610,13 +621,19 @@ final class GrantKeeper {
 
     /** The client closes, and if the holder has not given it back, it is ended at the store all the same. */
     void endAtClose() {
-        on(new LeaseMachine.ReleaseCalled());
+        on(new LeaseMachine.Deserted());
     }
 
     /** Whether a thread other than this one opened the current lease and is there to give it back. */
     boolean awaitsOtherThan(Thread thread) {
         LeaseState lease = currentLease();
         return lease != null && lease.isOpenedByOtherThan(thread);
+    }
+
+    /** Whether the current lease was not given back, and its thread, if one is known, is there to do it. */
+    boolean awaitsAnybody() {
+        LeaseState lease = currentLease();
+        return lease != null && lease.isToBeReleased();
     }
 
     /** Whether this thread opened the current lease, which lasts until it is released, and is alone with it. */

@@ -30,15 +30,20 @@ final class LeakWatch {
         this.withStacks = withStacks;
     }
 
-    /** Makes the handle with which the caller gets the lease. */
-    LeaseHandle handle(LeaseState lease) {
-        return new LeaseHandle(lease, this);
+    /** Where a lease is asked for, if that is to be remembered: called by the thread that asks. */
+    @Nullable
+    Throwable askedHere() {
+        return withStacks ? new Throwable("the lease was acquired here") : null;
     }
 
-    Trace trace(LeaseHandle handle, LeaseState lease) {
+    /** Makes the handle with which the caller gets the lease. */
+    LeaseHandle handle(LeaseState lease, @Nullable Throwable asked) {
+        return new LeaseHandle(lease, this, asked);
+    }
+
+    Trace trace(LeaseHandle handle, LeaseState lease, @Nullable Throwable stack) {
         // Leases that are never renewed are never looked for; what is dropped of them must not pile up here.
         report();
-        Throwable stack = withStacks ? new Throwable("the lease was acquired here") : null;
         Trace trace = new Trace(handle, lease, stack);
         traces.add(trace);
         return trace;

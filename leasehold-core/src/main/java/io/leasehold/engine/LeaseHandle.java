@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,9 +27,9 @@ final class LeaseHandle implements Lease {
     /** Nobody but close() will see the outcome of the release. */
     private volatile boolean closing;
 
-    LeaseHandle(LeaseState state, LeakWatch leaks) {
+    LeaseHandle(LeaseState state, LeakWatch leaks, @Nullable Throwable asked) {
         this.state = state;
-        this.trace = leaks.trace(this, state);
+        this.trace = leaks.trace(this, state, asked);
     }
 
     LeaseState state() {

@@ -35,6 +35,9 @@ final class LeaseMachine {
     /** The holder gives it back. */
     record ReleaseCalled() implements Event {}
 
+    /** The client closes, and the holder has not given it back in time. */
+    record Deserted() implements Event {}
+
     /** A renewal that {@link #beginSending} allowed has left, in order, for the store. */
     record RenewalSent() implements Event {}
 
@@ -75,6 +78,9 @@ final class LeaseMachine {
      */
     record SendRelease(@Nullable LossCause lost) implements Action {}
 
+    /** It was lost, and its lock delay runs: the store keeps it until that is over, and is told nothing. */
+    record LeaveToEnd(LossCause lost) implements Action {}
+
     private enum State {
         HELD,
         LOST,
@@ -92,7 +98,11 @@ final class LeaseMachine {
     private State state = State.HELD;
     private long validUntilAtNanos;
     private boolean renewing;
-    /** Renewals sent since the validity last moved. */
+    /** The renewal in flight is one that the holder asked for. */
+    private boolean renewingByHand;
+    /** The next renewal is armed, and has not come due. */
+    private boolean armed;
+    /** Renewals of our own that were sent since the validity last moved; those of the holder's are the holder's to count. */
     private int tries;
 
     private boolean atRisk;
@@ -103,7 +113,8 @@ final class LeaseMachine {
     private boolean outdated;
 
     private boolean sending;
-    private boolean releasePending;
+    /** The end that waits for a renewal to leave. */
+    private @Nullable Action pending;
     /** Why renewals have stopped, if they have. */
     private @Nullable LossCause stopped;
 
@@ -122,6 +133,7 @@ final class LeaseMachine {
             return List.of(end);
         }
         long early = timings.renewalNanos() / 10 * random / WaitPolicy.ONE;
+        armed = true;
         return List.of(end, new ArmRenew(sentAtNanos + timings.renewalNanos() - early));
     }
 
@@ -140,7 +152,9 @@ final class LeaseMachine {
         } else if (event instanceof TakenAway away) {
             lose(away.cause(), actions);
         } else if (event instanceof ReleaseCalled) {
-            releaseCalled(actions);
+            release(true, actions);
+        } else if (event instanceof Deserted) {
+            release(false, actions);
         } else if (event instanceof RenewalSent) {
             renewalSent(actions);
         } else if (event instanceof Abandoned abandoned) {
@@ -156,6 +170,7 @@ final class LeaseMachine {
     }
 
     private void renewDue(RenewDue due, long nowNanos, List<Action> actions) {
+        armed &= due.byHand();
         if (state != State.HELD || renewing) {
             return;
         }
@@ -179,7 +194,7 @@ final class LeaseMachine {
             }
             tellIfAtRisk(nowNanos, actions);
             if (!atRisk) {
-                actions.add(new ArmRenew(nowNanos + Math.max(1, timings.renewalRetryNanos())));
+                arm(nowNanos + Math.max(1, timings.renewalRetryNanos()), actions);
             }
             return;
         }
@@ -193,8 +208,14 @@ final class LeaseMachine {
 
     private void renew(boolean byHand, List<Action> actions) {
         renewing = true;
-        tries++;
+        renewingByHand = byHand;
+        tries += byHand ? 0 : 1;
         actions.add(new Renew(byHand));
+    }
+
+    private void arm(long atNanos, List<Action> actions) {
+        armed = true;
+        actions.add(new ArmRenew(atNanos));
     }
 
     private void renewed(long sentAtNanos, long nowNanos, List<Action> actions) {
@@ -228,7 +249,7 @@ final class LeaseMachine {
         tries = 0;
         if (timings.renewed()) {
             long nextAtNanos = sentAtNanos + timings.renewalNanos();
-            actions.add(new ArmRenew(nextAtNanos - nowNanos > 0 ? nextAtNanos : nowNanos));
+            arm(nextAtNanos - nowNanos > 0 ? nextAtNanos : nowNanos, actions);
         }
     }
 
@@ -240,8 +261,9 @@ final class LeaseMachine {
         }
         if (unconfirmed) {
             armConfirmation(nowNanos, actions);
-        } else if (timings.renewed()) {
-            actions.add(new ArmRenew(nowNanos + timings.renewalRetryNanos()));
+        } else if (timings.renewed() && !(armed && renewingByHand)) {
+            // One that the holder asked for puts off none of ours.
+            arm(nowNanos + timings.renewalRetryNanos(), actions);
         }
         tellIfAtRisk(nowNanos, actions);
     }
@@ -252,7 +274,7 @@ final class LeaseMachine {
         if (timings.renewed()) {
             pauseNanos = Math.min(pauseNanos, timings.renewalRetryNanos());
         }
-        actions.add(new ArmRenew(nowNanos + Math.max(LEAST_RETRY_NANOS, pauseNanos)));
+        arm(nowNanos + Math.max(LEAST_RETRY_NANOS, pauseNanos), actions);
     }
 
     private void tellIfAtRisk(long nowNanos, List<Action> actions) {
@@ -274,24 +296,31 @@ final class LeaseMachine {
         }
     }
 
-    private void releaseCalled(List<Action> actions) {
+    private void release(boolean byHolder, List<Action> actions) {
         if (state == State.RELEASED) {
             return;
         }
         LossCause lost = state == State.LOST ? cause : null;
         state = State.RELEASED;
+        Action end = lost != null && isDelayed(lost, byHolder) ? new LeaveToEnd(lost) : new SendRelease(lost);
         if (sending) {
-            releasePending = true;
+            pending = end;
         } else {
-            actions.add(new SendRelease(lost));
+            actions.add(end);
         }
+    }
+
+    /** A lost holder may have been at work until now, although it gives back what it has lost. */
+    private boolean isDelayed(LossCause lost, boolean byHolder) {
+        boolean inOrder = lost == LossCause.FORCE_RELEASED || (lost == LossCause.CLIENT_CLOSED && byHolder);
+        return timings.delayed() && !inOrder;
     }
 
     private void renewalSent(List<Action> actions) {
         sending = false;
-        if (releasePending) {
-            releasePending = false;
-            actions.add(new SendRelease(cause));
+        if (pending != null) {
+            actions.add(pending);
+            pending = null;
         }
     }
 

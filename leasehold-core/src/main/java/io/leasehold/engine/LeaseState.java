@@ -88,6 +88,10 @@ final class LeaseState {
         return opener != null && opener != thread && opener.isAlive() && !releaseCalled;
     }
 
+    synchronized boolean isToBeReleased() {
+        return !releaseCalled && (opener == null || opener.isAlive());
+    }
+
     /** Whether this thread opened it, and is, as far as can be known, the only one that can release it. */
     synchronized boolean isOnlyFor(Thread thread) {
         return opener == thread && !shared && !releaseCalled;
@@ -246,7 +250,8 @@ final class LeaseState {
                 .addKeyValue("cause", why)
                 .addKeyValue("held", heldFor())
                 .log(
-                        "lease on \"{}\" (token {}) was abandoned after {} ({}); it is no longer renewed and ends by itself",
+                        "lease on \"{}\" (token {}) was abandoned after {} ({}); it is no longer renewed and ends by"
+                                + " itself",
                         name(),
                         token,
                         heldFor(),
@@ -384,9 +389,9 @@ final class LeaseState {
                     .addKeyValue("cause", unheard)
                     .addKeyValue("store", keeper.wiring().store().description())
                     .log(
-                            "lease on \"{}\" (token {}) was lost ({}) while it was in use, and nothing noticed; what it"
-                                    + " protected may have been used by others. Use ensureValidFor, onLost or the fencing"
-                                    + " token.",
+                            "lease on \"{}\" (token {}) was lost ({}) while it was in use, and nothing noticed; what"
+                                    + " it protected may have been used by others. Use ensureValidFor, onLost or the"
+                                    + " fencing token.",
                             name(),
                             token,
                             unheard);

@@ -36,6 +36,9 @@ final class MultiWaiter implements Pending<MultiLease> {
     private final long startAtNanos;
     private final EngineClient client;
     private final Wiring wiring;
+    /** Where the caller asked, if that is remembered. */
+    private final @Nullable Throwable asked;
+
     private final CompletableFuture<Attempt<MultiLease>> result = new CompletableFuture<>();
 
     private final List<Lease> acquired = new ArrayList<>();
@@ -47,8 +50,19 @@ final class MultiWaiter implements Pending<MultiLease> {
     private boolean takeAnother;
     /** Atomic requests that are in flight, or whose reply is being dealt with. */
     private int asking;
+    /** Completes when the last of these has been dealt with. */
+    private CompletableFuture<?> dealtWith = CompletableFuture.completedFuture(null);
+    /** What is being undone or given back. */
+    private CompletableFuture<?> leaving = CompletableFuture.completedFuture(null);
 
-    MultiWaiter(List<LockName> names, WaitSettings settings, long maxWaitNanos, EngineClient client, Wiring wiring) {
+    MultiWaiter(
+            List<LockName> names,
+            WaitSettings settings,
+            long maxWaitNanos,
+            EngineClient client,
+            Wiring wiring,
+            @Nullable Throwable asked) {
+        this.asked = asked;
         this.names = names;
         this.settings = settings;
         this.maxWaitNanos = maxWaitNanos;
@@ -81,14 +95,17 @@ final class MultiWaiter implements Pending<MultiLease> {
     private void takeAtOnce() {
         Timings timings = settings.timings();
         OwnerToken owner = OwnerToken.draw(wiring.runtime());
-        AcquireRequest request =
-                AcquireRequest.exclusive(names, owner, wiring.holderId(), timings.toldNanos(), timings.answerNanos());
+        AcquireRequest request = AcquireRequest.exclusive(
+                        names, owner, wiring.holderId(), timings.toldNanos(), timings.answerNanos())
+                .nodeTimeout(settings.nodeTimeoutNanos());
         long mark = wiring.suspensions().mark();
+        CompletableFuture<Void> dealt = new CompletableFuture<>();
         synchronized (this) {
             if (givenUp) {
                 return;
             }
             asking++;
+            dealtWith = dealt;
         }
         Edge.ask(() -> wiring.store().acquire(request)).whenComplete((reply, error) -> {
             try {
@@ -102,13 +119,14 @@ final class MultiWaiter implements Pending<MultiLease> {
                     asking--;
                 }
                 client.settled(this);
+                dealt.complete(null);
             }
         });
     }
 
     private void answeredAtOnce(OwnerToken owner, long mark, @Nullable AcquireReply reply, boolean gone) {
         if (!gone && reply instanceof AcquireReply.Granted granted && isWorthKeeping(granted)) {
-            names.forEach(name -> keep(client.keep(name, granted.grant(), settings, mark)));
+            names.forEach(name -> keep(client.keep(name, granted.grant(), settings, mark, asked)));
             tell(AttemptOutcome.ACQUIRED);
             finishAcquired();
             return;
@@ -155,10 +173,20 @@ final class MultiWaiter implements Pending<MultiLease> {
 
     private void undo(OwnerToken owner, long ballot) {
         Timings timings = settings.timings();
-        wiring.undoer()
+        leaves(wiring.undoer()
                 .end(
                         new ReleaseRequest(names, owner, ballot, ReleaseRequest.Kind.UNDO, timings.answerNanos()),
-                        timings.undoNanos());
+                        timings.undoNanos())
+                .over());
+    }
+
+    /** However it ends. */
+    private synchronized void leaves(CompletableFuture<?> undoOrRelease) {
+        leaving = CompletableFuture.allOf(leaving, undoOrRelease.handle((end, error) -> end));
+    }
+
+    private synchronized CompletableFuture<?> leaving() {
+        return leaving;
     }
 
     private void tell(AttemptOutcome outcome) {
@@ -211,7 +239,7 @@ final class MultiWaiter implements Pending<MultiLease> {
         }
         Waiter waiter;
         try {
-            waiter = client.enter(next, settings, patienceLeft());
+            waiter = client.enter(next, settings, patienceLeft(), asked);
         } catch (IllegalStateException e) {
             giveBack(true);
             result.completeExceptionally(e);
@@ -259,7 +287,7 @@ final class MultiWaiter implements Pending<MultiLease> {
                 return true;
             }
         }
-        lease.releaseAsync();
+        leaves(Edge.ask(lease::releaseAsync));
         return false;
     }
 
@@ -303,9 +331,19 @@ final class MultiWaiter implements Pending<MultiLease> {
     }
 
     @Override
-    public void giveUp() {
+    public CompletableFuture<?> giveUp() {
         result.completeExceptionally(new CancellationException("the attempt on " + names + " was withdrawn"));
-        withdraw();
+        CompletableFuture<?> waiter = withdraw();
+        CompletableFuture<?> atOnce;
+        synchronized (this) {
+            atOnce = dealtWith;
+        }
+        return CompletableFuture.allOf(waiter, atOnce).thenCompose(answered -> leaving());
+    }
+
+    @Override
+    public long undoPatienceNanos() {
+        return settings.options().nodeTimeout().toNanos();
     }
 
     /** Its caller is told why before its waiter is; what it has been handed is told as every other lease. */
@@ -316,16 +354,16 @@ final class MultiWaiter implements Pending<MultiLease> {
         }
     }
 
-    private void withdraw() {
+    /** Completes when nothing is left of the part that was waited for. */
+    private CompletableFuture<?> withdraw() {
         Waiter waiting;
         synchronized (this) {
             givenUp = true;
             waiting = current;
         }
-        if (waiting != null) {
-            waiting.giveUp();
-        }
+        CompletableFuture<?> waiter = waiting != null ? waiting.giveUp() : CompletableFuture.completedFuture(null);
         giveBack(true);
+        return waiter;
     }
 
     private void giveBack(boolean forGood) {
@@ -335,7 +373,7 @@ final class MultiWaiter implements Pending<MultiLease> {
             acquired.clear();
             givenUp |= forGood;
         }
-        parts.forEach(Lease::releaseAsync);
+        parts.forEach(part -> leaves(Edge.ask(part::releaseAsync)));
     }
 
     private Duration waited() {

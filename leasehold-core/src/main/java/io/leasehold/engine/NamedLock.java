@@ -54,7 +54,7 @@ final class NamedLock implements DistributedLock {
     @Override
     public DistributedLock with(UnaryOperator<LockOptions> change) {
         LockOptions changed = Objects.requireNonNull(change.apply(settings.options()), "options");
-        return new NamedLock(name, WaitSettings.of(changed), client);
+        return new NamedLock(name, client.settings(changed), client);
     }
 
     @Override

@@ -54,7 +54,7 @@ final class NamedLocks implements MultiLock {
     @Override
     public MultiLock with(UnaryOperator<LockOptions> change) {
         LockOptions changed = Objects.requireNonNull(change.apply(settings.options()), "options");
-        return new NamedLocks(names, WaitSettings.of(changed), client);
+        return new NamedLocks(names, client.settings(changed), client);
     }
 
     @Override

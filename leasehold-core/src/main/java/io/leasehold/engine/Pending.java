@@ -17,6 +17,13 @@ interface Pending<H extends Hold> {
      */
     CompletableFuture<Attempt<H>> result();
 
-    /** The caller wants no more; what was or will be granted is given back. */
-    void giveUp();
+    /**
+     * The caller wants no more; what was or will be granted is given back.
+     *
+     * @return completes, normally, once the store has answered that nothing of it is left, or will not be asked any more
+     */
+    CompletableFuture<?> giveUp();
+
+    /** How long a caller that was interrupted waits for that. */
+    long undoPatienceNanos();
 }

@@ -229,6 +229,24 @@ public final class SystemLockRuntime implements LockRuntime {
     }
 
     @Override
+    public Timer onExit(Runnable task) {
+        Thread hook = new Thread(() -> guarded(task), "leasehold-exit");
+        try {
+            Runtime.getRuntime().addShutdownHook(hook);
+        } catch (IllegalStateException e) {
+            LOG.warn("the JVM is exiting already: a lock client that was made now is not closed by the exit");
+            return () -> {};
+        }
+        return () -> {
+            try {
+                Runtime.getRuntime().removeShutdownHook(hook);
+            } catch (IllegalStateException e) {
+                LOG.debug("the JVM is exiting: its hook runs, and finds nothing to do", e);
+            }
+        };
+    }
+
+    @Override
     public void randomBytes(byte[] bytes) {
         secureRandom.nextBytes(bytes);
     }

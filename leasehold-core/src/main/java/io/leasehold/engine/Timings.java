@@ -39,7 +39,12 @@ record Timings(
     private static final long MOST_SECONDS = Long.MAX_VALUE / 1_000_000_000L - 1;
     private static final long MOST_BATCHING_NANOS = Duration.ofMillis(50).toNanos();
 
+    /** At a store that is one node. */
     static Timings of(LockOptions options) {
+        return of(options, false);
+    }
+
+    static Timings of(LockOptions options, boolean ofNodes) {
         Duration interval = options.renewalInterval();
         long ttlNanos = options.ttl().toNanos();
         return new Timings(
@@ -51,11 +56,26 @@ record Timings(
                 options.renewalTries(),
                 saturatedNanos(options.maxHold()),
                 options.longestCheckable().toNanos(),
-                Math.max(LEAST_ANSWER_NANOS, Math.min(MOST_ANSWER_NANOS, ttlNanos / 10)));
+                answerNanos(options, ofNodes));
+    }
+
+    /** A round over nodes may take two of their timeouts. */
+    private static long answerNanos(LockOptions options, boolean ofNodes) {
+        long usual = Math.max(
+                LEAST_ANSWER_NANOS, Math.min(MOST_ANSWER_NANOS, options.ttl().toNanos() / 10));
+        return options.givenNodeTimeout()
+                .map(Duration::toNanos)
+                .map(given -> ofNodes ? Math.max(usual, 2 * given) : given)
+                .orElse(usual);
     }
 
     boolean renewed() {
         return renewalNanos > 0;
+    }
+
+    /** Whether the store keeps a lock for longer than its holder counts with. */
+    boolean delayed() {
+        return toldNanos > ttlNanos;
     }
 
     /**

@@ -37,17 +37,21 @@ final class Undoer {
     }
 
     /**
-     * Sends the request and goes on until it is answered, for at most {@code forNanos}.
+     * What is known of the end of an owner token; neither completes exceptionally.
      *
-     * @return the first reply; never completes exceptionally
+     * @param firstReply what was answered first
+     * @param over completes once it is answered for good, or given up
      */
-    CompletableFuture<ReleaseReply> end(ReleaseRequest request, long forNanos) {
+    record Told(CompletableFuture<ReleaseReply> firstReply, CompletableFuture<Void> over) {}
+
+    /** Sends the request and goes on until it is answered, for at most {@code forNanos}. */
+    Told end(ReleaseRequest request, long forNanos) {
         Ending ending = new Ending(request, runtime.nanoTime() + forNanos);
         synchronized (pending) {
             pending.add(ending);
         }
         ending.send();
-        return ending.firstReply;
+        return new Told(ending.firstReply, ending.ended);
     }
 
     /** The store can be reached again: repeats at once what is unanswered. */
@@ -71,6 +75,7 @@ final class Undoer {
         private final ReleaseRequest request;
         private final long untilAtNanos;
         private final CompletableFuture<ReleaseReply> firstReply = new CompletableFuture<>();
+        private final CompletableFuture<Void> ended = new CompletableFuture<>();
         private boolean over;
         private int tries;
         private boolean inFlight;
@@ -129,6 +134,7 @@ final class Undoer {
             synchronized (pending) {
                 pending.remove(this);
             }
+            ended.complete(null);
         }
 
         void hurry() {

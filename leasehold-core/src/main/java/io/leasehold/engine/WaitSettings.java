@@ -1,6 +1,8 @@
 package io.leasehold.engine;
 
 import io.leasehold.LockOptions;
+import io.leasehold.spi.LockStore;
+import java.time.Duration;
 
 /**
  * The options of one lock object, and what is derived from them once rather than for every attempt.
@@ -11,8 +13,14 @@ import io.leasehold.LockOptions;
  */
 record WaitSettings(LockOptions options, Timings timings, WaitPolicy policy) {
 
-    static WaitSettings of(LockOptions options) {
+    /** For one store. */
+    static WaitSettings of(LockOptions options, LockStore store) {
         WaitPolicy policy = new WaitPolicy(options.recheck().toNanos(), options.retry());
-        return new WaitSettings(options, Timings.of(options), policy);
+        return new WaitSettings(options, Timings.of(options, store.isOfNodes()), policy);
+    }
+
+    /** For how long each node of the store is waited for; zero: as it is configured. */
+    long nodeTimeoutNanos() {
+        return options.givenNodeTimeout().map(Duration::toNanos).orElse(0L);
     }
 }

@@ -45,6 +45,8 @@ final class Waiter implements Pending<Lease> {
     private final CompletableFuture<Attempt<Lease>> result = new CompletableFuture<>();
 
     private final FlightEvents.@Nullable Wait recording;
+    /** Where the caller asked, if that is remembered. */
+    private final @Nullable Throwable asked;
 
     private OwnerToken owner;
     /** It is not sent any more; another is to be drawn before the next request. */
@@ -54,9 +56,20 @@ final class Waiter implements Pending<Lease> {
 
     private LockRuntime.@Nullable Timer timer;
     private boolean closing;
+    /** The ends of owner tokens that are on their way. */
+    private CompletableFuture<?> undone = CompletableFuture.completedFuture(null);
+    /** Nothing of this attempt is in flight, and what was undone is answered. */
+    private final CompletableFuture<Void> settled = new CompletableFuture<>();
 
-    Waiter(LockName name, WaitSettings settings, long maxWaitNanos, Wiring wiring, NameDesks desks) {
+    Waiter(
+            LockName name,
+            WaitSettings settings,
+            long maxWaitNanos,
+            Wiring wiring,
+            NameDesks desks,
+            @Nullable Throwable asked) {
         this.name = name;
+        this.asked = asked;
         this.settings = settings;
         this.timings = settings.timings();
         this.policy = settings.policy();
@@ -107,7 +120,7 @@ final class Waiter implements Pending<Lease> {
             Edge.guarded("leaving the line", () -> desks.leave(this));
             Edge.guarded("the news of an attempt", () -> tell(AttemptOutcome.ACQUIRED, waited()));
             try {
-                result.complete(new Attempt.Acquired<>(wiring.leaks().handle(lease)));
+                result.complete(new Attempt.Acquired<>(wiring.leaks().handle(lease, asked)));
             } catch (RuntimeException | Error e) {
                 // Nobody has the lease: the next in line may.
                 result.completeExceptionally(e);
@@ -132,13 +145,21 @@ final class Waiter implements Pending<Lease> {
     }
 
     @Override
-    public void giveUp() {
+    public CompletableFuture<?> giveUp() {
         on(new AcquireMachine.GaveUp());
+        CompletableFuture<Void> nothingLeft = new CompletableFuture<>();
         result.whenComplete((attempt, error) -> {
-            if (attempt instanceof Attempt.Acquired<Lease> acquired) {
-                acquired.lease().releaseAsync();
-            }
+            CompletableFuture<?> last = attempt instanceof Attempt.Acquired<Lease> acquired
+                    ? Edge.ask(acquired.lease()::releaseAsync)
+                    : settled;
+            last.whenComplete((end, failure) -> nothingLeft.complete(null));
         });
+        return nothingLeft;
+    }
+
+    @Override
+    public long undoPatienceNanos() {
+        return settings.options().nodeTimeout().toNanos();
     }
 
     void clientClosing() {
@@ -167,7 +188,12 @@ final class Waiter implements Pending<Lease> {
         steps.forEach(step -> Edge.guarded("a step of an attempt", step));
         if (over) {
             desks.leave(this);
+            undone().whenComplete((nothing, error) -> settled.complete(null));
         }
+    }
+
+    private synchronized CompletableFuture<?> undone() {
+        return undone;
     }
 
     /** Called under the guard. */
@@ -211,6 +237,7 @@ final class Waiter implements Pending<Lease> {
     private AcquireRequest request(OwnerToken sender, long ballotSoFar) {
         AcquireRequest request = AcquireRequest.exclusive(
                         List.of(name), sender, wiring.holderId(), timings.toldNanos(), timings.answerNanos())
+                .nodeTimeout(settings.nodeTimeoutNanos())
                 .reserve(desks.reserve(name))
                 .seenToken(desks.seenToken(name))
                 .ballotSoFar(ballotSoFar);
@@ -242,11 +269,15 @@ final class Waiter implements Pending<Lease> {
     }
 
     private void undo(OwnerToken ended, long ballot) {
-        wiring.undoer()
+        CompletableFuture<Void> over = wiring.undoer()
                 .end(
                         new ReleaseRequest(
                                 List.of(name), ended, ballot, ReleaseRequest.Kind.UNDO, timings.answerNanos()),
-                        timings.undoNanos());
+                        timings.undoNanos())
+                .over();
+        synchronized (this) {
+            undone = CompletableFuture.allOf(undone, over);
+        }
     }
 
     private void finishOrFail(AcquireMachine.Outcome outcome) {
@@ -294,7 +325,7 @@ final class Waiter implements Pending<Lease> {
         }
         LeaseHandle lease;
         try {
-            lease = keeper.begin(sentMark);
+            lease = keeper.begin(sentMark, asked);
         } catch (RuntimeException | Error e) {
             keeper.endAtClose();
             throw e;

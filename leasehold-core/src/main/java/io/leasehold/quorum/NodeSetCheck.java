@@ -55,13 +55,11 @@ final class NodeSetCheck {
         int quorum = n / 2 + 1;
         List<String> notes = new ArrayList<>();
         if (n == 1) {
-            notes.add(
-                    "redlock over 1 node: its quorum is that node, so nothing is gained over naming it alone, and waiters"
-                            + " lose their order");
+            notes.add("redlock over 1 node: its quorum is that node, so nothing is gained over naming it alone, and"
+                    + " waiters lose their order");
         } else if (n == 2) {
-            notes.add(
-                    "redlock over 2 nodes: the quorum is 2, so either node's failure stops all locking; with 3 nodes one"
-                            + " may fail");
+            notes.add("redlock over 2 nodes: the quorum is 2, so either node's failure stops all locking; with 3 nodes"
+                    + " one may fail");
         } else if (n % 2 == 0) {
             notes.add("redlock over " + n + " nodes: the quorum is " + quorum + ", so " + (n - quorum)
                     + " may fail, as many as of " + (n - 1) + "; the last node buys nothing but one more vote to win");
@@ -73,13 +71,14 @@ final class NodeSetCheck {
      * What is wrong with a ttl, or an empty text.
      *
      * @param validityNanos ttl − drift
+     * @param ownTimeoutNanos the node timeout of this lock, or zero for that of the set
      */
-    static String refuseTtl(long ttlNanos, long validityNanos, QuorumSettings settings) {
-        long timeoutNanos = settings.nodeTimeoutNanos(ttlNanos);
+    static String refuseTtl(long ttlNanos, long validityNanos, long ownTimeoutNanos, QuorumSettings settings) {
+        long timeoutNanos = settings.nodeTimeoutNanos(ttlNanos, ownTimeoutNanos);
         if (ttlNanos > settings.maxTtl().toNanos()) {
             return "ttl " + Duration.ofNanos(ttlNanos) + " is above maxTtl " + settings.maxTtl()
-                    + " of this set: a node that has forgotten is trusted again after maxTtl, and the lock would still be"
-                    + " held";
+                    + " of this set: a node that has forgotten is trusted again after maxTtl, and the lock would still"
+                    + " be held";
         }
         if (validityNanos <= 2 * timeoutNanos) {
             return "ttl " + millis(ttlNanos) + " less drift " + millis(ttlNanos - validityNanos) + " leaves "

@@ -58,6 +58,11 @@ public final class QuorumSettings {
         return Math.max(LEAST_NODE_TIMEOUT.toNanos(), Math.min(MOST_NODE_TIMEOUT.toNanos(), ttlNanos / 200));
     }
 
+    /** The same, where a lock may have one of its own: positive then. */
+    long nodeTimeoutNanos(long ttlNanos, long ownNanos) {
+        return ownNanos > 0 ? ownNanos : nodeTimeoutNanos(ttlNanos);
+    }
+
     /** maxTtl (1 + ρ) + 1 s. */
     long quarantineNanos() {
         return exclusionNanos() + 1_000_000_000L;

@@ -28,6 +28,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -214,6 +215,11 @@ public final class QuorumStore implements LockStore, MemberSet {
     }
 
     @Override
+    public boolean isOfNodes() {
+        return true;
+    }
+
+    @Override
     public void listen(StoreSignals listener) {
         signals = listener;
         nodes.standings().listen(listener::nodeChanged);
@@ -293,7 +299,7 @@ public final class QuorumStore implements LockStore, MemberSet {
         List<Tenure> renewed = new ArrayList<>();
         List<RenewBatch.Item> items = new ArrayList<>();
         List<CompletableFuture<RenewReply.Item>> replies = new ArrayList<>();
-        long timeoutNanos = batch.timeoutNanos();
+        Map<Long, List<Tenure>> byPatience = new TreeMap<>();
         for (RenewBatch.Item item : batch.items()) {
             Tenure known = tenures.get(item.owner());
             Tenure tenure = known != null ? known : tenure(List.of(item.name()), item.owner());
@@ -302,10 +308,14 @@ public final class QuorumStore implements LockStore, MemberSet {
             CompletableFuture<RenewReply.Item> reply = new CompletableFuture<>();
             replies.add(reply);
             tenure.renewing(round, reply);
-            timeoutNanos = Math.min(timeoutNanos, settings.nodeTimeoutNanos(item.ttlNanos()));
+            long nodeTimeoutNanos = settings.nodeTimeoutNanos(item.ttlNanos(), item.nodeTimeoutNanos());
+            byPatience
+                    .computeIfAbsent(Math.min(batch.timeoutNanos(), nodeTimeoutNanos), nanos -> new ArrayList<>())
+                    .add(tenure);
         }
-        LockRuntime.Timer patience =
-                runtime.schedule(timeoutNanos, () -> renewed.forEach(tenure -> tenure.renewalLate(round)));
+        List<LockRuntime.Timer> patience = new ArrayList<>();
+        byPatience.forEach((nanos, tenuresOfIt) ->
+                patience.add(runtime.schedule(nanos, () -> tenuresOfIt.forEach(tenure -> tenure.renewalLate(round)))));
         RenewBatch sent = new RenewBatch(items, batch.timeoutNanos());
         for (int node = 0; node < nodes.size(); node++) {
             int voter = node;
@@ -317,7 +327,7 @@ public final class QuorumStore implements LockStore, MemberSet {
         }
         return CompletableFuture.allOf(replies.toArray(CompletableFuture<?>[]::new))
                 .thenApply(done -> {
-                    patience.cancel();
+                    patience.forEach(LockRuntime.Timer::cancel);
                     return new RenewReply(
                             replies.stream().map(CompletableFuture::join).toList());
                 });

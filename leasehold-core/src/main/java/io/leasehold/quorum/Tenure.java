@@ -179,7 +179,10 @@ final class Tenure {
             return;
         }
         String why = NodeSetCheck.refuseTtl(
-                wanted.ttlNanos(), QuorumSettings.validityNanos(wanted.ttlNanos()), nodes.settings());
+                wanted.ttlNanos(),
+                QuorumSettings.validityNanos(wanted.ttlNanos()),
+                wanted.nodeTimeoutNanos(),
+                nodes.settings());
         if (!why.isEmpty()) {
             idle = true;
             if (request == null) {
@@ -240,8 +243,16 @@ final class Tenure {
         perform(round.on(new QuorumRound.Started(candidate, wanted.reserve())));
     }
 
+    /**
+     * For how long this ballot waits for each node. Who does not wait for the lock has this one round: it gets the time that an
+     * answer may take, unless the lock has a node timeout of its own.
+     */
     private long nodeTimeoutNanos(AcquireRequest wanted) {
-        return Math.min(wanted.timeoutNanos(), nodes.settings().nodeTimeoutNanos(wanted.ttlNanos()));
+        if (wanted.nodeTimeoutNanos() == 0 && !wanted.isWaiting()) {
+            return wanted.timeoutNanos();
+        }
+        long nanos = nodes.settings().nodeTimeoutNanos(wanted.ttlNanos(), wanted.nodeTimeoutNanos());
+        return Math.min(wanted.timeoutNanos(), nanos);
     }
 
     private void perform(List<QuorumRound.Action> actions) {

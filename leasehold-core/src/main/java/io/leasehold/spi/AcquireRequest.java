@@ -26,6 +26,7 @@ public final class AcquireRequest {
     private final String holderId;
     private final long ttlNanos;
     private final long timeoutNanos;
+    private final long nodeTimeoutNanos;
     private final int reserve;
     private final long seenToken;
     private final long recheckNanos;
@@ -38,6 +39,7 @@ public final class AcquireRequest {
             String holderId,
             long ttlNanos,
             long timeoutNanos,
+            long nodeTimeoutNanos,
             int reserve,
             long seenToken,
             long recheckNanos,
@@ -49,6 +51,7 @@ public final class AcquireRequest {
         this.holderId = holderId;
         this.ttlNanos = ttlNanos;
         this.timeoutNanos = timeoutNanos;
+        this.nodeTimeoutNanos = nodeTimeoutNanos;
         this.reserve = reserve;
         this.seenToken = seenToken;
         this.recheckNanos = recheckNanos;
@@ -75,6 +78,7 @@ public final class AcquireRequest {
                 Objects.requireNonNull(holderId, "holderId"),
                 ttlNanos,
                 timeoutNanos,
+                0,
                 1,
                 0,
                 0,
@@ -90,7 +94,24 @@ public final class AcquireRequest {
                 holderId,
                 ttlNanos,
                 timeoutNanos,
+                nodeTimeoutNanos,
                 count,
+                seenToken,
+                recheckNanos,
+                claimNanos,
+                ballotSoFar);
+    }
+
+    /** Says how long a store of several nodes waits for each of them; zero (the default): as it is configured. */
+    public AcquireRequest nodeTimeout(long timeout) {
+        return new AcquireRequest(
+                names,
+                owner,
+                holderId,
+                ttlNanos,
+                timeoutNanos,
+                timeout,
+                reserve,
                 seenToken,
                 recheckNanos,
                 claimNanos,
@@ -100,7 +121,17 @@ public final class AcquireRequest {
     /** Tells the largest fencing token this client has seen for these locks; saves a round trip, no more. */
     public AcquireRequest seenToken(long token) {
         return new AcquireRequest(
-                names, owner, holderId, ttlNanos, timeoutNanos, reserve, token, recheckNanos, claimNanos, ballotSoFar);
+                names,
+                owner,
+                holderId,
+                ttlNanos,
+                timeoutNanos,
+                nodeTimeoutNanos,
+                reserve,
+                token,
+                recheckNanos,
+                claimNanos,
+                ballotSoFar);
     }
 
     /**
@@ -118,6 +149,7 @@ public final class AcquireRequest {
                 holderId,
                 ttlNanos,
                 timeoutNanos,
+                nodeTimeoutNanos,
                 reserve,
                 seenToken,
                 recheckNanos,
@@ -132,7 +164,17 @@ public final class AcquireRequest {
      */
     public AcquireRequest claiming(long claim) {
         return new AcquireRequest(
-                names, owner, holderId, ttlNanos, timeoutNanos, reserve, seenToken, recheckNanos, claim, ballotSoFar);
+                names,
+                owner,
+                holderId,
+                ttlNanos,
+                timeoutNanos,
+                nodeTimeoutNanos,
+                reserve,
+                seenToken,
+                recheckNanos,
+                claim,
+                ballotSoFar);
     }
 
     /**
@@ -141,7 +183,17 @@ public final class AcquireRequest {
      */
     public AcquireRequest ballotSoFar(long ballot) {
         return new AcquireRequest(
-                names, owner, holderId, ttlNanos, timeoutNanos, reserve, seenToken, recheckNanos, claimNanos, ballot);
+                names,
+                owner,
+                holderId,
+                ttlNanos,
+                timeoutNanos,
+                nodeTimeoutNanos,
+                reserve,
+                seenToken,
+                recheckNanos,
+                claimNanos,
+                ballot);
     }
 
     /** The locks, sorted, at least one. */
@@ -184,6 +236,13 @@ public final class AcquireRequest {
     /** After this the store completes its reply with a failure, at the latest. */
     public long timeoutNanos() {
         return timeoutNanos;
+    }
+
+    /**
+     * For how long a store of several nodes waits for each of them, if the caller has said so; zero: as it is configured.
+     */
+    public long nodeTimeoutNanos() {
+        return nodeTimeoutNanos;
     }
 
     /** How many fencing tokens to reserve, at least 1. */

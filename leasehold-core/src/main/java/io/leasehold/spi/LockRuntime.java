@@ -34,6 +34,15 @@ public interface LockRuntime {
         execute(task);
     }
 
+    /**
+     * Runs a task when the process is about to exit in order; the exit waits for it. A world without an exit never does.
+     *
+     * @return takes it back
+     */
+    default Timer onExit(Runnable task) {
+        return () -> {};
+    }
+
     /** Fills the array with unpredictable bytes. */
     void randomBytes(byte[] bytes);
 

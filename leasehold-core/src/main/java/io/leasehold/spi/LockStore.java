@@ -38,6 +38,14 @@ public interface LockStore extends AutoCloseable {
         return names.size() == 1;
     }
 
+    /**
+     * Whether an answer is made of those of several nodes, each with {@linkplain AcquireRequest#nodeTimeoutNanos a time of its
+     * own}; else the store is the node.
+     */
+    default boolean isOfNodes() {
+        return false;
+    }
+
     /** Gives the store the ear of the engine; called once, before any request. */
     void listen(StoreSignals signals);
 

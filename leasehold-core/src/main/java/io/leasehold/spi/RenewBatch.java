@@ -23,12 +23,18 @@ public record RenewBatch(List<Item> items, long timeoutNanos) {
      * @param name the lock
      * @param owner the grant
      * @param ttlNanos how long the store keeps it from now on
+     * @param nodeTimeoutNanos for how long a store of several nodes waits for each of them; zero: as it is configured
      */
-    public record Item(LockName name, OwnerToken owner, long ttlNanos) {
+    public record Item(LockName name, OwnerToken owner, long ttlNanos, long nodeTimeoutNanos) {
         /** Refuses nulls. */
         public Item {
             Objects.requireNonNull(name, "name");
             Objects.requireNonNull(owner, "owner");
+        }
+
+        /** With the node timeout as it is configured. */
+        public Item(LockName name, OwnerToken owner, long ttlNanos) {
+            this(name, owner, ttlNanos, 0);
         }
     }
 }

@@ -33,7 +33,7 @@ final class ErrorsTest {
     private final Workshop shop = new Workshop(runtime, store);
 
     private LeaseHandle lease() {
-        return shop.keeper().begin(shop.wiring.suspensions().mark());
+        return shop.keeper().begin(shop.wiring.suspensions().mark(), null);
     }
 
     private List<LeaseHandle> leases(int count) {
@@ -173,7 +173,7 @@ final class ErrorsTest {
             StillRuntime still = new StillRuntime();
             SilentStore silent = new SilentStore();
             Workshop own = new Workshop(still, silent);
-            LeaseHandle lease = own.keeper().begin(own.wiring.suspensions().mark());
+            LeaseHandle lease = own.keeper().begin(own.wiring.suspensions().mark(), null);
             AtomicInteger reads = new AtomicInteger();
             int fatal = at;
             still.beforeAClockIsRead(() -> {
@@ -189,7 +189,7 @@ final class ErrorsTest {
                 }
             }
             still.beforeAClockIsRead(() -> {});
-            own.keeper().begin(own.wiring.suspensions().mark());
+            own.keeper().begin(own.wiring.suspensions().mark(), null);
             still.suspend(Duration.ofHours(1));
             still.pass(Duration.ofSeconds(2));
             assertThat(silent.renewals())
@@ -215,7 +215,7 @@ final class ErrorsTest {
             StillRuntime still = new StillRuntime();
             SilentStore silent = new SilentStore();
             Workshop own = new Workshop(still, silent);
-            LeaseHandle lease = own.keeper().begin(own.wiring.suspensions().mark());
+            LeaseHandle lease = own.keeper().begin(own.wiring.suspensions().mark(), null);
             CompletableFuture<Void> byHand = lease.renewAsync();
             failAtRead(still, at);
             renewed(silent, 0, 1_000_000_000L);
@@ -240,7 +240,7 @@ final class ErrorsTest {
             Workshop own = new Workshop(still, silent);
             GrantKeeper keeper = own.keeper();
             own.desks.granted(Workshop.NAME, keeper, 0);
-            LeaseHandle lease = keeper.begin(own.wiring.suspensions().mark());
+            LeaseHandle lease = keeper.begin(own.wiring.suspensions().mark(), null);
             Waiter waiter = own.waiter();
             own.desks.enter(waiter);
             failAtRead(still, at);

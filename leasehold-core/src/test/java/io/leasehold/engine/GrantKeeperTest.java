@@ -26,7 +26,7 @@ final class GrantKeeperTest {
     private LeaseHandle held() {
         GrantKeeper keeper = workshop.keeper();
         workshop.desks.granted(Workshop.NAME, keeper, 1_063);
-        return keeper.begin(workshop.wiring.suspensions().mark());
+        return keeper.begin(workshop.wiring.suspensions().mark(), null);
     }
 
     @Test
@@ -93,7 +93,7 @@ final class GrantKeeperTest {
     void tenThousandRenewalsShareTheirRequests() {
         List<LeaseHandle> held = new ArrayList<>();
         for (int i = 0; i < 10_000; i++) {
-            held.add(workshop.keeper().begin(workshop.wiring.suspensions().mark()));
+            held.add(workshop.keeper().begin(workshop.wiring.suspensions().mark(), null));
         }
         runtime.pass(Duration.ofSeconds(11));
         assertThat(held).hasSize(10_000);

@@ -16,7 +16,7 @@ final class LeakWatchCostTest {
 
     private final Workshop workshop = new Workshop(new StillRuntime(), new SilentStore());
     private final LeaseHandle handle =
-            workshop.keeper().begin(workshop.wiring.suspensions().mark());
+            workshop.keeper().begin(workshop.wiring.suspensions().mark(), null);
 
     @Test
     void aWatchedLeaseCostsAtMostAHundredBytes() {
@@ -25,14 +25,14 @@ final class LeakWatchCostTest {
         for (int round = 0; round < 5; round++) {
             long startedAtNanos = System.nanoTime();
             for (int i = 0; i < LEASES; i++) {
-                watch.trace(handle, handle.state()).forget();
+                watch.trace(handle, handle.state(), null).forget();
             }
             nanos = Math.min(nanos, System.nanoTime() - startedAtNanos);
         }
         List<LeakWatch.Trace> kept = new ArrayList<>(LEASES);
         long before = live();
         for (int i = 0; i < LEASES; i++) {
-            kept.add(watch.trace(handle, handle.state()));
+            kept.add(watch.trace(handle, handle.state(), null));
         }
         long bytes = (live() - before) / LEASES;
 

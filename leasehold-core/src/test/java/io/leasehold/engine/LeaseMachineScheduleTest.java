@@ -111,7 +111,7 @@ final class LeaseMachineScheduleTest {
                 .as("armed before user code is told")
                 .containsExactly(again(VALIDITY - RISK + 1 + RETRY), new TellAtRisk(RISK - 1));
         dueByHand(500 * MS);
-        assertThat(renewalFails(600 * MS)).as("told once").containsExactly(again(600 * MS + RETRY));
+        assertThat(renewalFails(600 * MS)).as("told once, and armed").isEmpty();
     }
 
     @Test
@@ -125,6 +125,29 @@ final class LeaseMachineScheduleTest {
         assertThat(dueByHand(7)).as("whoever asks for it may").containsExactly(new Renew(true));
         renewed(7, 8);
         assertThat(due(9)).as("a success starts the count anew").containsExactly(new Renew(false));
+    }
+
+    @Test
+    void whatTheHolderAsksForUsesUpNoTry() {
+        for (int i = 0; i < 20; i++) {
+            dueByHand(2 * i + 1);
+            renewalFails(2 * i + 2);
+        }
+        assertThat(due(INTERVAL)).as("the store is back").containsExactly(new Renew(false));
+    }
+
+    @Test
+    void aFailureOfWhatTheHolderAsksForPutsOffNoRenewal() {
+        machine.begin(ACQUIRED, 0);
+        dueByHand(1);
+        assertThat(renewalFails(2)).as("the first one is armed").isEmpty();
+        due(INTERVAL);
+        assertThat(renewalFails(INTERVAL + 1)).containsExactly(again(INTERVAL + 1 + RETRY));
+        dueByHand(INTERVAL + 2);
+        assertThat(renewalFails(INTERVAL + 3)).as("so is the repetition").isEmpty();
+        dueByHand(INTERVAL + 4);
+        assertThat(due(INTERVAL + 5)).as("one at a time").isEmpty();
+        assertThat(renewalFails(INTERVAL + 6)).containsExactly(again(INTERVAL + 6 + RETRY));
     }
 
     @Test

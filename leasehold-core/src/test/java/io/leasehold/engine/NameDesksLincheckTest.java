@@ -30,7 +30,7 @@ public final class NameDesksLincheckTest {
         for (int i = 0; i < waiters.length; i++) {
             // A store of its own tells which waiter has begun to contend.
             Wiring wiring = new Workshop(runtime, stores[i]).wiring;
-            waiters[i] = new Waiter(Workshop.NAME, workshop.settings, Long.MAX_VALUE, wiring, desks);
+            waiters[i] = new Waiter(Workshop.NAME, workshop.settings, Long.MAX_VALUE, wiring, desks, null);
         }
         for (int i = 0; i < grants.length; i++) {
             grants[i] = workshop.keeper();

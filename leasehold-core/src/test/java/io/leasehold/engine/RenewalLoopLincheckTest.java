@@ -49,7 +49,8 @@ public final class RenewalLoopLincheckTest {
                     Incarnation.DURABLE);
             grants[i] = new GrantKeeper(
                     LockName.exactly("lock-" + i), grant, 0, workshop.settings, workshop.wiring, workshop.desks);
-            leases[i] = grants[i].begin(workshop.wiring.suspensions().mark()).state();
+            leases[i] =
+                    grants[i].begin(workshop.wiring.suspensions().mark(), null).state();
         }
     }
 

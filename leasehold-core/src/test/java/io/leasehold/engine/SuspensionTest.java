@@ -31,7 +31,7 @@ final class SuspensionTest {
     }
 
     private static LeaseHandle lease(Workshop shop) {
-        return shop.keeper().begin(shop.wiring.suspensions().mark());
+        return shop.keeper().begin(shop.wiring.suspensions().mark(), null);
     }
 
     /** Stops this thread before its n-th read of a clock, and tells the others. */
@@ -139,7 +139,7 @@ final class SuspensionTest {
             GrantKeeper keeper = own.keeper();
             long mark = own.wiring.suspensions().mark();
             sleepAt(still, at);
-            LeaseHandle lease = keeper.begin(mark);
+            LeaseHandle lease = keeper.begin(mark, null);
             still.beforeAClockIsRead(() -> {});
             boolean slept = still.wallMillis() > 1_700_000_000_000L + HOUR.toMillis();
             assertThat(slept && lease.isValid()).as("before read %d", at).isFalse();
@@ -184,7 +184,7 @@ final class SuspensionTest {
     /** What was slewed over the day is no suspension. */
     @Test
     void aSlewedClockIsNoSuspension() {
-        LeaseHandle lease = shop.keeper().begin(shop.wiring.suspensions().mark());
+        LeaseHandle lease = shop.keeper().begin(shop.wiring.suspensions().mark(), null);
         for (int second = 0; second < 8; second++) {
             runtime.suspend(Duration.ofMillis(50));
             runtime.pass(Duration.ofSeconds(1));
@@ -205,7 +205,7 @@ final class SuspensionTest {
     private LeaseHandle heldWithAWaiterBehind(Waiter waiter) {
         GrantKeeper keeper = shop.keeper();
         shop.desks.granted(Workshop.NAME, keeper, 0);
-        LeaseHandle lease = keeper.begin(shop.wiring.suspensions().mark());
+        LeaseHandle lease = keeper.begin(shop.wiring.suspensions().mark(), null);
         shop.desks.enter(waiter);
         return lease;
     }

@@ -30,7 +30,7 @@ final class Workshop {
         this.runtime = runtime;
         this.timeline = new Timeline(runtime);
         this.desks = new NameDesks(timeline);
-        this.settings = WaitSettings.of(options);
+        this.settings = WaitSettings.of(options, store);
         this.wiring = new Wiring(
                 runtime,
                 timeline,
@@ -50,7 +50,7 @@ final class Workshop {
     }
 
     Waiter waiter(long maxWaitNanos) {
-        return new Waiter(NAME, settings, maxWaitNanos, wiring, desks);
+        return new Waiter(NAME, settings, maxWaitNanos, wiring, desks, null);
     }
 
     /** A grant of 64 tokens from now on. */

@@ -64,7 +64,7 @@ final class NodeSetCheckTest {
     }
 
     private static String refuse(long ttlNanos, QuorumSettings settings) {
-        return NodeSetCheck.refuseTtl(ttlNanos, QuorumSettings.validityNanos(ttlNanos), settings);
+        return NodeSetCheck.refuseTtl(ttlNanos, QuorumSettings.validityNanos(ttlNanos), 0, settings);
     }
 
     @Test

@@ -87,10 +87,7 @@ final class RedlockClockTest {
                         ear.accept(event);
                     }
                 })
-                .defaults(LockOptions.defaults()
-                        .ttl(TTL)
-                        .nodeTimeout(Duration.ofMillis(100))
-                        .recheck(Duration.ofMillis(500)))
+                .defaults(LockOptions.defaults().ttl(TTL).recheck(Duration.ofMillis(500)))
                 .connect();
     }
 

@@ -79,7 +79,6 @@ final class RedlockFaultTest {
                 })
                 .defaults(LockOptions.defaults()
                         .ttl(TTL)
-                        .nodeTimeout(Duration.ofMillis(100))
                         .recheck(Duration.ofMillis(500))
                         .retry(Backoff.jittered(Duration.ofMillis(10), Duration.ofMillis(50))))
                 .connect();
@@ -275,7 +274,7 @@ final class RedlockFaultTest {
         open.add(servers);
         LockClient locks = Leasehold.builder()
                 .store(servers.uri())
-                .defaults(LockOptions.defaults().ttl(Duration.ofSeconds(1)).nodeTimeout(Duration.ofMillis(20)))
+                .defaults(LockOptions.defaults().ttl(Duration.ofSeconds(1)))
                 .connect();
         open.add(locks);
         assertThatThrownBy(() -> locks.named("new").attempt(Duration.ZERO))
@@ -323,7 +322,7 @@ final class RedlockFaultTest {
                 .hasMessageContaining("PT20S")
                 .hasMessageContaining("PT8S");
         assertThatThrownBy(() -> locks.named("short")
-                        .with(o -> o.ttl(Duration.ofSeconds(3)).nodeTimeout(Duration.ofMillis(50)))
+                        .with(o -> o.ttl(Duration.ofSeconds(3)))
                         .attempt(Duration.ZERO))
                 .isInstanceOf(UnsafeStoreException.class)
                 .hasMessageContaining("ttl 3000.0 ms less drift 32.0 ms leaves 2968.0 ms")
@@ -381,7 +380,6 @@ final class RedlockFaultTest {
                 })
                 .defaults(LockOptions.defaults()
                         .ttl(Duration.ofSeconds(6))
-                        .nodeTimeout(Duration.ofMillis(100))
                         .renewalTries(2)
                         .maxHold(Duration.ofSeconds(9)))
                 .connect();

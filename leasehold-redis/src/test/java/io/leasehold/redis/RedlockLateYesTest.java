@@ -66,7 +66,7 @@ final class RedlockLateYesTest {
     private static LockClient client() {
         return Leasehold.builder()
                 .store(servers.uriOverProxies())
-                .defaults(LockOptions.defaults().ttl(TTL).nodeTimeout(Duration.ofMillis(500)))
+                .defaults(LockOptions.defaults().ttl(TTL))
                 .connect();
     }
 
@@ -141,7 +141,8 @@ final class RedlockLateYesTest {
                     .call(
                             "EVAL",
                             "for i = 0, " + (TIMES - 1)
-                                    + " do redis.call('SET', 'lock:{lost-' .. i .. '}', 'a stranger', 'PX', 900000) end",
+                                    + " do redis.call('SET', 'lock:{lost-' .. i .. '}', 'a stranger', 'PX', 900000)"
+                                    + " end",
                             "0");
         }
         long deletedAtFour = deletions(servers.server(3));

@@ -35,10 +35,7 @@ final class RedlockRestartTest {
     private static LockClient client(String uri) {
         return Leasehold.builder()
                 .store(uri)
-                .defaults(LockOptions.defaults()
-                        .ttl(Duration.ofSeconds(30))
-                        .nodeTimeout(Duration.ofMillis(100))
-                        .recheck(Duration.ofMillis(500)))
+                .defaults(LockOptions.defaults().ttl(Duration.ofSeconds(30)).recheck(Duration.ofMillis(500)))
                 .connect();
     }
 

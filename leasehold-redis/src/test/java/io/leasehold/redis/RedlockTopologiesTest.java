@@ -64,10 +64,7 @@ final class RedlockTopologiesTest {
                         ear.accept(event);
                     }
                 })
-                .defaults(LockOptions.defaults()
-                        .ttl(Duration.ofSeconds(6))
-                        .nodeTimeout(Duration.ofMillis(100))
-                        .recheck(Duration.ofMillis(500)))
+                .defaults(LockOptions.defaults().ttl(Duration.ofSeconds(6)).recheck(Duration.ofMillis(500)))
                 .connect();
         open.add(client);
         return client;

@@ -97,6 +97,21 @@ public interface LeaseLifeTck extends SharesStore {
         }
     }
 
+    /** A lock delay runs from the loss: closing the lost lease, as every try-with-resources does, does not end it. */
+    @Test
+    default void lockDelayOutlivesTheCloseOfALostLease(TckBench bench) throws InterruptedException {
+        LockClient client = bench.client(
+                o -> o.ttl(Duration.ofSeconds(1)).renewal(Renewal.none()).lockDelay(Duration.ofMinutes(2)));
+        LockClient other = bench.client();
+        LockName name = bench.name("delayed");
+        Lease lost = client.named(name).acquire();
+        TckBench.until("the lease has ended", () -> !lost.isValid());
+        lost.close();
+        assertEquals(ReleaseOutcome.ALREADY_LOST, lost.release());
+        assertNull(other.named(name).tryAcquire(Duration.ofSeconds(1)), "the lock delay was cut");
+        other.admin().forceRelease(name, null);
+    }
+
     /** Release frees the lock at once, is told once and for all, and closing afterwards changes nothing. */
     @Test
     default void releaseIsIdempotent(TckBench bench) throws InterruptedException {

@@ -18,7 +18,7 @@ final class HeldLease {
 
     private static final LockName NAME = LockName.exactly("n");
     private static final OwnerToken OWNER = OwnerToken.fromHex("a".repeat(40));
-    private static final WaitSettings SETTINGS = WaitSettings.of(LockOptions.defaults());
+    private static final WaitSettings SETTINGS = WaitSettings.of(LockOptions.defaults(), new AnsweringStore());
 
     final AnsweringStore store = new AnsweringStore();
     final NameDesks desks;
@@ -47,7 +47,7 @@ final class HeldLease {
         Grant grant = new Grant(OWNER, TokenRange.of(1, 64), 0, Incarnation.DURABLE);
         keeper = new GrantKeeper(NAME, grant, 64, SETTINGS, wiring, desks);
         desks.granted(NAME, keeper, 64);
-        handle = keeper.begin(wiring.suspensions().mark());
+        handle = keeper.begin(wiring.suspensions().mark(), null);
         handle.onLost(cause -> told.incrementAndGet());
     }
 
@@ -65,7 +65,7 @@ final class HeldLease {
                 wiring.leaks(),
                 wiring.announcer(),
                 wiring.holderId());
-        return new Waiter(NAME, SETTINGS, Long.MAX_VALUE, own, desks);
+        return new Waiter(NAME, SETTINGS, Long.MAX_VALUE, own, desks, null);
     }
 
     void lose() {
