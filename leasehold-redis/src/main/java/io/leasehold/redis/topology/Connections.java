@@ -388,11 +388,7 @@ final class Connections implements AutoCloseable {
             }
             tries++;
         }
-        LockRuntime.Timer company = runtime.schedule(PATIENCE_NANOS, () -> {
-            if (!driver.isBorrowed()) {
-                tryFor(number);
-            }
-        });
+        LockRuntime.Timer company = runtime.schedule(PATIENCE_NANOS, () -> tryFor(number));
         connect().whenComplete((link, error) -> {
             company.cancel();
             reconnected(number, link, error);

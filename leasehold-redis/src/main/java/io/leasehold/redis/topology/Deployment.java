@@ -101,6 +101,19 @@ public final class Deployment {
         return new Deployment(Kind.SINGLE, List.of(server), server, null);
     }
 
+    /**
+     * A Cluster whose nodes are named in the driver's own form; as in the driver, the first names the credentials and settings
+     * of all.
+     */
+    public static Deployment ofCluster(List<RedisUri> nodes) {
+        RedisUri first = nodes.get(0);
+        if (first.database() != 0) {
+            throw new IllegalArgumentException(
+                    "the RedisURI " + first + " names a database, and a Cluster has only one: leave it out");
+        }
+        return new Deployment(Kind.CLUSTER, nodes, first, null);
+    }
+
     /** The same with the locks elsewhere. */
     public Deployment keys(KeyLayout layout) {
         return new Deployment(

@@ -135,6 +135,14 @@ public final class RedisUri {
 
     /** Another server of the same deployment: with these credentials and settings, at another address. */
     RedisUri at(String otherHost, int otherPort) {
+        if (given != null) {
+            return new RedisUri(
+                    RedisURI.builder(given)
+                            .withHost(otherHost)
+                            .withPort(otherPort)
+                            .build(),
+                    keys);
+        }
         return new RedisUri(
                 new Authority(otherHost, otherPort, user, password),
                 database,
