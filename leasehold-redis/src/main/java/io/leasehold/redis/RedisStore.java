@@ -1,5 +1,6 @@
 package io.leasehold.redis;
 
+import io.leasehold.CredentialsProvider;
 import io.leasehold.ballot.SingleNodeStore;
 import io.leasehold.redis.node.EfficiencyStore;
 import io.leasehold.redis.node.RedisNode;
@@ -89,6 +90,16 @@ public final class RedisStore {
      */
     public RedisStore keys(String template) {
         return new RedisStore(server.keys(KeyLayout.of(template)), drivers);
+    }
+
+    /**
+     * With credentials that the provider is asked for at every connection, so that they may change while leases are held. In place of
+     * those that a {@link RedisURI} names; Sentinels keep those of their URI.
+     *
+     * @throws IllegalArgumentException if the store URI names a password itself
+     */
+    public RedisStore credentials(CredentialsProvider provider) {
+        return new RedisStore(server.credentials(Objects.requireNonNull(provider, "provider")), drivers);
     }
 
     /**

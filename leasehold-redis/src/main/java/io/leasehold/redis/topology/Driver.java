@@ -1,5 +1,6 @@
 package io.leasehold.redis.topology;
 
+import io.leasehold.spi.CredentialsDesk;
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
@@ -24,6 +25,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -46,6 +48,7 @@ public final class Driver implements AutoCloseable {
             Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
     private final Map<StatefulConnection<?, ?>, CompletableFuture<Void>> endings = new ConcurrentHashMap<>();
     private volatile boolean closing;
+    private volatile @Nullable CredentialsDesk credentials;
 
     /** A driver for one server, or for several with the same settings; nothing is connected yet. */
     public Driver(RedisUri uri, DriverThreads threads) {
@@ -96,23 +99,31 @@ public final class Driver implements AutoCloseable {
         return options.build();
     }
 
+    /** Who is asked for the logins that are not named; to be said before the first connection. */
+    void logInWith(CredentialsDesk desk) {
+        credentials = desk;
+    }
+
     /** Makes a connection for commands. */
     CompletableFuture<StatefulRedisConnection<String, String>> connect(RedisUri server) {
-        return client.connectAsync(StringCodec.UTF8, handshake(server)).toCompletableFuture();
+        return handshake(server).thenCompose(uri -> client.connectAsync(StringCodec.UTF8, uri));
     }
 
     /** Makes a connection for subscriptions. */
     CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectForPushes(RedisUri server) {
-        return client.connectPubSubAsync(StringCodec.UTF8, handshake(server)).toCompletableFuture();
+        return handshake(server).thenCompose(uri -> client.connectPubSubAsync(StringCodec.UTF8, uri));
     }
 
     /** Makes a connection for questions to a Sentinel. */
     CompletableFuture<StatefulRedisSentinelConnection<String, String>> connectToSentinel(RedisUri sentinel) {
-        return client.connectSentinelAsync(StringCodec.UTF8, handshake(sentinel));
+        return handshake(sentinel).thenCompose(uri -> client.connectSentinelAsync(StringCodec.UTF8, uri));
     }
 
-    private static RedisURI handshake(RedisUri server) {
-        return server.forDriver(CONNECT_TIMEOUT);
+    private CompletableFuture<RedisURI> handshake(RedisUri server) {
+        CredentialsDesk desk = credentials;
+        return desk == null || !server.asksForLogin()
+                ? CompletableFuture.completedFuture(server.forDriver(CONNECT_TIMEOUT, null))
+                : desk.ask().thenApply(login -> server.forDriver(CONNECT_TIMEOUT, login));
     }
 
     /**
