@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>{@code
  * LockClient locks = Leasehold.builder()
  *         .store("redis://db1")
- *         .credentials(() -> Credentials.of("app", vault.read("redis/app")))
+ *         .credentials(CredentialsProvider.passwordFile("app", Path.of("/run/secrets/redis")))
  *         .connect();
  * }</pre>
  *
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * does not accept what the provider gave, after it has once let the client in, it is asked again from time to time; an attempt
  * ends with that error when its patience does.
  *
- * <p><b>Threads.</b> It is asked on a thread of its own kind, never on one that brings answers, runs timers or belongs to a caller,
+ * <p><b>Threads.</b> It is asked on a thread for callbacks (of SQL stores, on the one that opens the connection), never on one that brings answers, runs timers or belongs to a caller,
  * and may block: nothing waits for it but the connection, so it should answer within a second or two, and keep what it fetched
  * for as long as that is good. One client asks once at a time. Several connections may be made with one answer.
  *
