@@ -49,6 +49,7 @@ public final class Leasehold {
 
         private @Nullable String uri;
         private @Nullable Function<? super LockRuntime, ? extends LockStore> opener;
+        private @Nullable CredentialsProvider credentials;
         private @Nullable LockOptions defaults;
         private String label = "";
         private final List<LockListener> listeners = new ArrayList<>();
@@ -64,6 +65,15 @@ public final class Leasehold {
         public Builder store(String uri) {
             this.uri = Objects.requireNonNull(uri, "uri");
             this.opener = null;
+            return this;
+        }
+
+        /**
+         * Who is asked for user and password at every connection to the store that {@link #store(String)} names, in place of what its
+         * URI would name, so that they may change while leases are held.
+         */
+        public Builder credentials(CredentialsProvider credentials) {
+            this.credentials = Objects.requireNonNull(credentials, "credentials");
             return this;
         }
 
@@ -166,8 +176,9 @@ public final class Leasehold {
         /**
          * Connects and makes sure that the store answers.
          *
-         * @throws IllegalStateException if no store was named
-         * @throws IllegalArgumentException if the URI is malformed, or no artefact for its scheme is present
+         * @throws IllegalStateException if no store was named, or credentials were set for one that was not named by its URI
+         * @throws IllegalArgumentException if the URI is malformed, or names credentials beside those that were set; if no
+         *     artefact for its scheme is present; if the store takes no credentials
          * @throws UnsafeStoreException if the store promises less than was required
          * @throws LockStoreException if the store cannot be reached or refuses
          */
@@ -206,12 +217,16 @@ public final class Leasehold {
 
         private LockStore open(LockRuntime world) {
             if (opener != null) {
+                if (credentials != null) {
+                    throw new IllegalStateException("credentials(…) is for a store that is named by its URI; a store of"
+                            + " your own takes them where it is made");
+                }
                 return opener.apply(world);
             }
             if (uri == null) {
                 throw new IllegalStateException("no store was named: call store(\"redis://…\") before connect()");
             }
-            return StoreLookup.open(StoreUri.parse(uri), world);
+            return StoreLookup.open(StoreUri.parse(uri), credentials, world);
         }
 
         /** Options that nobody named must not be what a store refuses. */

@@ -8,6 +8,7 @@ import io.leasehold.servers.ServerUnavailableException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -99,6 +100,28 @@ class SecretsTest {
             assertThat(run.exitCode()).as(run::err).isZero();
             assertThat(run.out()).contains("LEASEHOLD_LOCK=job").doesNotContain("LEASEHOLD_STORE", SECRET);
             assertThat(run.err()).doesNotContain(SECRET);
+        }
+    }
+
+    @Test
+    void aPasswordInAFileIsHiddenToo() throws IOException {
+        Path file = Files.writeString(directory.resolve("password"), SECRET + "\n");
+        try (RedisServer server = redisWithPassword(SECRET)) {
+            StartedCli.Setup withFile = cli.with("LEASEHOLD_STORE", "redis://127.0.0.1:" + server.port())
+                    .with("LEASEHOLD_PASSWORD_FILE", file.toString());
+            StartedCli run = withFile.run("run", "--json", "job", "--", "env");
+            assertThat(run.exitCode()).as(run::err).isZero();
+            assertThat(run.out() + run.err()).doesNotContain(SECRET);
+
+            Files.writeString(file, "not-" + SECRET);
+            StartedCli refused = withFile.run("run", "-w", "2s", "job", "--", "true");
+            assertThat(refused.exitCode()).as(refused::err).isEqualTo(ExitCode.ACCESS.code());
+            assertThat(refused.out() + refused.err()).doesNotContain(SECRET);
+
+            Files.delete(file);
+            StartedCli missing = withFile.run("ls");
+            assertThat(missing.exitCode()).as(missing::err).isEqualTo(ExitCode.STORE_UNAVAILABLE.code());
+            assertThat(missing.err()).contains("the password file " + file);
         }
     }
 

@@ -1,11 +1,13 @@
 package io.leasehold.engine;
 
+import io.leasehold.CredentialsProvider;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreProvider;
 import io.leasehold.spi.StoreUri;
 import java.util.Map;
 import java.util.ServiceLoader;
+import org.jspecify.annotations.Nullable;
 
 /** Finds the provider for a URI's scheme among those on the class path or module path. */
 public final class StoreLookup {
@@ -30,12 +32,13 @@ public final class StoreLookup {
     /**
      * Opens the store.
      *
+     * @param credentials null if the URI names them, or there are none
      * @throws IllegalArgumentException if no provider knows the scheme; the message names the missing artefact
      */
-    public static LockStore open(StoreUri uri, LockRuntime runtime) {
+    public static LockStore open(StoreUri uri, @Nullable CredentialsProvider credentials, LockRuntime runtime) {
         for (StoreProvider provider : ServiceLoader.load(StoreProvider.class, StoreProvider.class.getClassLoader())) {
             if (provider.schemes().contains(uri.scheme())) {
-                return provider.open(uri, runtime);
+                return credentials == null ? provider.open(uri, runtime) : provider.open(uri, credentials, runtime);
             }
         }
         String artefact = ARTEFACTS.get(uri.scheme());

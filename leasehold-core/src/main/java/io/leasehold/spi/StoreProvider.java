@@ -1,5 +1,6 @@
 package io.leasehold.spi;
 
+import io.leasehold.CredentialsProvider;
 import java.util.Set;
 
 /** Opens stores by URI; found by {@link java.util.ServiceLoader}. */
@@ -15,4 +16,16 @@ public interface StoreProvider {
      * @throws io.leasehold.LockStoreException if the store cannot be reached or refuses
      */
     LockStore open(StoreUri uri, LockRuntime runtime);
+
+    /**
+     * The same with credentials that the provider is asked for at every connection. A store without log-in refuses it.
+     *
+     * @throws IllegalArgumentException if the URI is malformed or names credentials itself, or if the store cannot take them from a
+     *     provider
+     * @throws io.leasehold.LockStoreException if the store cannot be reached or refuses
+     */
+    default LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
+        throw new IllegalArgumentException("store URI \"" + uri.redacted()
+                + "\": this store takes no credentials from a provider; leave the provider out");
+    }
 }

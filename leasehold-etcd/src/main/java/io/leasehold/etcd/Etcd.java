@@ -28,6 +28,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The requests that the store makes, over one connection of the driver to each member. Every request returns at once.
@@ -54,10 +55,15 @@ final class Etcd implements AutoCloseable {
     /**
      * Makes the driver's client; it connects with the first request.
      *
+     * @param login gives the credentials at each log-in, or null if the URI names them, or there are none
      * @param interceptors what sees each call before it is sent
      */
-    Etcd(EtcdUri uri, List<ClientInterceptor> interceptors) {
+    Etcd(EtcdUri uri, @Nullable Login login, List<ClientInterceptor> interceptors) {
         ClientBuilder builder = builder(uri);
+        if (login != null) {
+            ByteSequence standIn = Keys.bytes(Login.STAND_IN);
+            builder.user(standIn).password(standIn).authInterceptors(login);
+        }
         interceptors.forEach(builder::interceptor);
         this.client = builder.build();
     }

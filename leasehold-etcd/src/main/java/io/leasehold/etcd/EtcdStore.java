@@ -1,6 +1,7 @@
 package io.leasehold.etcd;
 
 import io.grpc.ClientInterceptor;
+import io.leasehold.CredentialsProvider;
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
@@ -8,6 +9,7 @@ import io.leasehold.LossCause;
 import io.leasehold.Waiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.CredentialsDesk;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
@@ -44,15 +46,23 @@ final class EtcdStore implements LockStore {
     private volatile @Nullable StoreSignals signals;
 
     EtcdStore(EtcdUri uri, LockRuntime runtime) {
-        this(uri, runtime, List.of());
+        this(uri, null, runtime, List.of());
     }
 
     /** For tests, too, which let calls fail on their way. */
     EtcdStore(EtcdUri uri, LockRuntime runtime, List<ClientInterceptor> interceptors) {
+        this(uri, null, runtime, interceptors);
+    }
+
+    EtcdStore(EtcdUri uri, CredentialsProvider credentials, LockRuntime runtime) {
+        this(uri, new Login(new CredentialsDesk(credentials, uri.toString(), runtime)), runtime, List.of());
+    }
+
+    private EtcdStore(EtcdUri uri, @Nullable Login login, LockRuntime runtime, List<ClientInterceptor> interceptors) {
         this.uri = uri;
         this.runtime = runtime;
-        this.etcd = new Etcd(uri, interceptors);
-        this.failures = new Failures(uri);
+        this.etcd = new Etcd(uri, login, interceptors);
+        this.failures = new Failures(uri, login != null);
         Keys keys = new Keys(uri.prefix());
         Heads heads = new Heads(etcd, uri.tokenBase());
         this.administration = new Administration(uri, runtime, etcd, keys, heads, failures);

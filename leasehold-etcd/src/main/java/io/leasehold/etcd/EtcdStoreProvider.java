@@ -1,5 +1,6 @@
 package io.leasehold.etcd;
 
+import io.leasehold.CredentialsProvider;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreProvider;
@@ -25,7 +26,15 @@ public final class EtcdStoreProvider implements StoreProvider {
 
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
-        EtcdStore store = new EtcdStore(EtcdUri.parse(uri), runtime);
+        return verified(new EtcdStore(EtcdUri.parse(uri), runtime));
+    }
+
+    @Override
+    public LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
+        return verified(new EtcdStore(EtcdUri.parse(uri).withoutLogin(), credentials, runtime));
+    }
+
+    private static LockStore verified(EtcdStore store) {
         try {
             store.verify();
             return store;

@@ -41,6 +41,18 @@ final class EtcdUri {
         return parsed;
     }
 
+    /**
+     * The same, for a log-in that a provider gives.
+     *
+     * @throws IllegalArgumentException if it names a user itself
+     */
+    EtcdUri withoutLogin() {
+        if (address.user() != null) {
+            throw address.refused("it names user and password, and a credentials provider is set: decide");
+        }
+        return this;
+    }
+
     private void check() {
         tokenBase();
         electionTimeout();

@@ -21,8 +21,15 @@ final class Failures {
     private final String cluster;
     private final String prefix;
     private final @Nullable String user;
+    private final boolean withProvider;
 
-    Failures(EtcdUri uri) {
+    /**
+     * The errors of a cluster.
+     *
+     * @param withProvider whether the next log-in may have other credentials
+     */
+    Failures(EtcdUri uri, boolean withProvider) {
+        this.withProvider = withProvider;
         this.cluster = uri.toString();
         this.prefix = uri.prefix();
         this.user = uri.user();
@@ -66,6 +73,10 @@ final class Failures {
             boolean passing = known instanceof StoreUnavailableException;
             return new Failure(passing ? FailureKind.UNKNOWN : FailureKind.PERMANENT, known);
         }
+        StoreUnavailableException noLogin = noLogin(cause);
+        if (noLogin != null) {
+            return new Failure(FailureKind.NO_EFFECT, noLogin);
+        }
         ErrorCode code = codeOf(cause);
         SSLException tls = tlsFailure(cause);
         if (tls != null) {
@@ -85,16 +96,31 @@ final class Failures {
                         at + who() + " lacks a right; it needs readwrite on the prefix \"" + prefix
                                 + "\" (etcdctl role grant-permission ROLE readwrite --prefix=true " + prefix + ")",
                         cause);
-            case UNAUTHENTICATED, INVALID_ARGUMENT -> access(at + "the cluster refused " + who() + ": " + said, cause);
+            case UNAUTHENTICATED, INVALID_ARGUMENT -> {
+                Failure refused = access(at + "the cluster refused " + who() + ": " + said, cause);
+                // Provider and cluster do not change credentials at one moment: the next log-in may have the new ones.
+                yield withProvider ? new Failure(FailureKind.NO_EFFECT, refused.error()) : refused;
+            }
             case FAILED_PRECONDITION ->
                 access(
                         at + "the cluster does not accept this request: " + said
-                                + "; if authentication is not enabled there, leave user and password out of the store URI",
+                                + "; if authentication is not enabled there, leave user and password out of the store"
+                                + " URI",
                         cause);
             case RESOURCE_EXHAUSTED ->
                 unavailable(FailureKind.NO_EFFECT, at + "the cluster has no room or is overloaded: " + said, cause);
             default -> unavailable(FailureKind.UNKNOWN, at + code + ": " + said, cause);
         };
+    }
+
+    /** What a provider without credentials has ended a log-in with. */
+    private static @Nullable StoreUnavailableException noLogin(@Nullable Throwable error) {
+        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+            if (cause instanceof StoreUnavailableException found) {
+                return found;
+            }
+        }
+        return null;
     }
 
     private static @Nullable SSLException tlsFailure(@Nullable Throwable error) {
@@ -124,6 +150,9 @@ final class Failures {
     }
 
     private String who() {
+        if (withProvider) {
+            return "what the credentials provider gave";
+        }
         return user == null ? "the anonymous user" : "user \"" + user + "\"";
     }
 

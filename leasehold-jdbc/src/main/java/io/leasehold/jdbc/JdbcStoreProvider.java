@@ -1,5 +1,6 @@
 package io.leasehold.jdbc;
 
+import io.leasehold.CredentialsProvider;
 import io.leasehold.jdbc.sqlite.FileSystems;
 import io.leasehold.jdbc.sqlite.Synchronous;
 import io.leasehold.spi.LockRuntime;
@@ -23,6 +24,8 @@ public final class JdbcStoreProvider implements StoreProvider {
     private static final String OPTION = "synchronous=";
     private static final Pattern USER_BEFORE_HOST = Pattern.compile("(postgresql|mariadb)://[^/?]*@");
 
+    private static final Pattern NAMED_LOGIN = Pattern.compile("(?i)[?&;](user|password)=");
+
     /** For {@link java.util.ServiceLoader}. */
     public JdbcStoreProvider() {}
 
@@ -33,23 +36,47 @@ public final class JdbcStoreProvider implements StoreProvider {
 
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
+        String rest = checked(uri);
+        if (uri.scheme().equals("sqlite")) {
+            return sqlite(uri, rest, runtime);
+        } else if (rest.startsWith(SQLITE)) {
+            return sqlite(uri, rest.substring(SQLITE.length()), runtime);
+        }
+        return JdbcStores.connect(uri.text(), uri.redacted(), dialect(uri), null, runtime);
+    }
+
+    @Override
+    public LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
+        String rest = checked(uri);
+        if (uri.scheme().equals("sqlite") || rest.startsWith(SQLITE)) {
+            throw refused(uri, "a file has no log-in: leave the credentials provider out");
+        }
+        SqlDialect dialect = dialect(uri);
+        if (NAMED_LOGIN.matcher(rest).find()) {
+            throw refused(uri, "it names user or password, and a credentials provider is set: decide");
+        }
+        return JdbcStores.connect(uri.text(), uri.redacted(), dialect, credentials, runtime);
+    }
+
+    private static String checked(StoreUri uri) {
         String rest = uri.rest();
         if (USER_BEFORE_HOST.matcher(rest).lookingAt()) {
             // The driver does not take it either, but says so in a log, password included.
             throw refused(uri, "user and password are parameters there: write …://HOST/DATABASE?user=USER&password=…");
-        } else if (uri.scheme().equals("sqlite")) {
-            return sqlite(uri, rest, runtime);
-        } else if (rest.startsWith(SQLITE)) {
-            return sqlite(uri, rest.substring(SQLITE.length()), runtime);
-        } else if (rest.startsWith("h2:")) {
-            return JdbcStores.connect(uri.text(), uri.redacted(), SqlDialect.H2, runtime);
-        } else if (rest.startsWith("postgresql:")) {
-            return JdbcStores.connect(uri.text(), uri.redacted(), SqlDialect.POSTGRESQL, runtime);
         }
-        if (rest.startsWith("mariadb:")) {
-            return JdbcStores.connect(uri.text(), uri.redacted(), SqlDialect.MARIADB, runtime);
+        return rest;
+    }
+
+    private static SqlDialect dialect(StoreUri uri) {
+        String rest = uri.rest();
+        if (rest.startsWith("h2:")) {
+            return SqlDialect.H2;
+        } else if (rest.startsWith("postgresql:")) {
+            return SqlDialect.POSTGRESQL;
+        } else if (rest.startsWith("mariadb:")) {
+            return SqlDialect.MARIADB;
         } else if (rest.startsWith("mysql:")) {
-            return JdbcStores.connect(uri.text(), uri.redacted(), SqlDialect.MYSQL, runtime);
+            return SqlDialect.MYSQL;
         }
         throw refused(
                 uri,

@@ -1,5 +1,7 @@
 package io.leasehold.jdbc;
 
+import io.leasehold.Credentials;
+import io.leasehold.CredentialsProvider;
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.LockStoreException;
@@ -15,6 +17,7 @@ import io.leasehold.jdbc.store.Lives;
 import io.leasehold.jdbc.store.Loan;
 import io.leasehold.jdbc.store.SchemaCheck;
 import io.leasehold.jdbc.store.ServerOpener;
+import io.leasehold.spi.CredentialsDesk;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -25,6 +28,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.Properties;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
@@ -51,6 +55,9 @@ public final class JdbcStores {
      * the pool so many more than its other users need. A connection goes back as it came: auto-commit mode and network timeout
      * included. The data source is asked on a thread of the store's own.
      *
+     * <p>User and password are those of the data source, which may change them while leases are held: a log-in that is refused after
+     * the store was opened is tried again until the attempt's patience ends.
+     *
      * @throws LockStoreException if the database cannot be reached, or its lease table cannot be used
      */
     public static LockStore over(DataSource dataSource, SqlDialect dialect, LockRuntime runtime) {
@@ -60,7 +67,7 @@ public final class JdbcStores {
         DatabaseClock clock = clock(statements, runtime);
         String where = statements.database() + " data source";
         SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), where);
-        Tables tables = new Tables(dataSource::getConnection, statements, schema, where, null);
+        Tables tables = new Tables(dataSource::getConnection, statements, schema, where, null, true);
         try {
             KeptConnection connection =
                     KeptConnection.borrowed(new ServerOpener(runtime, tables), ServerWaits.of(dialect), runtime);
@@ -80,24 +87,55 @@ public final class JdbcStores {
     }
 
     /** A store with one connection of its own to a JDBC URL. */
-    static LockStore connect(String url, String redacted, SqlDialect dialect, LockRuntime runtime) {
-        return connect(url, redacted, dialect, runtime, LeaseTableStore.Settings.RETENTION);
+    static LockStore connect(
+            String url,
+            String redacted,
+            SqlDialect dialect,
+            @Nullable CredentialsProvider credentials,
+            LockRuntime runtime) {
+        return connect(url, redacted, dialect, credentials, runtime, LeaseTableStore.Settings.RETENTION);
     }
 
     /** A store with one connection of its own to a JDBC URL, which deletes what nobody has used for so long. */
     static LockStore connect(String url, String redacted, SqlDialect dialect, LockRuntime runtime, Duration retention) {
+        return connect(url, redacted, dialect, null, runtime, retention);
+    }
+
+    private static LockStore connect(
+            String url,
+            String redacted,
+            SqlDialect dialect,
+            @Nullable CredentialsProvider credentials,
+            LockRuntime runtime,
+            Duration retention) {
         Dialect statements = dialect.statements();
         DatabaseClock clock = clock(statements, runtime);
         SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), redacted);
         refuseWithoutDriver(statements, url, redacted);
-        LeaseTableStore.Spare opener = () -> DriverManager.getConnection(url, ServerWaits.defaults(dialect, url));
-        Tables tables = new Tables(opener, statements, schema, redacted, ServerWaits.sessionLimit(dialect));
+        CredentialsDesk desk = credentials == null ? null : new CredentialsDesk(credentials, redacted, runtime);
+        LeaseTableStore.Spare opener = () -> DriverManager.getConnection(url, properties(dialect, url, desk));
+        Tables tables =
+                new Tables(opener, statements, schema, redacted, ServerWaits.sessionLimit(dialect), desk != null);
         try {
             KeptConnection connection = KeptConnection.own(new ServerOpener(runtime, tables), ServerWaits.of(dialect));
             return start(redacted, statements, url, clock, schema, connection, opener, retention, runtime);
         } catch (SQLException e) {
             throw refusal(statements, redacted, e);
         }
+    }
+
+    /** What the driver is told; asks for the credentials, and may have to wait for them. */
+    private static Properties properties(SqlDialect dialect, String url, @Nullable CredentialsDesk desk) {
+        Properties properties = ServerWaits.defaults(dialect, url);
+        if (desk != null) {
+            Credentials login = desk.now();
+            String user = login.user();
+            if (user != null) {
+                properties.setProperty("user", user);
+            }
+            properties.setProperty("password", String.valueOf(login.password()));
+        }
+        return properties;
     }
 
     /** Opens connections and looks at the tables at their other end. */
@@ -108,6 +146,7 @@ public final class JdbcStores {
         private final SchemaCheck schema;
         private final String where;
         private final @Nullable String sessionLimit;
+        private final boolean loginMayChange;
         private volatile String url = "";
 
         Tables(
@@ -115,12 +154,19 @@ public final class JdbcStores {
                 Dialect dialect,
                 SchemaCheck schema,
                 String where,
-                @Nullable String sessionLimit) {
+                @Nullable String sessionLimit,
+                boolean loginMayChange) {
+            this.loginMayChange = loginMayChange;
             this.connections = connections;
             this.dialect = dialect;
             this.schema = schema;
             this.where = where;
             this.sessionLimit = sessionLimit;
+        }
+
+        @Override
+        public boolean loginMayChange() {
+            return loginMayChange;
         }
 
         @Override
@@ -246,8 +292,9 @@ public final class JdbcStores {
         return dialect.troubles().apply(e) == SqlTrouble.ACCESS
                 ? new StoreAccessException(
                         where + " refuses this user" + said
-                                + "; it needs to log in, and to read and write the tables leasehold_lock and leasehold_store,"
-                                + " which it makes itself if it may, and else an administrator by SqlDialect.ddl()",
+                                + "; it needs to log in, and to read and write the tables leasehold_lock and"
+                                + " leasehold_store, which it makes itself if it may, and else an administrator by"
+                                + " SqlDialect.ddl()",
                         cause)
                 : new StoreUnavailableException(where + " cannot be opened" + said, cause);
     }

@@ -255,7 +255,7 @@ class PostgresFaultsTest {
     @Test
     void anotherDatabaseThanTheDialectsIsRefused() {
         assertThatThrownBy(() -> LeaseClient.open(
-                        runtime -> JdbcStores.connect(server.url(), "jdbc:postgresql:…", SqlDialect.H2, runtime)))
+                        runtime -> JdbcStores.connect(server.url(), "jdbc:postgresql:…", SqlDialect.H2, null, runtime)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContainingAll("a database of PostgreSQL", "dialect", "H2");
     }

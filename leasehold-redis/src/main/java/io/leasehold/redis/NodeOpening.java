@@ -70,7 +70,7 @@ final class NodeOpening {
     NodeOpening(Deployment where, Driver driver, LockRuntime runtime) {
         this.where = where;
         this.runtime = runtime;
-        this.errors = new RedisErrors(where.toString(), where.rights(), where.keys());
+        this.errors = where.errors();
         this.topology = Topology.of(where, driver, errors, runtime);
         this.outcome = topology.open().handle(this::opened).thenCompose(outcome -> outcome);
     }

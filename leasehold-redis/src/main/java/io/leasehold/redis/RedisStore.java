@@ -1,7 +1,9 @@
 package io.leasehold.redis;
 
+import io.leasehold.CredentialsProvider;
 import io.leasehold.ballot.SingleNodeStore;
 import io.leasehold.redis.node.EfficiencyStore;
+import io.leasehold.redis.node.RedisNode;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.Driver;
 import io.leasehold.redis.topology.DriverThreads;
@@ -12,23 +14,21 @@ import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
-import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.lettuce.core.cluster.RedisClusterClient;
+import java.util.Arrays;
 import java.util.Objects;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Locks in one Redis or Valkey deployment: the builder behind {@code redis://} URIs, and the way to bring a Lettuce client or
- * connection of one's own. Immutable.
+ * Locks in one Redis or Valkey deployment: the builder behind {@code redis://} URIs, and the way to bring a Lettuce client of
+ * one's own. Immutable.
  *
  * <pre>{@code
  * RedisStore redis = RedisStore.over(client, RedisURI.create("redis://localhost:6379"));
  * LockClient locks = Leasehold.builder().store(redis::open).connect();
  * }</pre>
  *
- * <p>What is brought along is never closed, and neither its options nor its flush mode are changed; it has to live longer than
- * the lock client.
+ * <p>A client that is brought along is never closed, and its options are not changed; it has to live longer than the lock client.
  */
 public final class RedisStore {
 
@@ -58,32 +58,28 @@ public final class RedisStore {
      */
     public static RedisStore over(RedisClient client, RedisURI server) {
         Objects.requireNonNull(client, "client");
-        RedisUri named = RedisUri.of(server, KeyLayout.standard());
-        return new RedisStore(Deployment.of(named), where -> Driver.over(client, named));
+        return new RedisStore(
+                Deployment.of(RedisUri.of(server, KeyLayout.standard())), where -> Driver.over(client, where));
     }
 
     /**
-     * A server, over a connection of one's own. Without a second one for wake-ups, waiters learn by asking again: after 3 s +
-     * 20 % at the latest.
+     * A Redis Cluster, over a client of one's own, in the same way: its threads and options are used for connections that are
+     * made, and closed, here, to each master.
      *
-     * <p>It may be shared with other code, but not be one on which that code blocks ({@code BLPOP}), opens transactions
-     * ({@code MULTI}) or subscribes. Requests are flushed at once; commands that its owner holds back with {@code
-     * setAutoFlushCommands(false)} go out with them.
-     *
-     * @param name the server as people would name it: a connection does not tell
+     * @param nodes any of its nodes, enough that one of them can be reached; as in Lettuce, the first names the credentials and
+     *     TLS settings of all
+     * @throws IllegalArgumentException if no node is named, or one without a host or with a database
      */
-    public static RedisStore over(RedisURI name, StatefulRedisConnection<String, String> connection) {
-        return over(name, connection, null);
-    }
-
-    /** The same with a second connection, on which this client's wake-ups are subscribed to. */
-    public static RedisStore over(
-            RedisURI name,
-            StatefulRedisConnection<String, String> connection,
-            @Nullable StatefulRedisPubSubConnection<String, String> wakeUps) {
-        Objects.requireNonNull(connection, "connection");
-        RedisUri named = RedisUri.of(name, KeyLayout.standard());
-        return new RedisStore(Deployment.of(named), where -> Driver.over(named, connection, wakeUps));
+    public static RedisStore over(RedisClusterClient client, RedisURI... nodes) {
+        Objects.requireNonNull(client, "client");
+        if (nodes.length == 0) {
+            throw new IllegalArgumentException("name at least one node of the Cluster");
+        }
+        return new RedisStore(
+                Deployment.ofCluster(Arrays.stream(nodes)
+                        .map(node -> RedisUri.of(node, KeyLayout.standard()))
+                        .toList()),
+                where -> Driver.over(client, where));
     }
 
     /**
@@ -97,12 +93,27 @@ public final class RedisStore {
     }
 
     /**
+     * With credentials that the provider is asked for at every connection, so that they may change while leases are held. In place of
+     * those that a {@link RedisURI} names; Sentinels keep those of their URI.
+     *
+     * @throws IllegalArgumentException if the store URI names a password itself
+     */
+    public RedisStore credentials(CredentialsProvider provider) {
+        return new RedisStore(server.credentials(Objects.requireNonNull(provider, "provider")), drivers);
+    }
+
+    /**
      * Opens the store, and makes sure that the server answers.
      *
      * @throws io.leasehold.LockStoreException if it cannot be reached, refuses, or is none that keeps locks
      */
     public LockStore open(LockRuntime runtime) {
-        return new SingleNodeStore(RedisStoreProvider.openNode(server, drivers.apply(server), runtime), runtime);
+        return new SingleNodeStore(openNode(runtime), runtime);
+    }
+
+    /** Opens the deployment as a node. */
+    RedisNode openNode(LockRuntime runtime) {
+        return RedisStoreProvider.openNode(server, drivers.apply(server), runtime);
     }
 
     /** Opens the server for locks without fence and queue. */

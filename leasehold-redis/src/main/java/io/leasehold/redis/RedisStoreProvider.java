@@ -1,5 +1,6 @@
 package io.leasehold.redis;
 
+import io.leasehold.CredentialsProvider;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.ballot.SingleNodeStore;
@@ -43,6 +44,11 @@ public final class RedisStoreProvider implements StoreProvider {
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
         return new SingleNodeStore(openNode(uri, runtime), runtime);
+    }
+
+    @Override
+    public LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
+        return RedisStore.at(uri.text()).credentials(credentials).open(runtime);
     }
 
     /** One deployment as a node, connected. */

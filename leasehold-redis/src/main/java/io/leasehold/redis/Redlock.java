@@ -1,5 +1,6 @@
 package io.leasehold.redis;
 
+import io.leasehold.CredentialsProvider;
 import io.leasehold.quorum.QuorumSettings;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -7,6 +8,7 @@ import io.leasehold.spi.StoreUri;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * A set of independent Redis servers, of which a quorum decides: the builder behind {@code redlock:} URIs. Immutable.
@@ -54,6 +56,21 @@ public final class Redlock {
     /** How long a round waits for a server that does not answer: clamp(ttl/200, 5 ms, 50 ms) unless set. */
     public Redlock nodeTimeout(Duration nodeTimeout) {
         return new Redlock(nodes, settings.nodeTimeout(nodeTimeout));
+    }
+
+    /**
+     * With credentials that the provider is asked for at every connection to any of the servers; it is asked for each server apart.
+     *
+     * @throws IllegalArgumentException if the URI of a server names a password itself
+     */
+    public Redlock credentials(CredentialsProvider provider) {
+        Objects.requireNonNull(provider, "provider");
+        return new Redlock(
+                nodes.stream()
+                        .map(node ->
+                                new RedlockUri.Node(node.server().credentials(provider), node.name(), node.durable()))
+                        .toList(),
+                settings);
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.leasehold.redis;
 
+import io.leasehold.CredentialsProvider;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreProvider;
@@ -20,5 +21,10 @@ public final class RedlockStoreProvider implements StoreProvider {
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
         return Redlock.parse(uri).open(runtime);
+    }
+
+    @Override
+    public LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
+        return Redlock.parse(uri).credentials(credentials).open(runtime);
     }
 }

@@ -8,19 +8,15 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
-import io.leasehold.StoreUnavailableException;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.testkit.proxy.ScheduledLoss;
+import io.leasehold.testkit.proxy.TcpProxy;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.pubsub.RedisPubSubAdapter;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
-import java.time.Duration;
-import java.util.List;
-import java.util.concurrent.BlockingQueue;
+import io.lettuce.core.cluster.RedisClusterClient;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -28,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A client or connection that somebody brings along is used, and left as it was. */
+/** A client that somebody brings along is used, and left as it was. */
 @Tag("quick")
 class BringYourOwnLettuceTest {
 
@@ -88,116 +84,33 @@ class BringYourOwnLettuceTest {
     }
 
     @Test
-    void aConnectionIsNeverClosed() throws Exception {
-        StatefulRedisConnection<String, String> theirs = client.connect();
-        for (int i = 0; i < 3; i++) {
-            try (LockClient locks = over(RedisStore.over(uri, theirs))) {
-                holdAndHandOver(locks);
-            }
-            assertThat(theirs.isOpen()).isTrue();
-            assertThat(theirs.sync().ping()).isEqualTo("PONG");
-        }
-        theirs.close();
-    }
+    void whatWasCarriedOutIsToldSoWhenItsReplyIsLost() throws InterruptedException {
+        try (TcpProxy proxy = TcpProxy.to(SERVER.server().port())) {
+            RedisURI through = RedisURI.create("127.0.0.1", proxy.port());
+            // A client that reconnects, and sends again what was not answered.
+            assertThat(client.getOptions().isAutoReconnect()).isTrue();
+            try (LockClient locks = over(RedisStore.over(client, through));
+                    EfficiencyLocks plain =
+                            EfficiencyLocks.over(RedisStore.over(client, through), LockOptions.defaults())) {
+                for (int i = 0; i < 20; i++) {
+                    Lease lease = locks.named("order:" + i).acquire();
+                    ScheduledLoss loss = proxy.loseNextReplyTo(request -> request.contains("EVAL"));
+                    assertThat(lease.release()).isNotEqualTo(ReleaseOutcome.ALREADY_LOST);
+                    loss.await(NodeBench.PATIENCE);
 
-    @Test
-    void theFlushModeOfAConnectionIsNotChanged() throws Exception {
-        StatefulRedisConnection<String, String> theirs = client.connect();
-        theirs.setAutoFlushCommands(false);
-        try (LockClient locks = over(RedisStore.over(uri, theirs));
-                Lease lease = locks.named("order:2").acquire()) {
-            lease.renew();
-            RedisFuture<String> heldBack = theirs.async().ping();
-            assertThat(heldBack.await(200, TimeUnit.MILLISECONDS)).isFalse();
-            theirs.flushCommands();
-            assertThat(heldBack.get(60, TimeUnit.SECONDS)).isEqualTo("PONG");
-        }
-        RedisFuture<String> stillHeldBack = theirs.async().ping();
-        assertThat(stillHeldBack.await(200, TimeUnit.MILLISECONDS)).isFalse();
-        theirs.flushCommands();
-        assertThat(stillHeldBack.get(60, TimeUnit.SECONDS)).isEqualTo("PONG");
-        theirs.close();
-    }
-
-    @Test
-    void wakeUpsComeOverASecondConnectionAndLeaveItsOwnSubscriptions() throws Exception {
-        StatefulRedisConnection<String, String> theirs = client.connect();
-        StatefulRedisPubSubConnection<String, String> theirPushes = client.connectPubSub();
-        BlockingQueue<String> news = new LinkedBlockingQueue<>();
-        theirPushes.addListener(new RedisPubSubAdapter<>() {
-            @Override
-            public void message(String channel, String message) {
-                if (channel.equals("news")) {
-                    news.add(message);
-                }
-            }
-        });
-        theirPushes.sync().subscribe("news");
-        try (LockClient locks = over(RedisStore.over(uri, theirs, theirPushes))) {
-            try (LockClient others = Leasehold.connect(SERVER.server().uri())) {
-                Lease first = others.named("order:3").acquire();
-                CompletableFuture<Lease> waiting = locks.named("order:3")
-                        .with(o -> o.recheck(Duration.ofMinutes(5)))
-                        .acquireAsync();
-                NodeBench.until("queued", () -> SERVER.redis().exists("lock:{order:3}:waiters") == 1);
-                assertThat(SERVER.redis().pubsubChannels("lock:wake:*")).isNotEmpty();
-                first.close();
-                // Its own recheck would come after five minutes.
-                waiting.get(60, TimeUnit.SECONDS).close();
-            }
-        }
-        NodeBench.until("unsubscribed", () -> SERVER.redis().pubsubChannels().equals(List.of("news")));
-        SERVER.redis().publish("news", "still here");
-        assertThat(news.poll(60, TimeUnit.SECONDS)).isEqualTo("still here");
-        theirs.close();
-        theirPushes.close();
-    }
-
-    @Test
-    void aConnectionThatReconnectsIsUsedAgain() throws Exception {
-        StatefulRedisConnection<String, String> theirs = client.connect();
-        try (LockClient locks = over(RedisStore.over(uri, theirs))) {
-            locks.named("order:4").acquire().close();
-            for (int i = 0; i < 3; i++) {
-                SERVER.redis().clientKill("" + localAddress(theirs));
-                try (Lease lease =
-                        locks.named("order:4").attempt(NodeBench.PATIENCE).orElseThrow()) {
-                    NodeBench.until("renewed", () -> isRenewed(lease));
+                    loss = proxy.loseNextReplyTo(request -> request.contains("\r\nSET\r\n"));
+                    Hold hold = plain.named("report:" + i)
+                            .attempt(NodeBench.PATIENCE)
+                            .orElseThrow();
+                    loss.await(NodeBench.PATIENCE);
+                    loss = proxy.loseNextReplyTo(request -> request.contains("EVAL"));
+                    assertThat(hold.release()).isNotEqualTo(ReleaseOutcome.ALREADY_LOST);
+                    loss.await(NodeBench.PATIENCE);
+                    assertThat(SERVER.redis().exists("lock:{order:" + i + "}", "lock:{report:" + i + "}"))
+                            .isZero();
                 }
             }
         }
-        assertThat(theirs.sync().ping()).isEqualTo("PONG");
-        theirs.close();
-    }
-
-    /** The end of the connection may be noticed as late as by this. */
-    private static boolean isRenewed(Lease lease) {
-        try {
-            lease.renew();
-            return true;
-        } catch (StoreUnavailableException e) {
-            return false;
-        }
-    }
-
-    private static String localAddress(StatefulRedisConnection<String, String> connection) {
-        long id = connection.sync().clientId();
-        return SERVER.redis()
-                .clientList()
-                .lines()
-                .filter(line -> line.startsWith("id=" + id + " "))
-                .map(line -> line.replaceAll(".* addr=([^ ]+) .*", "$1"))
-                .findFirst()
-                .orElseThrow();
-    }
-
-    @Test
-    void aClosedConnectionIsRefused() {
-        StatefulRedisConnection<String, String> theirs = client.connect();
-        theirs.close();
-        assertThatThrownBy(() -> over(RedisStore.over(uri, theirs)))
-                .isInstanceOf(StoreUnavailableException.class)
-                .hasMessageContaining("brought along");
     }
 
     @Test
@@ -211,14 +124,28 @@ class BringYourOwnLettuceTest {
 
     @Test
     void efficiencyLocksDoTheSame() throws InterruptedException {
-        StatefulRedisConnection<String, String> theirs = client.connect();
         try (EfficiencyLocks locks =
-                        EfficiencyLocks.over(RedisStore.over(uri, theirs).keys("job:*"), LockOptions.defaults());
+                        EfficiencyLocks.over(RedisStore.over(client, uri).keys("job:*"), LockOptions.defaults());
                 Hold hold = locks.named("report").acquire()) {
             assertThat(hold.isValid()).isTrue();
             assertThat(SERVER.redis().exists("job:report")).isOne();
         }
-        assertThat(theirs.sync().ping()).isEqualTo("PONG");
-        theirs.close();
+        assertThat(client.connect().sync().ping()).isEqualTo("PONG");
+    }
+
+    @Test
+    void aClusterIsNamedByNodesWithoutADatabase() {
+        RedisClusterClient ofCluster = RedisClusterClient.create(uri);
+        try {
+            assertThatThrownBy(() -> RedisStore.over(ofCluster)).hasMessageContaining("at least one node");
+            assertThatThrownBy(() -> RedisStore.over(ofCluster, RedisURI.create("redis://:secret@127.0.0.1/3")))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("database")
+                    .hasMessageNotContaining("secret");
+            assertThat(RedisStore.over(ofCluster, RedisURI.create("rediss://:secret@127.0.0.1")))
+                    .hasToString("rediss-cluster://127.0.0.1:6379");
+        } finally {
+            ofCluster.shutdown(0, 2, TimeUnit.SECONDS);
+        }
     }
 }

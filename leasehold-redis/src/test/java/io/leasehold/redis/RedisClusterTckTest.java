@@ -4,7 +4,6 @@ import io.leasehold.servers.RedisCluster;
 import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
-import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.tck.BackendTck;
 import io.leasehold.testkit.tck.HandOverTck;
 import io.leasehold.testkit.tck.LockNodeTck;
@@ -15,11 +14,11 @@ import org.junit.jupiter.api.Tag;
 
 /** A Cluster of three masters passes the TCK. */
 @Tag("full")
-final class RedisClusterTckTest implements BackendTck, LockNodeTck, HandOverTck {
+class RedisClusterTckTest implements BackendTck, LockNodeTck, HandOverTck {
 
     private static RedisCluster group;
 
-    private static final StoreFixture FIXTURE = new StoreFixture() {
+    private final StoreFixture fixture = new StoreFixture() {
         @Override
         public String name() {
             return "redis-cluster";
@@ -27,7 +26,7 @@ final class RedisClusterTckTest implements BackendTck, LockNodeTck, HandOverTck 
 
         @Override
         public LockStore open(LockRuntime runtime) {
-            return new RedisStoreProvider().open(StoreUri.parse(group.uri()), runtime);
+            return store().open(runtime);
         }
 
         @Override
@@ -36,9 +35,18 @@ final class RedisClusterTckTest implements BackendTck, LockNodeTck, HandOverTck 
         }
     };
 
+    /** How the Cluster is connected to. */
+    RedisStore store() {
+        return RedisStore.at(group.uri());
+    }
+
     @BeforeAll
     static void start() {
         group = Groups.cluster(0, node -> node);
+    }
+
+    static RedisCluster group() {
+        return group;
     }
 
     @AfterAll
@@ -50,11 +58,11 @@ final class RedisClusterTckTest implements BackendTck, LockNodeTck, HandOverTck 
 
     @Override
     public StoreFixture fixture() {
-        return FIXTURE;
+        return fixture;
     }
 
     @Override
     public LockNode openNode(LockRuntime runtime) {
-        return new RedisStoreProvider().openNode(StoreUri.parse(group.uri()), runtime);
+        return store().openNode(runtime);
     }
 }

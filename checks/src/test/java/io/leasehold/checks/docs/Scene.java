@@ -7,9 +7,8 @@ import io.leasehold.LockClient;
 import io.leasehold.jdbc.VersionCheck;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
-import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.lettuce.core.cluster.RedisClusterClient;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
@@ -45,9 +44,8 @@ public abstract class Scene implements AutoCloseable {
     public final LockClient newLocks = Leasehold.connect("memory:");
     public final MeterRegistry registry = new SimpleMeterRegistry();
     public final @Nullable RedisClient client = null;
+    public final @Nullable RedisClusterClient clusterClient = null;
     public final @Nullable RedisCommands<String, String> redis = null;
-    public final @Nullable StatefulRedisConnection<String, String> theirs = null;
-    public final @Nullable StatefulRedisPubSubConnection<String, String> theirPushes = null;
     public final RedisURI uri = RedisURI.create("redis://localhost:6379");
     public final CountDownLatch worked = new CountDownLatch(1);
 

@@ -110,7 +110,7 @@ final class LockedRun {
             }
             command.warnings().forEach(notes);
             Leasehold.Builder client =
-                    Leasehold.builder().store(request.storeUri()).defaults(request.options());
+                    StoreAccess.client(invocation, request.storeUri()).defaults(request.options());
             Integer port = request.metricsPort();
             try (MetricsEndpoint endpoint = port == null
                             ? null
@@ -254,8 +254,8 @@ final class LockedRun {
             report.ended(
                     Outcome.INTERNAL,
                     ExitCode.INTERNAL.code(),
-                    "what would have ended the command, were leasehold killed, was killed itself and could not be started"
-                            + " again; the command was ended (its exit code: " + ended.exitCode() + ")");
+                    "what would have ended the command, were leasehold killed, was killed itself and could not be"
+                            + " started again; the command was ended (its exit code: " + ended.exitCode() + ")");
         } else if (ended.endedForLease() || !lease.isValid()) {
             reportLost(lease, ended);
         } else {

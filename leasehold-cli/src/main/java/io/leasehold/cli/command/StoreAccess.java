@@ -1,18 +1,68 @@
 package io.leasehold.cli.command;
 
+import io.leasehold.Credentials;
+import io.leasehold.CredentialsProvider;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
+import io.leasehold.cli.output.Terminal;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
 
 /** Connects to the store that the command line names, and hides its secrets from then on. */
 final class StoreAccess {
+
+    /** A file with the password of the store, read at each connection. */
+    static final String PASSWORD_FILE = "LEASEHOLD_PASSWORD_FILE";
+
+    /** Whose password that is. */
+    static final String USER = "LEASEHOLD_USER";
 
     private StoreAccess() {}
 
     static LockClient open(Invocation invocation, StoreOption store) {
         String uri = store.uri(invocation.environment());
         invocation.terminal().hide(StoreOption.secrets(uri));
-        return Leasehold.connect(uri);
+        return client(invocation, uri).connect();
+    }
+
+    /**
+     * A client of this store, whose secrets are hidden already; a password in a file is hidden when it is read.
+     *
+     * @throws IllegalArgumentException if the environment names a user without a file, or something that is none
+     */
+    static Leasehold.Builder client(Invocation invocation, String uri) {
+        Leasehold.Builder client = Leasehold.builder().store(uri);
+        String user = named(invocation, USER);
+        String file = named(invocation, PASSWORD_FILE);
+        if (file != null) {
+            return client.credentials(hiding(passwordFile(user, file), invocation.terminal()));
+        } else if (user != null) {
+            throw new IllegalArgumentException(USER + " needs " + PASSWORD_FILE + " beside it");
+        }
+        return client;
+    }
+
+    private static @Nullable String named(Invocation invocation, String variable) {
+        String value = invocation.environment().get(variable);
+        return value == null || value.isEmpty() ? null : value;
+    }
+
+    private static CredentialsProvider passwordFile(@Nullable String user, String file) {
+        try {
+            return CredentialsProvider.passwordFile(user, Path.of(file));
+        } catch (InvalidPathException e) {
+            throw new IllegalArgumentException(PASSWORD_FILE + " is no path: " + e.getReason());
+        }
+    }
+
+    private static CredentialsProvider hiding(CredentialsProvider given, Terminal terminal) {
+        return () -> {
+            Credentials login = given.credentials();
+            terminal.hideAlso(String.valueOf(login.password()));
+            return login;
+        };
     }
 }

@@ -9,6 +9,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,8 +66,13 @@ public final class Terminal {
     }
 
     /** Texts that are shown as {@code ***} from now on; those too short to be told from ordinary text are left. */
-    public void hide(List<String> texts) {
+    public synchronized void hide(List<String> texts) {
         secrets = texts.stream().filter(text -> text.length() >= LEAST_SECRET).toList();
+    }
+
+    /** One text more that is shown as {@code ***} from now on. */
+    public synchronized void hideAlso(String text) {
+        hide(Stream.concat(secrets.stream(), Stream.of(text)).distinct().toList());
     }
 
     /**

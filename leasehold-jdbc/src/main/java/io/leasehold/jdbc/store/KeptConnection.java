@@ -46,6 +46,11 @@ public final class KeptConnection {
             return open();
         }
 
+        /** Whether a log-in that is refused now may be accepted later, with other credentials. */
+        default boolean loginMayChange() {
+            return false;
+        }
+
         /** Whether the connection opened last leads to where one opened now would. */
         boolean leadsToStore();
 
@@ -92,6 +97,11 @@ public final class KeptConnection {
         kept.needFor(0);
         kept.look();
         return kept;
+    }
+
+    /** Whether a log-in that is refused now may be accepted later. */
+    boolean loginMayChange() {
+        return opener.loginMayChange();
     }
 
     /** A hold may last so long from now on: the connection that keeps it and ends it is not given back before. */

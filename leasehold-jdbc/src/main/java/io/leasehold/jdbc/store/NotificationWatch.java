@@ -1,6 +1,7 @@
 package io.leasehold.jdbc.store;
 
 import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.spi.LockRuntime;
@@ -231,7 +232,7 @@ final class NotificationWatch implements Waking {
                     loan.discard();
                 }
             }
-        } catch (SQLException e) {
+        } catch (SQLException | LockStoreException e) {
             LOG.debug("listening at {} failed; waiters poll", store, e);
         } catch (RuntimeException e) {
             LOG.warn("listening at {} failed unexpectedly; waiters poll", store, e);

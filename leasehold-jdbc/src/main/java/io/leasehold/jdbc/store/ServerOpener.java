@@ -48,12 +48,22 @@ public final class ServerOpener implements KeptConnection.Opener {
     public interface Source {
         /** Opens one, however long that takes. */
         LeaseTable open() throws SQLException;
+
+        /** As {@link KeptConnection.Opener#loginMayChange}. */
+        default boolean loginMayChange() {
+            return false;
+        }
     }
 
     /** Opens what comes from the source. */
     public ServerOpener(LockRuntime runtime, Source source) {
         this.runtime = runtime;
         this.source = source;
+    }
+
+    @Override
+    public boolean loginMayChange() {
+        return source.loginMayChange();
     }
 
     @Override

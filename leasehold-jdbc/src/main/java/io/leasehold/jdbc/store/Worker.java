@@ -375,7 +375,9 @@ final class Worker implements Runnable {
             // What a single statement answers with an error has not happened; a commit that fails may have.
             boolean mayHaveCommitted =
                     committing && trouble != SqlTrouble.FULL && (!repeatable || trouble == SqlTrouble.UNREACHABLE);
-            task.fail(mayHaveCommitted ? FailureKind.UNKNOWN : failure.kind(), failure.error());
+            boolean mayPass = trouble == SqlTrouble.ACCESS && table == null && connections.loginMayChange();
+            FailureKind kind = mayPass ? FailureKind.NO_EFFECT : failure.kind();
+            task.fail(mayHaveCommitted ? FailureKind.UNKNOWN : kind, failure.error());
             return Try.ENDED;
         }
     }

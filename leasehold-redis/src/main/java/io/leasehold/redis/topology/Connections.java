@@ -310,6 +310,10 @@ final class Connections implements AutoCloseable {
     private LockStoreException explained(Throwable thrown) {
         Throwable cause = RedisErrors.unwrapped(thrown);
         for (Throwable t = cause; t != null; t = t.getCause()) {
+            if (t instanceof LockStoreException known) {
+                // There are no credentials to log in with.
+                return known;
+            }
             if (t instanceof RedisCommandExecutionException) {
                 return errors.of(t, "log in").error();
             }
@@ -388,11 +392,7 @@ final class Connections implements AutoCloseable {
             }
             tries++;
         }
-        LockRuntime.Timer company = runtime.schedule(PATIENCE_NANOS, () -> {
-            if (!driver.isBorrowed()) {
-                tryFor(number);
-            }
-        });
+        LockRuntime.Timer company = runtime.schedule(PATIENCE_NANOS, () -> tryFor(number));
         connect().whenComplete((link, error) -> {
             company.cancel();
             reconnected(number, link, error);

@@ -1,5 +1,6 @@
 package io.leasehold.redis.topology;
 
+import io.leasehold.CredentialsProvider;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.StoreUri;
@@ -62,8 +63,19 @@ public final class Deployment {
     private final List<RedisUri> servers;
     private final RedisUri data;
     private final @Nullable String masterName;
+    private final @Nullable CredentialsProvider credentials;
 
     private Deployment(Kind kind, List<RedisUri> servers, RedisUri data, @Nullable String masterName) {
+        this(kind, servers, data, masterName, null);
+    }
+
+    private Deployment(
+            Kind kind,
+            List<RedisUri> servers,
+            RedisUri data,
+            @Nullable String masterName,
+            @Nullable CredentialsProvider credentials) {
+        this.credentials = credentials;
         this.kind = kind;
         this.servers = List.copyOf(servers);
         this.data = data;
@@ -101,6 +113,19 @@ public final class Deployment {
         return new Deployment(Kind.SINGLE, List.of(server), server, null);
     }
 
+    /**
+     * A Cluster whose nodes are named in the driver's own form; as in the driver, the first names the credentials and settings
+     * of all.
+     */
+    public static Deployment ofCluster(List<RedisUri> nodes) {
+        RedisUri first = nodes.get(0);
+        if (first.database() != 0) {
+            throw new IllegalArgumentException(
+                    "the RedisURI " + first + " names a database, and a Cluster has only one: leave it out");
+        }
+        return new Deployment(Kind.CLUSTER, nodes, first, null);
+    }
+
     /** The same with the locks elsewhere. */
     public Deployment keys(KeyLayout layout) {
         return new Deployment(
@@ -109,7 +134,40 @@ public final class Deployment {
                         ? servers
                         : servers.stream().map(server -> server.keys(layout)).toList(),
                 data.keys(layout),
-                masterName);
+                masterName,
+                credentials);
+    }
+
+    /**
+     * The same with credentials that the provider is asked for, at each connection to a data server; Sentinels keep those of their URI.
+     *
+     * @throws IllegalArgumentException if the URI names some itself
+     */
+    public Deployment credentials(CredentialsProvider provider) {
+        if (data.hasPassword()) {
+            throw new IllegalArgumentException("the store URI of " + this
+                    + " names a password, and a credentials provider is set: decide; leave what stands before @ out");
+        }
+        return new Deployment(
+                kind,
+                kind == Kind.SENTINEL
+                        ? servers
+                        : servers.stream().map(RedisUri::askingForLogin).toList(),
+                data.askingForLogin(),
+                masterName,
+                provider);
+    }
+
+    /** Who is asked for the credentials of the data servers, or null if their URI names them, or there are none. */
+    @Nullable
+    CredentialsProvider credentials() {
+        return credentials;
+    }
+
+    /** The errors of its data servers. */
+    public RedisErrors errors() {
+        RedisErrors errors = new RedisErrors(toString(), rights(), keys());
+        return credentials == null ? errors : errors.withProvider();
     }
 
     /** Where the locks are. */

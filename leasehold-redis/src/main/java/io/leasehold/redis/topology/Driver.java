@@ -1,8 +1,9 @@
 package io.leasehold.redis.topology;
 
+import io.leasehold.spi.CredentialsDesk;
+import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.SslOptions;
@@ -43,28 +44,20 @@ public final class Driver implements AutoCloseable {
     private final RedisUri uri;
     private final DriverThreads threads;
     private final RedisClient client;
-    private final @Nullable Borrowed<StatefulRedisConnection<String, String>> commands;
-    private final @Nullable Borrowed<StatefulRedisPubSubConnection<String, String>> pushes;
     private final Set<StatefulConnection<?, ?>> ended =
             Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
     private final Map<StatefulConnection<?, ?>, CompletableFuture<Void>> endings = new ConcurrentHashMap<>();
     private volatile boolean closing;
+    private volatile @Nullable CredentialsDesk credentials;
 
     /** A driver for one server, or for several with the same settings; nothing is connected yet. */
     public Driver(RedisUri uri, DriverThreads threads) {
-        this(uri, threads, options(uri), null, null);
+        this(uri, threads, options(uri));
     }
 
-    private Driver(
-            RedisUri uri,
-            DriverThreads threads,
-            ClientOptions options,
-            @Nullable Borrowed<StatefulRedisConnection<String, String>> commands,
-            @Nullable Borrowed<StatefulRedisPubSubConnection<String, String>> pushes) {
+    private Driver(RedisUri uri, DriverThreads threads, ClientOptions options) {
         this.uri = uri;
         this.threads = threads;
-        this.commands = commands;
-        this.pushes = pushes;
         this.client = RedisClient.create(threads.use());
         client.setOptions(options);
     }
@@ -74,28 +67,9 @@ public final class Driver implements AutoCloseable {
         return new Driver(where.data(), threads);
     }
 
-    /** With the threads and options of somebody else's client, which stays as it is. */
-    public static Driver over(RedisClient client, RedisUri uri) {
-        return new Driver(
-                uri, DriverThreads.borrowed(client.getResources()), atMostOnce(client.getOptions()), null, null);
-    }
-
-    /**
-     * Over somebody else's connections, which stay as they are. They may reconnect and send again what was in flight: the
-     * protocol bears it, since a copy of a request that comes late is stale.
-     *
-     * @param pushes null if nobody is to be woken
-     */
-    public static Driver over(
-            RedisUri uri,
-            StatefulRedisConnection<String, String> commands,
-            @Nullable StatefulRedisPubSubConnection<String, String> pushes) {
-        return new Driver(
-                uri,
-                DriverThreads.borrowed(commands.getResources()),
-                atMostOnce(commands.getOptions()),
-                Borrowed.forCommands(commands),
-                pushes == null ? null : Borrowed.forPushes(pushes));
+    /** With the threads and options of somebody else's client, of one server or of a Cluster, which stays as it is. */
+    public static Driver over(AbstractRedisClient client, Deployment where) {
+        return new Driver(where.data(), DriverThreads.borrowed(client.getResources()), atMostOnce(client.getOptions()));
     }
 
     private static ClientOptions atMostOnce(ClientOptions options) {
@@ -125,37 +99,31 @@ public final class Driver implements AutoCloseable {
         return options.build();
     }
 
-    /** Whether all that can be had is one connection of somebody else's: lent again, it is taken from whom it was lent to. */
-    boolean isBorrowed() {
-        return commands != null;
+    /** Who is asked for the logins that are not named; to be said before the first connection. */
+    void logInWith(CredentialsDesk desk) {
+        credentials = desk;
     }
 
     /** Makes a connection for commands. */
     CompletableFuture<StatefulRedisConnection<String, String>> connect(RedisUri server) {
-        if (commands != null) {
-            return commands.lend();
-        }
-        return client.connectAsync(StringCodec.UTF8, handshake(server)).toCompletableFuture();
+        return handshake(server).thenCompose(uri -> client.connectAsync(StringCodec.UTF8, uri));
     }
 
     /** Makes a connection for subscriptions. */
     CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectForPushes(RedisUri server) {
-        if (pushes != null) {
-            return pushes.lend();
-        }
-        if (commands != null) {
-            return CompletableFuture.failedFuture(new RedisException("no connection for wake-ups was brought along"));
-        }
-        return client.connectPubSubAsync(StringCodec.UTF8, handshake(server)).toCompletableFuture();
+        return handshake(server).thenCompose(uri -> client.connectPubSubAsync(StringCodec.UTF8, uri));
     }
 
     /** Makes a connection for questions to a Sentinel. */
     CompletableFuture<StatefulRedisSentinelConnection<String, String>> connectToSentinel(RedisUri sentinel) {
-        return client.connectSentinelAsync(StringCodec.UTF8, handshake(sentinel));
+        return handshake(sentinel).thenCompose(uri -> client.connectSentinelAsync(StringCodec.UTF8, uri));
     }
 
-    private static RedisURI handshake(RedisUri server) {
-        return server.forDriver(CONNECT_TIMEOUT);
+    private CompletableFuture<RedisURI> handshake(RedisUri server) {
+        CredentialsDesk desk = credentials;
+        return desk == null || !server.asksForLogin()
+                ? CompletableFuture.completedFuture(server.forDriver(CONNECT_TIMEOUT, null))
+                : desk.ask().thenApply(login -> server.forDriver(CONNECT_TIMEOUT, login));
     }
 
     /**
@@ -178,12 +146,6 @@ public final class Driver implements AutoCloseable {
     @Override
     public void close() {
         closing = true;
-        if (commands != null) {
-            commands.giveBack();
-        }
-        if (pushes != null) {
-            pushes.giveBack();
-        }
         CompletableFuture<Void> allEnded = CompletableFuture.allOf(
                         endings.values().toArray(CompletableFuture<?>[]::new))
                 .handle((done, error) -> error)

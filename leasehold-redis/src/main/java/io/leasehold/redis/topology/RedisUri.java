@@ -1,5 +1,6 @@
 package io.leasehold.redis.topology;
 
+import io.leasehold.Credentials;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.StoreUri;
 import io.lettuce.core.RedisURI;
@@ -39,7 +40,11 @@ public final class RedisUri {
 
     private final Acknowledgement acknowledgement;
 
-    private RedisUri(RedisURI given, KeyLayout keys) {
+    /** Whether a provider is asked for the login, in place of what is named here. */
+    private final boolean asksForLogin;
+
+    private RedisUri(RedisURI given, KeyLayout keys, boolean asksForLogin) {
+        this.asksForLogin = asksForLogin;
         this.host = given.getHost();
         this.port = given.getPort();
         this.user = null;
@@ -58,7 +63,9 @@ public final class RedisUri {
             boolean tls,
             @Nullable String certificates,
             KeyLayout keys,
-            Acknowledgement acknowledgement) {
+            Acknowledgement acknowledgement,
+            boolean asksForLogin) {
+        this.asksForLogin = asksForLogin;
         this.keys = keys;
         this.given = null;
         this.host = authority.host;
@@ -103,7 +110,7 @@ public final class RedisUri {
             throw parser.refused(String.valueOf(e.getMessage()));
         }
         return new RedisUri(
-                authority, database, tls, certificates, parser.keys(parameters.get("keys")), acknowledgement);
+                authority, database, tls, certificates, parser.keys(parameters.get("keys")), acknowledgement, false);
     }
 
     /**
@@ -117,31 +124,49 @@ public final class RedisUri {
                     "the RedisURI names no host and port: name the server itself, and neither"
                             + " Sentinels nor a socket");
         }
-        return new RedisUri(given, keys);
+        return new RedisUri(given, keys, false);
     }
 
     /** The same with the locks elsewhere. */
     RedisUri keys(KeyLayout layout) {
-        return given != null
-                ? new RedisUri(given, layout)
-                : new RedisUri(
-                        new Authority(host, port, user, password),
-                        database,
-                        tls,
-                        certificates,
-                        layout,
-                        acknowledgement);
+        return changed(host, port, layout, asksForLogin);
     }
 
     /** Another server of the same deployment: with these credentials and settings, at another address. */
     RedisUri at(String otherHost, int otherPort) {
+        return changed(otherHost, otherPort, keys, asksForLogin);
+    }
+
+    /** The same, with a login that a provider is asked for at each connection. */
+    RedisUri askingForLogin() {
+        return changed(host, port, keys, true);
+    }
+
+    boolean asksForLogin() {
+        return asksForLogin;
+    }
+
+    private RedisUri changed(String newHost, int newPort, KeyLayout layout, boolean asks) {
+        if (given != null) {
+            boolean moved = !newHost.equals(host) || newPort != port;
+            return new RedisUri(
+                    moved
+                            ? RedisURI.builder(given)
+                                    .withHost(newHost)
+                                    .withPort(newPort)
+                                    .build()
+                            : given,
+                    layout,
+                    asks);
+        }
         return new RedisUri(
-                new Authority(otherHost, otherPort, user, password),
+                new Authority(newHost, newPort, user, password),
                 database,
                 tls,
                 certificates,
-                keys,
-                acknowledgement);
+                layout,
+                acknowledgement,
+                asks);
     }
 
     /** Who and where; holds the secret, so it is no record. */
@@ -257,10 +282,14 @@ public final class RedisUri {
         }
     }
 
-    /** For the driver. */
-    RedisURI forDriver(Duration handshakeTimeout) {
+    /**
+     * For the driver.
+     *
+     * @param login in place of what the URI names, unless null
+     */
+    RedisURI forDriver(Duration handshakeTimeout, @Nullable Credentials login) {
         if (given != null) {
-            return given;
+            return login == null ? given : authenticated(RedisURI.builder(given), login.user(), login.password());
         }
         RedisURI.Builder builder = RedisURI.builder()
                 .withHost(host)
@@ -270,10 +299,19 @@ public final class RedisUri {
                 .withTimeout(handshakeTimeout)
                 .withLibraryName("")
                 .withLibraryVersion("");
-        if (password != null) {
-            builder = user == null ? builder.withPassword(password) : builder.withAuthentication(user, password);
+        if (login != null) {
+            return authenticated(builder, login.user(), login.password());
         }
-        return builder.build();
+        return password == null ? builder.build() : authenticated(builder, user, password);
+    }
+
+    private static RedisURI authenticated(RedisURI.Builder builder, @Nullable String user, char[] password) {
+        return (user == null ? builder.withPassword(password) : builder.withAuthentication(user, password)).build();
+    }
+
+    /** Whether the URI names a password. What is named in the driver's own form does not tell. */
+    boolean hasPassword() {
+        return password != null;
     }
 
     /** The file of certificates that vouch for the server, or null for those of the platform. */

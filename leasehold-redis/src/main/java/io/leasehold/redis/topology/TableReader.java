@@ -145,7 +145,7 @@ final class TableReader {
                 Connections.Locator.fixed(node),
                 Expectation.CLUSTER_NODE,
                 node.toString(),
-                new RedisErrors(node.toString()),
+                errors.of(node.toString()),
                 runtime);
         return connections.open().thenCompose(this::view).whenComplete((table, error) -> connections.retire());
     }

@@ -1,7 +1,9 @@
 package io.leasehold.redis.topology;
 
+import io.leasehold.CredentialsProvider;
 import io.leasehold.LockStoreException;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.CredentialsDesk;
 import io.leasehold.spi.LockRuntime;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -22,6 +24,10 @@ public interface Topology extends AutoCloseable {
 
     /** The same over a driver that is closed with it. */
     static Topology of(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime) {
+        CredentialsProvider credentials = where.credentials();
+        if (credentials != null) {
+            driver.logInWith(new CredentialsDesk(credentials, where.toString(), runtime));
+        }
         return switch (where.kind()) {
             case SINGLE, REPLICATED, SENTINEL -> new MasterTopology(where, driver, errors, runtime);
             case CLUSTER -> new ClusterTopology(where, driver, errors, runtime);

@@ -31,6 +31,7 @@ public final class RedisErrors {
 
     private static final String STANDARD_KEYS = "~lock:*";
     private static final Set<String> ACCESS = Set.of("NOAUTH", "WRONGPASS", "NOPERM");
+    private static final Set<String> LOGIN = Set.of("NOAUTH", "WRONGPASS");
     private static final Set<String> TRANSIENT = Set.of(
             "OOM",
             "MISCONF",
@@ -55,6 +56,7 @@ public final class RedisErrors {
     private final String node;
     private final String rights;
     private final KeyLayout keys;
+    private final boolean withProvider;
 
     /**
      * The errors of one node, with keys as {@code lock:{*}}.
@@ -73,9 +75,27 @@ public final class RedisErrors {
      * @param keys where its locks are
      */
     public RedisErrors(String node, String rights, KeyLayout keys) {
+        this(node, rights, keys, false);
+    }
+
+    private RedisErrors(String node, String rights, KeyLayout keys, boolean withProvider) {
         this.node = node;
         this.rights = rights;
         this.keys = keys;
+        this.withProvider = withProvider;
+    }
+
+    /**
+     * The same where credentials come from a provider: a login that is refused is tried again, since the provider and the server
+     * do not change them at one moment.
+     */
+    public RedisErrors withProvider() {
+        return new RedisErrors(node, rights, keys, true);
+    }
+
+    /** The errors of another node of the same deployment. */
+    public RedisErrors of(String otherNode) {
+        return new RedisErrors(otherNode, rights, keys, withProvider);
     }
 
     /** The rights that Leasehold needs at a single server for these keys. */
@@ -120,7 +140,9 @@ public final class RedisErrors {
         String text = ofCommand(whole);
         String code = code(text);
         if (ACCESS.contains(code) || isScriptWithoutRight(text)) {
-            return new Failure(FailureKind.PERMANENT, access(text, whole, what, cause));
+            boolean mayPass = withProvider && LOGIN.contains(code);
+            return new Failure(
+                    mayPass ? FailureKind.NO_EFFECT : FailureKind.PERMANENT, access(text, whole, what, cause));
         }
         if (TRANSIENT.contains(code)) {
             return new Failure(
@@ -166,6 +188,12 @@ public final class RedisErrors {
     }
 
     private StoreAccessException access(String text, String whole, String what, @Nullable Throwable cause) {
+        if (withProvider && LOGIN.contains(code(text))) {
+            return new StoreAccessException(
+                    node + " does not accept what the credentials provider gave (" + code(text) + "); it is asked again"
+                            + " for the next connection",
+                    cause);
+        }
         if (text.startsWith("NOAUTH")) {
             return new StoreAccessException(
                     node + " asks for a password to " + what + ": put user:password@ before the host in the store URI",
@@ -210,7 +238,7 @@ public final class RedisErrors {
     /** There is no connection, so nothing was sent. */
     public Failure notConnected(String what, @Nullable LockStoreException why) {
         if (why instanceof StoreAccessException) {
-            return new Failure(FailureKind.PERMANENT, why);
+            return new Failure(withProvider ? FailureKind.NO_EFFECT : FailureKind.PERMANENT, why);
         }
         String reason = why == null ? "" : " (" + why.getMessage() + ")";
         return new Failure(

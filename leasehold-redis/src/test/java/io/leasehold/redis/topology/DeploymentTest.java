@@ -45,8 +45,8 @@ class DeploymentTest {
         Deployment where =
                 parse("redis-sentinel://u:data@a,b/m?sentinelUser=w&sentinelPassword=wa%26tch&sentinelTls=true");
 
-        var sentinel = where.servers().get(1).forDriver(java.time.Duration.ofSeconds(1));
-        var data = where.data().at("h", 7).forDriver(java.time.Duration.ofSeconds(1));
+        var sentinel = where.servers().get(1).forDriver(java.time.Duration.ofSeconds(1), null);
+        var data = where.data().at("h", 7).forDriver(java.time.Duration.ofSeconds(1), null);
 
         assertThat(sentinel.isSsl()).isTrue();
         assertThat(data.isSsl()).isFalse();

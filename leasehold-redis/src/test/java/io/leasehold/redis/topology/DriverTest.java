@@ -1,18 +1,26 @@
 package io.leasehold.redis.topology;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.RedisUnderTest;
+import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.proxy.TcpProxy;
 import io.lettuce.core.AbstractRedisClient;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.cluster.RedisClusterClient;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -91,6 +99,35 @@ class DriverTest {
         } finally {
             driver.close();
             runtime.close();
+        }
+    }
+
+    /** Lettuce's own connections send it again after they have reconnected: then the second one finds the key. */
+    @Test
+    void overAClientThatReconnectsNothingIsSentTwice() throws Exception {
+        for (AbstractRedisClient client :
+                List.<AbstractRedisClient>of(RedisClient.create(), RedisClusterClient.create("redis://127.0.0.1"))) {
+            assertThat(client.getOptions().isAutoReconnect()).isTrue();
+            try (TcpProxy proxy = TcpProxy.to(SERVER.server().port())) {
+                RedisUri through = RedisUri.of(RedisURI.create("127.0.0.1", proxy.port()), KeyLayout.standard());
+                Driver driver = Driver.over(client, Deployment.of(through));
+                StatefulRedisConnection<String, String> connection =
+                        driver.connect(through).get(60, TimeUnit.SECONDS);
+                String key = "once:" + client.getClass().getSimpleName();
+                proxy.loseNextReplyTo(request -> request.contains(key));
+                RedisFuture<Long> asked = connection.async().incr(key);
+                assertThatThrownBy(() -> asked.get(60, TimeUnit.SECONDS))
+                        .isInstanceOf(java.util.concurrent.ExecutionException.class);
+                assertThatThrownBy(() -> connection.async().incr(key).get(60, TimeUnit.SECONDS))
+                        .hasMessageContaining("not connected");
+                // Another one would have to come over a connection of its own.
+                driver.connect(through).get(60, TimeUnit.SECONDS).async().ping().get(60, TimeUnit.SECONDS);
+                assertThat(SERVER.redis().get(key)).isEqualTo("1");
+                assertThat(proxy.connections().accepted()).isEqualTo(2);
+                driver.close();
+            } finally {
+                client.shutdown(0, 2, TimeUnit.SECONDS);
+            }
         }
     }
 }

@@ -20,7 +20,7 @@ class RedisUriTest {
     }
 
     private static RedisURI driver(String text) {
-        return parse(text).forDriver(Duration.ofSeconds(2));
+        return parse(text).forDriver(Duration.ofSeconds(2), null);
     }
 
     @ParameterizedTest

@@ -1,0 +1,67 @@
+package io.leasehold;
+
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a store is logged in to with: a password or token, and a user where the store has users. Immutable; {@link #toString()}
+ * shows neither.
+ */
+public final class Credentials {
+
+    private final @Nullable String user;
+    private final char[] password;
+
+    private Credentials(@Nullable String user, char[] password) {
+        this.user = user;
+        this.password = password;
+    }
+
+    /**
+     * A user and their password or token.
+     *
+     * @throws IllegalArgumentException if one of them is empty
+     */
+    public static Credentials of(String user, CharSequence password) {
+        if (Objects.requireNonNull(user, "user").isEmpty()) {
+            throw new IllegalArgumentException("the user is empty; for a password alone use ofPassword");
+        }
+        return new Credentials(user, chars(password));
+    }
+
+    /**
+     * A password or token alone, for a store that knows by itself whose it is, as Redis does for its default user.
+     *
+     * @throws IllegalArgumentException if it is empty
+     */
+    public static Credentials ofPassword(CharSequence password) {
+        return new Credentials(null, chars(password));
+    }
+
+    private static char[] chars(CharSequence password) {
+        if (password.length() == 0) {
+            throw new IllegalArgumentException("the password is empty");
+        }
+        char[] copy = new char[password.length()];
+        for (int i = 0; i < copy.length; i++) {
+            copy[i] = password.charAt(i);
+        }
+        return copy;
+    }
+
+    /** The user, or null if there is none beside the password. */
+    public @Nullable String user() {
+        return user;
+    }
+
+    /** A copy of the password: never for people. */
+    public char[] password() {
+        return password.clone();
+    }
+
+    /** Shows neither user nor password. */
+    @Override
+    public String toString() {
+        return "Credentials[***]";
+    }
+}

@@ -1,0 +1,73 @@
+package io.leasehold.etcd;
+
+import com.google.protobuf.ByteString;
+import io.etcd.jetcd.api.AuthenticateRequest;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.ForwardingClientCall;
+import io.grpc.MethodDescriptor;
+import io.leasehold.Credentials;
+import io.leasehold.spi.CredentialsDesk;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Puts the credentials that a provider gives into each log-in of the driver, in place of those with which its client was made. The
+ * driver logs in before its first request, and again whenever the cluster knows its token no more.
+ */
+final class Login implements ClientInterceptor {
+
+    /** What the driver takes for user and password; it is never sent. */
+    static final String STAND_IN = "by-provider";
+
+    private final CredentialsDesk desk;
+
+    Login(CredentialsDesk desk) {
+        this.desk = desk;
+    }
+
+    @Override
+    public <A, B> ClientCall<A, B> interceptCall(MethodDescriptor<A, B> method, CallOptions options, Channel next) {
+        return new ForwardingClientCall.SimpleForwardingClientCall<>(next.newCall(method, options)) {
+            private @Nullable A held;
+
+            @Override
+            public void sendMessage(A message) {
+                if (message instanceof AuthenticateRequest) {
+                    held = message;
+                } else {
+                    super.sendMessage(message);
+                }
+            }
+
+            @Override
+            public void halfClose() {
+                A message = held;
+                if (message == null) {
+                    super.halfClose();
+                    return;
+                }
+                desk.ask().whenComplete((login, error) -> {
+                    if (error != null) {
+                        super.cancel("no credentials", Failures.unwrapped(error));
+                    } else {
+                        super.sendMessage(filled(message, login));
+                        super.halfClose();
+                    }
+                });
+            }
+        };
+    }
+
+    @SuppressWarnings("unchecked") // the one kind of message that is held back
+    private static <A> A filled(A message, Credentials login) {
+        String user = login.user();
+        return (A) ((AuthenticateRequest) message)
+                .toBuilder()
+                        .setName(user == null ? "" : user)
+                        .setPasswordBytes(ByteString.copyFrom(String.valueOf(login.password()), StandardCharsets.UTF_8))
+                        .build();
+    }
+}
