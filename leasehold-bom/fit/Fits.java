@@ -11,7 +11,9 @@ public final class Fits {
     public static void main(String[] uris) throws Exception {
         for (String uri : uris) {
             try (LockClient locks = Leasehold.connect(uri);
-                    Lease lease = locks.named("fit-together").tryAcquire(Duration.ofSeconds(30))) {
+                    Lease lease = locks.named("fit-together")
+                            .with(options -> options.ttl(Duration.ofSeconds(10)))
+                            .tryAcquire(Duration.ofSeconds(30))) {
                 if (lease == null) {
                     throw new IllegalStateException("no lock from " + uri);
                 }
