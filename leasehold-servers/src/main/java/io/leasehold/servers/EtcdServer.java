@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A real etcd server in a process of its own, with its data in a temporary directory; a member of a cluster or alone.
  *
- * <p>The binary is the one in the environment variable {@value #ENVIRONMENT}, else {@code etcd} on the PATH. The server listens
- * on 127.0.0.1 only and ends with {@link #close()} and at the latest with this JVM. Safe for use by any thread.
+ * <p>The binary is the one in the environment variable {@value #ENVIRONMENT}, else {@code etcd} on the PATH, else one that
+ * was {@linkplain FetchedServers fetched}. The server listens on 127.0.0.1 only and ends with {@link #close()} and at the latest with this JVM. Safe for use by any thread.
  */
 public final class EtcdServer implements AutoCloseable {
     /** The environment variable whose value, a path, wins over the search. */
@@ -127,6 +127,10 @@ public final class EtcdServer implements AutoCloseable {
             if (!folder.isEmpty() && Files.isExecutable(candidate)) {
                 return candidate;
             }
+        }
+        List<Path> fetched = FetchedServers.named("etcd");
+        if (!fetched.isEmpty()) {
+            return fetched.get(0);
         }
         throw new ServerUnavailableException(
                 "no etcd on the PATH: install it (Debian: etcd-server), or set " + ENVIRONMENT + " to the path of one");

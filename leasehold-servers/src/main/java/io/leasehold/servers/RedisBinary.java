@@ -5,25 +5,26 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A {@code redis-server} or {@code valkey-server} executable and its version.
  *
  * <p>{@link #find()} decides which one is used: the path in the environment variable {@value #ENVIRONMENT} if it is set; else
- * the newest of {@code valkey-server} and {@code redis-server} on the PATH that is at least 6.2; else the static binary
- * that comes as a Maven artefact.
+ * the newest of {@code valkey-server} and {@code redis-server} on the PATH that is at least 6.2; else the newest of those that
+ * were {@linkplain FetchedServers fetched}; else the static binary that comes as a Maven artefact.
  */
 public final class RedisBinary {
     /** The environment variable whose value, a path, wins over every search. */
     public static final String ENVIRONMENT = "LEASEHOLD_REDIS_SERVER";
 
+    private static final List<String> NAMES = List.of("valkey-server", "redis-server");
     private static final ServerVersion OLDEST = new ServerVersion(6, 2, 0);
 
     private final Path path;
@@ -44,7 +45,9 @@ public final class RedisBinary {
         if (configured != null && !configured.isBlank()) {
             return at(Path.of(configured));
         }
-        return onPath().or(RedisBinary::bundled)
+        return newest(onPath())
+                .or(() -> newest(fetched()))
+                .or(RedisBinary::bundled)
                 .orElseThrow(() -> new ServerUnavailableException("no Redis server for " + System.getProperty("os.name")
                         + " " + System.getProperty("os.arch")
                         + ": install redis-server or valkey-server (at least " + OLDEST + ") on the PATH, or set "
@@ -86,25 +89,28 @@ public final class RedisBinary {
         return path + " (" + version + ")";
     }
 
-    private static Optional<RedisBinary> onPath() {
-        List<RedisBinary> found = new ArrayList<>();
+    private static Stream<Path> onPath() {
         @Nullable String searchPath = System.getenv("PATH");
-        if (searchPath == null) {
-            return Optional.empty();
-        }
-        for (String directory : searchPath.split(File.pathSeparator, -1)) {
-            for (String name : List.of("valkey-server", "redis-server")) {
-                Path candidate = Path.of(directory, name);
-                if (!directory.isEmpty() && Files.isExecutable(candidate)) {
+        return Stream.of(searchPath == null ? new String[0] : searchPath.split(File.pathSeparator, -1))
+                .filter(directory -> !directory.isEmpty())
+                .flatMap(directory -> NAMES.stream().map(name -> Path.of(directory, name)))
+                .filter(Files::isExecutable);
+    }
+
+    private static Stream<Path> fetched() {
+        return NAMES.stream().flatMap(name -> FetchedServers.named(name).stream());
+    }
+
+    private static Optional<RedisBinary> newest(Stream<Path> candidates) {
+        return candidates
+                .flatMap(candidate -> {
                     try {
-                        ask(candidate).ifPresent(found::add);
+                        return ask(candidate).stream();
                     } catch (IOException notRunnableHere) {
-                        // A binary for another platform on the PATH is no reason to look no further.
+                        // A binary for another platform is no reason to look no further.
+                        return Stream.empty();
                     }
-                }
-            }
-        }
-        return found.stream()
+                })
                 .filter(binary -> binary.version.compareTo(OLDEST) >= 0)
                 .max(Comparator.comparing(RedisBinary::version));
     }

@@ -1,0 +1,79 @@
+package io.leasehold.jdbc;
+
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.tck.BackendTck;
+import io.leasehold.testkit.tck.StoreFixture;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The backend contract, and the protection of rows, over a real MySQL server, which can be restarted. */
+@Tag("full")
+class MySqlTckTest implements BackendTck, RowProtectionTests {
+
+    @TempDir
+    private static Path directory;
+
+    private static @Nullable MySqlServer server;
+
+    @BeforeAll
+    static void startServer() throws IOException, InterruptedException {
+        server = MySqlServer.start(directory);
+    }
+
+    @AfterAll
+    static void stopServer() {
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    @Override
+    public Connection connect() throws SQLException {
+        return server.connect();
+    }
+
+    @Override
+    public StoreFixture fixture() {
+        return new StoreFixture() {
+            @Override
+            public String name() {
+                return "mysql";
+            }
+
+            @Override
+            public LockStore open(LockRuntime runtime) {
+                return new JdbcStoreProvider().open(StoreUri.parse(server.url()), runtime);
+            }
+
+            @Override
+            public LockStore openForgetful(LockRuntime runtime) {
+                return JdbcStores.connect(server.url(), "forgetful", SqlDialect.MYSQL, runtime, Duration.ZERO);
+            }
+
+            @Override
+            public String uriForOtherProcesses() {
+                return server.url();
+            }
+
+            @Override
+            public boolean canRestart() {
+                return true;
+            }
+
+            @Override
+            public void restart() throws IOException {
+                server.restart();
+            }
+        };
+    }
+}

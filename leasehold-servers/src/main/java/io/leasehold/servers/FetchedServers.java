@@ -1,0 +1,44 @@
+package io.leasehold.servers;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The server programs that {@code leasehold-servers/newer-servers get SUITE} has fetched.
+ *
+ * <p>They stand in {@code $XDG_CACHE_HOME/leasehold/servers/SUITE/bin} (default {@code ~/.cache}), beside the system, and start
+ * through the loader and with the libraries of their own suite.
+ */
+public final class FetchedServers {
+    private FetchedServers() {}
+
+    /** Where a program was fetched to, for each suite that has it; in the order of the suites' names. */
+    public static List<Path> named(String program) {
+        Path root = cache().resolve("servers");
+        if (!Files.isDirectory(root)) {
+            return List.of();
+        }
+        try (Stream<Path> suites = Files.list(root)) {
+            return suites.map(suite -> suite.resolve("bin").resolve(program))
+                    .filter(Files::isExecutable)
+                    .sorted()
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot list '" + root + "'", e);
+        }
+    }
+
+    /** The folder of this project in the user's cache; it need not be there. */
+    static Path cache() {
+        @Nullable String configured = System.getenv("XDG_CACHE_HOME");
+        Path base = configured == null || configured.isBlank()
+                ? Path.of(System.getProperty("user.home"), ".cache")
+                : Path.of(configured);
+        return base.resolve("leasehold");
+    }
+}
