@@ -20,7 +20,7 @@ public final class StoreUri {
 
     /** What the name of a parameter has in it whose value is nobody's business. */
     private static final String SECRET =
-            "[^=?&;,(:]*(?:password|passwd|passphrase|pass|pwd|secret|token|key|credential)[^=?&;,(]*=";
+            "[^=?&;,(:/]*(?:password|passwd|passphrase|pass|pwd|secret|token|key|credential)[^=?&;,(]*=";
 
     /** Behind '?' or '&' a value ends at the next '&': a ';' in it is a part of it. */
     private static final Pattern AFTER_AMPERSAND = Pattern.compile("(?is)([?&]" + SECRET + ")[^&]*");
