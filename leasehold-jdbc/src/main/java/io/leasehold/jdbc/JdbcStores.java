@@ -231,6 +231,7 @@ public final class JdbcStores {
         for (int tries = 1; ; tries++) {
             try {
                 Incarnation found = schema.findOrMake(connection);
+                schema.refuseLookAlikes(connection);
                 schema.findOrMakeClients(connection);
                 return found;
             } catch (SQLException e) {
