@@ -45,6 +45,8 @@ final class LeaseState {
     /** A thread other than its opener has used it, and may be the one to release it. */
     private boolean shared;
 
+    private boolean unseen;
+
     private @Nullable Interruption interruption;
     private @Nullable LossCause cause;
     private List<NodeVote> votes = List.of();
@@ -68,6 +70,16 @@ final class LeaseState {
 
     long token() {
         return token;
+    }
+
+    /** When its lock may be had by others; no caller has seen a lease that is given back by the engine. */
+    synchronized long keptUntilAtNanos() {
+        return unseen ? acquiredAtNanos : acquiredAtNanos + keeper.atLeastNanos();
+    }
+
+    /** No caller has seen it, and none will. */
+    synchronized void unseen() {
+        unseen = true;
     }
 
     Duration heldFor() {
@@ -246,7 +258,8 @@ final class LeaseState {
                 .addKeyValue("cause", why)
                 .addKeyValue("held", heldFor())
                 .log(
-                        "lease on \"{}\" (token {}) was abandoned after {} ({}); it is no longer renewed and ends by itself",
+                        "lease on \"{}\" (token {}) was abandoned after {} ({}); it is no longer renewed and ends by"
+                                + " itself",
                         name(),
                         token,
                         heldFor(),
@@ -384,9 +397,9 @@ final class LeaseState {
                     .addKeyValue("cause", unheard)
                     .addKeyValue("store", keeper.wiring().store().description())
                     .log(
-                            "lease on \"{}\" (token {}) was lost ({}) while it was in use, and nothing noticed; what it"
-                                    + " protected may have been used by others. Use ensureValidFor, onLost or the fencing"
-                                    + " token.",
+                            "lease on \"{}\" (token {}) was lost ({}) while it was in use, and nothing noticed; what"
+                                    + " it protected may have been used by others. Use ensureValidFor, onLost or the"
+                                    + " fencing token.",
                             name(),
                             token,
                             unheard);

@@ -259,7 +259,7 @@ final class MultiWaiter implements Pending<MultiLease> {
                 return true;
             }
         }
-        lease.releaseAsync();
+        LeaseHandle.giveBackUnseen(lease);
         return false;
     }
 
@@ -335,7 +335,7 @@ final class MultiWaiter implements Pending<MultiLease> {
             acquired.clear();
             givenUp |= forGood;
         }
-        parts.forEach(Lease::releaseAsync);
+        parts.forEach(LeaseHandle::giveBackUnseen);
     }
 
     private Duration waited() {

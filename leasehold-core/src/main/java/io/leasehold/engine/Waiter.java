@@ -136,7 +136,7 @@ final class Waiter implements Pending<Lease> {
         on(new AcquireMachine.GaveUp());
         result.whenComplete((attempt, error) -> {
             if (attempt instanceof Attempt.Acquired<Lease> acquired) {
-                acquired.lease().releaseAsync();
+                LeaseHandle.giveBackUnseen(acquired.lease());
             }
         });
     }
