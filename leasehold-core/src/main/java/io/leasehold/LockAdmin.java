@@ -19,6 +19,15 @@ public interface LockAdmin {
     Optional<Holder> inspect(LockName name);
 
     /**
+     * As {@link #inspect(LockName)}, for the lock with exactly this name.
+     *
+     * @throws IllegalArgumentException if the text is no valid {@link LockName}
+     */
+    default Optional<Holder> inspect(String name) {
+        return inspect(LockName.exactly(name));
+    }
+
+    /**
      * The locks that are held now and whose names match the glob ({@code *} and {@code ?}), at most
      * {@code limit} of them, in the order of their names. Not a snapshot: locks may come and go
      * meanwhile.
@@ -34,6 +43,15 @@ public interface LockAdmin {
     List<Waiter> waiters(LockName name, int limit);
 
     /**
+     * As {@link #waiters(LockName, int)}, for the lock with exactly this name.
+     *
+     * @throws IllegalArgumentException if the text is no valid {@link LockName}
+     */
+    default List<Waiter> waiters(String name, int limit) {
+        return waiters(LockName.exactly(name), limit);
+    }
+
+    /**
      * Takes the lock away from its holder. The fence is raised first, so that a resource that checks
      * tokens refuses the old holder once a new one has come.
      *
@@ -41,6 +59,15 @@ public interface LockAdmin {
      * @return whether a hold was removed
      */
     boolean forceRelease(LockName name, @Nullable String holderId);
+
+    /**
+     * As {@link #forceRelease(LockName, String)}, for the lock with exactly this name.
+     *
+     * @throws IllegalArgumentException if the text is no valid {@link LockName}
+     */
+    default boolean forceRelease(String name, @Nullable String holderId) {
+        return forceRelease(LockName.exactly(name), holderId);
+    }
 
     /**
      * Declares the nodes of a Redlock set new, so that they grant at once instead of after the quarantine. Only for nodes on

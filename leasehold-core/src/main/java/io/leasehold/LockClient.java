@@ -1,6 +1,7 @@
 package io.leasehold;
 
 import java.time.Duration;
+import java.util.stream.Stream;
 
 /**
  * A connection to one store: the place locks come from.
@@ -28,6 +29,17 @@ public interface LockClient extends AutoCloseable {
      * @throws IllegalArgumentException if there is none
      */
     MultiLock all(LockName... names);
+
+    /**
+     * Several locks with exactly these names, to be acquired together; no I/O.
+     *
+     * @throws IllegalArgumentException if a text is no valid {@link LockName}
+     */
+    default MultiLock all(String first, String... more) {
+        return all(Stream.concat(Stream.of(first), Stream.of(more))
+                .map(LockName::exactly)
+                .toArray(LockName[]::new));
+    }
 
     /** Sees and repairs what is at the store. */
     LockAdmin admin();

@@ -39,6 +39,7 @@ public final class LockOptions {
             Backoff.exponential(Duration.ofMillis(10), Duration.ofSeconds(1)),
             Fairness.BOUNDED_LOCAL_HAND_OVER,
             Duration.ZERO,
+            Duration.ZERO,
             Integer.MAX_VALUE,
             10));
 
@@ -60,6 +61,7 @@ public final class LockOptions {
             Backoff retry,
             Fairness fairness,
             Duration lockDelay,
+            Duration atLeast,
             int reentryLimit,
             int renewalTries) {}
 
@@ -74,6 +76,7 @@ public final class LockOptions {
         private Backoff retry;
         private Fairness fairness;
         private Duration lockDelay;
+        private Duration atLeast;
         private int reentryLimit;
         private int renewalTries;
 
@@ -87,6 +90,7 @@ public final class LockOptions {
             retry = from.retry;
             fairness = from.fairness;
             lockDelay = from.lockDelay;
+            atLeast = from.atLeast;
             reentryLimit = from.reentryLimit;
             renewalTries = from.renewalTries;
         }
@@ -102,6 +106,7 @@ public final class LockOptions {
                     retry,
                     fairness,
                     lockDelay,
+                    atLeast,
                     reentryLimit,
                     renewalTries);
         }
@@ -190,6 +195,20 @@ public final class LockOptions {
     }
 
     /**
+     * How long a lock stays taken from its acquisition, however soon it is given back: for jobs that start on several machines
+     * at times that differ, with their clocks. A release before that answers {@link ReleaseOutcome#KEPT}: the holder is done,
+     * this client goes on renewing the lock until the time has come, and then lets others have it, waiters in this process
+     * included. A forced release ends it at once.
+     *
+     * <p>A client that is closed meanwhile, or crashes, leaves the lock to its ttl, so set a ttl no shorter than this for a process
+     * that ends with its job. At stores where a hold ends with its session or its process (ZooKeeper, SQLite) the client must
+     * stay open. From zero to {@link #maxHold}; without renewal, to the ttl. Default zero.
+     */
+    public LockOptions atLeast(Duration atLeast) {
+        return with(v -> v.atLeast = Objects.requireNonNull(atLeast, "atLeast"));
+    }
+
+    /**
      * How often one thread may hold the lock at once through a {@link ReentrantLockView}; once more is refused with an
      * {@link IllegalStateException}, and loses nothing. Finds recursion that does not end. At least 1. Default 2<sup>31</sup> − 1.
      */
@@ -219,6 +238,14 @@ public final class LockOptions {
         }
         if (values.maxHold.compareTo(ttl) < 0) {
             throw refused("maxHold is " + values.maxHold + ", below the ttl of " + ttl);
+        }
+        Duration longest = renewalInterval() == null ? ttl : values.maxHold;
+        if (values.atLeast.isNegative() || values.atLeast.compareTo(longest) > 0) {
+            throw refused("atLeast is " + values.atLeast + "; it must be between zero and "
+                    + (renewalInterval() == null
+                            ? "the ttl, for without renewal nothing keeps a lock longer: "
+                            : "maxHold = ")
+                    + longest);
         }
         Duration interval = renewalInterval();
         if (interval != null && interval.compareTo(LEAST_INTERVAL) < 0) {
@@ -322,6 +349,11 @@ public final class LockOptions {
         return values.lockDelay;
     }
 
+    /** How long a lock stays taken, however soon it is given back. */
+    public Duration atLeast() {
+        return values.atLeast;
+    }
+
     /** How often one thread may hold the lock at once. */
     public int reentryLimit() {
         return values.reentryLimit;
@@ -368,6 +400,7 @@ public final class LockOptions {
         return "ttl=" + ttl() + " renewal=" + (renewalInterval() == null ? "none" : renewalInterval()) + " maxHold="
                 + maxHold() + " minimumValidity=" + minimumValidity() + " nodeTimeout=" + nodeTimeout() + " recheck="
                 + recheck() + " retry=" + retry() + " fairness=" + fairness() + " lockDelay=" + lockDelay()
+                + " atLeast=" + atLeast()
                 + " reentryLimit=" + reentryLimit() + " renewalTries=" + renewalTries();
     }
 }

@@ -19,4 +19,13 @@ public interface MultiLease extends Hold {
      * @throws IllegalArgumentException if it is not one of them
      */
     long fencingToken(LockName name);
+
+    /**
+     * As {@link #fencingToken(LockName)}, for the lock with exactly this name.
+     *
+     * @throws IllegalArgumentException if it is not one of them
+     */
+    default long fencingToken(String name) {
+        return fencingToken(LockName.exactly(name));
+    }
 }

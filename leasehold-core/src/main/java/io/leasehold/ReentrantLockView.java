@@ -1,20 +1,26 @@
 package io.leasehold;
 
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
+import java.util.function.Consumer;
 
 /**
  * A distributed lock as {@code java.util.concurrent.locks.Lock}: reentrant per thread, counted in this
  * process, so that re-entry costs no round trip and keeps the fencing token.
  *
  * <p>The options of the outermost hold count. Re-entry beyond {@link LockOptions#reentryLimit(int)} throws
- * {@link IllegalStateException}, on a lost hold {@link LeaseLostException}.
- * {@link #unlock()} by a thread that does not hold the lock throws {@link IllegalMonitorStateException};
- * by one whose hold was lost, {@link LeaseLostException} (which is one), once, at the outermost level.
- * {@link #tryLock(long, TimeUnit)} treats negative patience as zero. {@link #lock()} is not
- * interruptible and restores the flag.
+ * {@link IllegalStateException}. {@link #unlock()} by a thread that does not hold the lock throws
+ * {@link IllegalMonitorStateException}. {@link #tryLock(long, TimeUnit)} treats negative patience as zero. {@link #lock()} is
+ * not interruptible and restores the flag.
+ *
+ * <p><b>Loss.</b> Re-entry on a lost hold throws {@link LeaseLostException}; so does {@link #unlock()}, once, at the outermost
+ * level. Once its thread has heard of the loss, by an exception or by {@link #isHeldByCurrentThread()}, the next
+ * {@code lock()} or {@code tryLock()} of that thread is the first of a new hold, with a new fencing token, however many levels
+ * of the lost one were left without an {@code unlock()}. So {@code if (isHeldByCurrentThread()) unlock()} is a sound end of
+ * a section.
  */
 public interface ReentrantLockView extends Lock {
 
@@ -32,10 +38,49 @@ public interface ReentrantLockView extends Lock {
      */
     void ensureValidFor(Duration duration);
 
-    /** Whether the current thread holds this lock and has not lost it. */
+    /**
+     * As {@link Hold#remainingValidity()}, for the current thread's hold.
+     *
+     * @throws IllegalMonitorStateException if the current thread does not hold this lock
+     */
+    Duration remainingValidity();
+
+    /**
+     * As {@link Hold#renew()}, for the current thread's hold.
+     *
+     * @throws IllegalMonitorStateException if the current thread does not hold this lock
+     */
+    void renew();
+
+    /**
+     * As {@link Hold#onLost(Consumer)}, for the current thread's hold: that of all its levels.
+     *
+     * @throws IllegalMonitorStateException if the current thread does not hold this lock
+     */
+    void onLost(Consumer<? super LossCause> callback);
+
+    /**
+     * As {@link Hold#interruptOnLoss()}, for the current thread and its hold.
+     *
+     * @throws IllegalMonitorStateException if the current thread does not hold this lock
+     */
+    void interruptOnLoss();
+
+    /**
+     * As {@link #unlock()}, but says what became of the hold, and throws nothing if it was lost.
+     *
+     * @return the outcome; empty if this was not the outermost level, so that the hold goes on
+     * @throws IllegalMonitorStateException if the current thread does not hold this lock
+     */
+    Optional<ReleaseOutcome> release();
+
+    /**
+     * Whether the current thread holds this lock and has not lost it. A local look, except after a suspension of the machine:
+     * then the store is asked first, and a hold that it does not confirm counts as lost.
+     */
     boolean isHeldByCurrentThread();
 
-    /** How often the current thread must still unlock; zero if it does not hold this lock. */
+    /** How often the current thread must still unlock; zero if it does not hold this lock. A loss does not change it. */
     int getHoldCount();
 
     /**

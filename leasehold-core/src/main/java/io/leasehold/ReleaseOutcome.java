@@ -6,6 +6,8 @@ public enum ReleaseOutcome {
     RELEASED,
     /** The hold had ended before the release was called, or the store said so inside the validity. */
     ALREADY_LOST,
+    /** It was given back before {@link LockOptions#atLeast(java.time.Duration)} had passed: nobody holds the lock until then. */
+    KEPT,
     /**
      * No answer proved either. The request is repeated in the background until it is answered or the
      * ttl has passed, so that the lock is free by then at the latest.

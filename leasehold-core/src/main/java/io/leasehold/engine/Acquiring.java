@@ -156,7 +156,7 @@ record Acquiring<H extends Hold>(
         workers.execute(
                 () -> {
                     if (done.isDone()) {
-                        hold.releaseAsync();
+                        LeaseHandle.giveBackUnseen(hold);
                     } else {
                         runHolding(hold, work, done);
                     }

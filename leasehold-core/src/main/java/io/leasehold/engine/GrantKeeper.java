@@ -208,6 +208,10 @@ final class GrantKeeper {
         return wiring;
     }
 
+    long atLeastNanos() {
+        return Math.min(Long.MAX_VALUE / 2, Timings.saturatedNanos(options.atLeast()));
+    }
+
     /** The validity left for this lease, which must be the current one; looks for a suspension first. */
     long remainingNanos(LeaseState lease) {
         wiring.suspensions().check();
@@ -479,10 +483,38 @@ final class GrantKeeper {
         synchronized (this) {
             givenBack = lease;
         }
+        if (!isKept(lease)) {
+            giveBack(lease);
+        }
+    }
+
+    private void giveBack(LeaseState lease) {
         if (!isPassedOn(lease)) {
             takeBack(lease);
             on(new LeaseMachine.ReleaseCalled());
         }
+    }
+
+    /** Its holder is done, and the lock is given back when {@link LockOptions#atLeast()} has passed. */
+    private boolean isKept(LeaseState lease) {
+        long untilAtNanos = lease.keptUntilAtNanos();
+        synchronized (this) {
+            if (!machine.isHeld() || untilAtNanos - wiring.runtime().nanoTime() <= 0) {
+                return false;
+            }
+            holdingThread = null;
+        }
+        wiring.timeline().scheduleAt(untilAtNanos, () -> giveBack(lease));
+        lease.released(ReleaseOutcome.KEPT, List.of());
+        return true;
+    }
+
+    /** A client that closes leaves a lock that must stay taken to its ttl. */
+    private boolean isLeftToItsTtl(LossCause lost) {
+        LeaseState lease = currentLease();
+        return lost == LossCause.CLIENT_CLOSED
+                && lease != null
+                && lease.keptUntilAtNanos() - wiring.runtime().nanoTime() > 0;
     }
 
     /** An Error on the way to the next holder does not keep the release from the store. */
@@ -561,7 +593,7 @@ final class GrantKeeper {
         disarm();
         finishRenewalsByHand(this::releasedMeanwhile);
         if (lost != null) {
-            if (lost != LossCause.NOT_OURS) {
+            if (lost != LossCause.NOT_OURS && !isLeftToItsTtl(lost)) {
                 // Also after an expiry: the holder is done, so nothing is lost by freeing what may be left.
                 end(ReleaseRequest.Kind.UNDO);
             }

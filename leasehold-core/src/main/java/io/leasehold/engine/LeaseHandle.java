@@ -1,5 +1,6 @@
 package io.leasehold.engine;
 
+import io.leasehold.Hold;
 import io.leasehold.HoldEnd;
 import io.leasehold.Lease;
 import io.leasehold.LockName;
@@ -34,6 +35,16 @@ final class LeaseHandle implements Lease {
 
     LeaseState state() {
         return state;
+    }
+
+    /** Gives back what no caller will ever see. */
+    static CompletableFuture<ReleaseOutcome> giveBackUnseen(Hold hold) {
+        if (hold instanceof LeaseHandle handle) {
+            handle.state.unseen();
+        } else if (hold instanceof MultiLeaseHandle several) {
+            several.unseen();
+        }
+        return Edge.ask(hold::releaseAsync);
     }
 
     private LockRuntime runtime() {

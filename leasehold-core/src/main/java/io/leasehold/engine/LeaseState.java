@@ -45,6 +45,8 @@ final class LeaseState {
     /** A thread other than its opener has used it, and may be the one to release it. */
     private boolean shared;
 
+    private boolean unseen;
+
     private @Nullable Interruption interruption;
     private @Nullable LossCause cause;
     private List<NodeVote> votes = List.of();
@@ -68,6 +70,16 @@ final class LeaseState {
 
     long token() {
         return token;
+    }
+
+    /** When its lock may be had by others; no caller has seen a lease that is given back by the engine. */
+    synchronized long keptUntilAtNanos() {
+        return unseen ? acquiredAtNanos : acquiredAtNanos + keeper.atLeastNanos();
+    }
+
+    /** No caller has seen it, and none will. */
+    synchronized void unseen() {
+        unseen = true;
     }
 
     Duration heldFor() {

@@ -17,6 +17,9 @@ import org.jspecify.annotations.Nullable;
 /** Leases of several locks as one: asks each part, and ends with the first that ends. */
 final class MultiLeaseHandle implements MultiLease {
 
+    private static final List<ReleaseOutcome> WORST_FIRST = List.of(
+            ReleaseOutcome.ALREADY_LOST, ReleaseOutcome.UNCONFIRMED, ReleaseOutcome.KEPT, ReleaseOutcome.RELEASED);
+
     private final List<Lease> parts;
     private volatile @Nullable Interruption interruption;
 
@@ -30,6 +33,15 @@ final class MultiLeaseHandle implements MultiLease {
         for (Lease part : parts) {
             if (part instanceof LeaseHandle handle) {
                 handle.state().openedBy(thread);
+            }
+        }
+    }
+
+    /** No caller has seen it, and none will. */
+    void unseen() {
+        for (Lease part : parts) {
+            if (part instanceof LeaseHandle handle) {
+                handle.state().unseen();
             }
         }
     }
@@ -100,10 +112,7 @@ final class MultiLeaseHandle implements MultiLease {
     }
 
     private static ReleaseOutcome worse(ReleaseOutcome one, ReleaseOutcome other) {
-        if (one == ReleaseOutcome.ALREADY_LOST || other == ReleaseOutcome.ALREADY_LOST) {
-            return ReleaseOutcome.ALREADY_LOST;
-        }
-        return one == ReleaseOutcome.RELEASED ? other : one;
+        return WORST_FIRST.indexOf(one) <= WORST_FIRST.indexOf(other) ? one : other;
     }
 
     @Override

@@ -287,7 +287,7 @@ final class MultiWaiter implements Pending<MultiLease> {
                 return true;
             }
         }
-        leaves(Edge.ask(lease::releaseAsync));
+        leaves(LeaseHandle.giveBackUnseen(lease));
         return false;
     }
 
@@ -373,7 +373,7 @@ final class MultiWaiter implements Pending<MultiLease> {
             acquired.clear();
             givenUp |= forGood;
         }
-        parts.forEach(part -> leaves(Edge.ask(part::releaseAsync)));
+        parts.forEach(part -> leaves(LeaseHandle.giveBackUnseen(part)));
     }
 
     private Duration waited() {

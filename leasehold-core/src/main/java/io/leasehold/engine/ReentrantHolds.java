@@ -13,7 +13,7 @@ final class ReentrantHolds {
 
     private final ConcurrentMap<Key, Counted> holds = new ConcurrentHashMap<>();
 
-    /** What threads left behind when they died is forgotten when the table has doubled. */
+    /** What threads left behind, when they died or were told of a loss, is forgotten when the table has doubled. */
     private volatile int sweepAbove = LEAST_SWEEP;
 
     /** Threads are compared by identity: ids are used again. */
@@ -24,10 +24,19 @@ final class ReentrantHolds {
         final Lease lease;
         final int limit;
         int count = 1;
+        /** Its thread was told that the hold is over, and may have left its section without an unlock(). */
+        volatile boolean toldOver;
 
         Counted(Lease lease, int limit) {
             this.lease = lease;
             this.limit = limit;
+        }
+
+        /** Lost, and its thread knows: it can only be unlocked in vain. */
+        private boolean isLeftBehind() {
+            return toldOver
+                    && lease instanceof LeaseHandle handle
+                    && handle.state().cause() != null;
         }
     }
 
@@ -44,7 +53,9 @@ final class ReentrantHolds {
             handle.state().keeper().bindTo(thread);
         }
         if (holds.size() > sweepAbove) {
-            holds.keySet().removeIf(key -> !key.thread().isAlive());
+            holds.entrySet()
+                    .removeIf(hold ->
+                            !hold.getKey().thread().isAlive() || hold.getValue().isLeftBehind());
             sweepAbove = Math.max(LEAST_SWEEP, 2 * holds.size());
         }
     }
@@ -53,7 +64,7 @@ final class ReentrantHolds {
         holds.remove(new Key(name, Thread.currentThread()));
     }
 
-    /** How many holds are remembered, those of dead threads included. */
+    /** How many holds are remembered, those that were left behind included. */
     int size() {
         return holds.size();
     }

@@ -1,14 +1,18 @@
 package io.leasehold.engine;
 
 import io.leasehold.Lease;
+import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
 import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
 import io.leasehold.LossCause;
 import io.leasehold.ReentrantLockView;
 import io.leasehold.ReleaseOutcome;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The reentrant view: counts per thread, in this process. */
@@ -71,8 +75,19 @@ final class ReentrantView implements ReentrantLockView {
         if (held == null) {
             return false;
         }
-        // Throws if the hold was lost: what the outer section protects is no longer protected.
-        held.lease.ensureValidFor(Duration.ZERO);
+        if (held.toldOver) {
+            // This thread knows, and may have left its section without an unlock(): what it locks now is a new hold.
+            holds.end(name);
+            held.lease.release();
+            return false;
+        }
+        try {
+            checkConfirmed(held);
+        } catch (LeaseLostException e) {
+            // What the outer section protects is no longer protected.
+            held.toldOver = true;
+            throw e;
+        }
         if (held.count == held.limit) {
             throw new IllegalStateException("lock \"" + name + "\" is held " + held.count
                     + " times by this thread; that is the limit (LockOptions.reentryLimit)");
@@ -81,15 +96,24 @@ final class ReentrantView implements ReentrantLockView {
         return true;
     }
 
+    /**
+     * Throws unless the hold is valid. After a suspension nobody knows whether it is, so the store is asked: a thread that
+     * was told "no" leaves its section, and must not leave behind a hold that turns out to be valid.
+     */
+    private static void checkConfirmed(ReentrantHolds.Counted held) {
+        try {
+            held.lease.ensureValidFor(Duration.ZERO);
+        } catch (LeaseAtRiskException unconfirmed) {
+            held.lease.renew();
+            held.lease.ensureValidFor(Duration.ZERO);
+        }
+    }
+
     @Override
     public void unlock() {
         ReentrantHolds.Counted held = mine();
-        held.count--;
-        if (held.count > 0) {
-            return;
-        }
-        holds.end(name);
-        if (held.lease.release() == ReleaseOutcome.ALREADY_LOST) {
+        ReleaseOutcome outcome = oneLevelLess(held);
+        if (outcome == ReleaseOutcome.ALREADY_LOST) {
             LossCause cause =
                     held.lease instanceof LeaseHandle handle ? handle.state().cause() : null;
             throw new LeaseLostException(
@@ -97,6 +121,21 @@ final class ReentrantView implements ReentrantLockView {
                     cause != null ? cause : LossCause.NOT_OURS,
                     "it had ended before unlock(); what it protected may have been used by others");
         }
+    }
+
+    @Override
+    public Optional<ReleaseOutcome> release() {
+        return Optional.ofNullable(oneLevelLess(mine()));
+    }
+
+    /** What became of the hold, or null while outer levels go on with it. */
+    private @Nullable ReleaseOutcome oneLevelLess(ReentrantHolds.Counted held) {
+        held.count--;
+        if (held.count > 0) {
+            return null;
+        }
+        holds.end(name);
+        return held.lease.release();
     }
 
     private ReentrantHolds.Counted mine() {
@@ -115,14 +154,55 @@ final class ReentrantView implements ReentrantLockView {
     }
 
     @Override
+    public Duration remainingValidity() {
+        return mine().lease.remainingValidity();
+    }
+
+    @Override
     public void ensureValidFor(Duration duration) {
-        mine().lease.ensureValidFor(duration);
+        tellingLoss(mine(), lease -> lease.ensureValidFor(duration));
+    }
+
+    @Override
+    public void renew() {
+        tellingLoss(mine(), Lease::renew);
+    }
+
+    /** Remembers that this thread has heard that its hold is over. */
+    private static void tellingLoss(ReentrantHolds.Counted held, Consumer<Lease> use) {
+        try {
+            use.accept(held.lease);
+            held.toldOver = false;
+        } catch (LeaseLostException e) {
+            held.toldOver = true;
+            throw e;
+        }
+    }
+
+    @Override
+    public void onLost(Consumer<? super LossCause> callback) {
+        mine().lease.onLost(callback);
+    }
+
+    @Override
+    public void interruptOnLoss() {
+        mine().lease.interruptOnLoss();
     }
 
     @Override
     public boolean isHeldByCurrentThread() {
         ReentrantHolds.Counted held = holds.ofCurrentThread(name);
-        return held != null && held.lease.isValid();
+        if (held == null) {
+            return false;
+        }
+        try {
+            checkConfirmed(held);
+            held.toldOver = false;
+        } catch (LeaseLostException | LockStoreException | IllegalStateException over) {
+            // Also what nobody could confirm, or may renew no more.
+            held.toldOver = true;
+        }
+        return !held.toldOver;
     }
 
     @Override

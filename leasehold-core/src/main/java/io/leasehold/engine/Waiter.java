@@ -150,7 +150,7 @@ final class Waiter implements Pending<Lease> {
         CompletableFuture<Void> nothingLeft = new CompletableFuture<>();
         result.whenComplete((attempt, error) -> {
             CompletableFuture<?> last = attempt instanceof Attempt.Acquired<Lease> acquired
-                    ? Edge.ask(acquired.lease()::releaseAsync)
+                    ? LeaseHandle.giveBackUnseen(acquired.lease())
                     : settled;
             last.whenComplete((end, failure) -> nothingLeft.complete(null));
         });

@@ -1,5 +1,6 @@
 package io.leasehold.spi;
 
+import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.regex.Pattern;
@@ -17,8 +18,20 @@ public final class StoreUri {
     /** The same where the slashes, or scheme and slashes, were forgotten: {@code user:password@host}. */
     private static final Pattern BARE_USER_INFO = Pattern.compile("(?s)^([^/@:]*:)?+(?!/).*@");
 
-    private static final Pattern SECRET_PARAMETER =
-            Pattern.compile("(?i)((?:password|passwd|pass|pwd|secret|token|key)[a-z_-]*=)[^&;]*");
+    /** What the name of a parameter has in it whose value is nobody's business. */
+    private static final String SECRET =
+            "[^=?&;,(:/]*(?:password|passwd|passphrase|pass|pwd|secret|token|key|credential)[^=?&;,(]*=";
+
+    /** Behind '?' or '&' a value ends at the next '&': a ';' in it is a part of it. */
+    private static final Pattern AFTER_AMPERSAND = Pattern.compile("(?is)([?&]" + SECRET + ")[^&]*");
+
+    /** Behind ';' it ends at the next one, unless that is escaped or in braces, as H2 and SQL Server have it. */
+    private static final Pattern AFTER_SEMICOLON =
+            Pattern.compile("(?is)(;" + SECRET + ")(?:\\{(?:[^}]|\\}\\})*+(?:\\}|$)|(?:\\\\.|[^;\\\\]|\\\\$)*+)");
+
+    /** Elsewhere, as in {@code (host=h,password=…)}, nobody knows where it ends. */
+    private static final Pattern ELSEWHERE = Pattern.compile("(?is)([,(:]" + SECRET + ").*");
+
     private static final Pattern NESTED = Pattern.compile("(?i)(node=)[^&]*");
 
     private final String text;
@@ -51,10 +64,18 @@ public final class StoreUri {
         }
         String place = USER_INFO.matcher(text.substring(0, options)).replaceAll("//***@");
         String query = NESTED.matcher(text.substring(options)).replaceAll("$1***");
-        String safe = SECRET_PARAMETER.matcher(place + query).replaceAll("$1***");
+        String safe = withoutSecrets(place + query);
         // An '@' that is still there may end a password with a '?' or ';' in it.
         safe = USER_INFO.matcher(safe).replaceAll("//***@");
         return BARE_USER_INFO.matcher(safe).replaceAll("$1***@");
+    }
+
+    private static String withoutSecrets(String text) {
+        String safe = text;
+        for (Pattern place : List.of(AFTER_AMPERSAND, AFTER_SEMICOLON, ELSEWHERE)) {
+            safe = place.matcher(safe).replaceAll("$1***");
+        }
+        return safe;
     }
 
     /** The scheme in lower case. */

@@ -24,13 +24,45 @@ final class StoreUriTest {
                 "jdbc:h2:mem:x;PASSWORD=s3cret",
                 "redlock:?node=redis%3A%2F%2F%3As3cret%40h&node=redis%3A%2F%2Fh2",
                 "etcd://h?token=s3cret",
-                "user:s3cret@h"
+                "user:s3cret@h",
+                "jdbc:mysql://user:s3cret@h/db",
+                "jdbc:mysql://user:x@h1,user:s3cret@h2/db?useSSL=false",
+                "jdbc:mysql://address=(host=h)(user=u)(password=s3cret)/db",
+                "jdbc:mysql://(host=h,user=u,password=x;s3cret)/db",
+                "jdbc:mysql://h/db?user=u&password1=s3cret&password2=s3cret",
+                "jdbc:mariadb://h/db?trustStorePassword=s3cret&keyPassword=s3cret",
+                "jdbc:postgresql://h/db?sslpassword=s3cret",
+                "jdbc:postgresql://h/db?sslkeypassword=s3cret&user=u",
+                "jdbc:postgresql://h/db?user=u&password=x;s3cret",
+                "jdbc:h2:mem:x;PASSWORD=x&s3cret",
+                "jdbc:h2:mem:x;USER=sa;PASSWORD=x\\;s3cret;CIPHER=AES",
+                "jdbc:sqlserver://h;user=u;password={x;s3cret};encrypt=true",
+                "jdbc:sqlserver://h;user=u;password={x}};s3cret};encrypt=true",
+                "jdbc:sqlserver://h;trustStorePassword=s3cret;keyStoreSecret=s3cret",
+                "jdbc:mysql://h/db?trustCertificateKeyStorePassword=s3cret",
+                "jdbc:oracle:thin:scott/s3cret@//h:1521/svc",
+                "jdbc:oracle:thin:scott/s3cret@h:1521:sid",
+                "jdbc:db2://h:50000/db:user=u;password=s3cret;",
+                "jdbc:db2://h:50000/db:password=s3cret;user=u;"
             })
     void secretsAreHiddenHoweverTheyAreWritten(String text) {
         StoreUri uri = StoreUri.parse(text);
         assertThat(uri.redacted()).doesNotContain("s3cret").contains("***");
         assertThat(uri).hasToString(uri.redacted());
         assertThat(uri.text()).isEqualTo(text);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "jdbc:h2:tcp://h/./locks;MODE=MySQL;IFEXISTS=TRUE",
+                "jdbc:postgresql://h:5432/db?sslmode=verify-full&user=u",
+                "sqlite:/var/lib/monkey=1/x.db",
+                "redis-sentinel://h1:26379,h2:26379/main?db=3",
+                "jdbc:mariadb://h:3306/locks"
+            })
+    void whatIsNoSecretIsShown(String text) {
+        assertThat(StoreUri.parse(text).redacted()).isEqualTo(text);
     }
 
     @Test

@@ -21,6 +21,7 @@ import io.leasehold.spi.CredentialsDesk;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StoreUri;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -29,6 +30,7 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.Properties;
+import java.util.function.Function;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
@@ -67,23 +69,34 @@ public final class JdbcStores {
         DatabaseClock clock = clock(statements, runtime);
         String where = statements.database() + " data source";
         SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), where);
-        Tables tables = new Tables(dataSource::getConnection, statements, schema, where, null, true);
+        LeaseTableStore.Spare connections = discreet(dataSource::getConnection);
+        Tables tables = new Tables(connections, statements, schema, where, null, true);
         try {
             KeptConnection connection =
                     KeptConnection.borrowed(new ServerOpener(runtime, tables), ServerWaits.of(dialect), runtime);
             return start(
-                    withoutParameters(tables.url),
+                    described(tables.url, where),
                     statements,
                     tables.url,
                     clock,
                     schema,
                     connection,
-                    dataSource::getConnection,
+                    connections,
                     LeaseTableStore.Settings.RETENTION,
                     runtime);
         } catch (SQLException e) {
             throw refusal(statements, where, e);
         }
+    }
+
+    /**
+     * As {@link #over(DataSource, SqlDialect, LockRuntime)}, in the runtime of the client that opens it:
+     * {@code Leasehold.builder().store(JdbcStores.over(dataSource, SqlDialect.POSTGRESQL)).connect()}.
+     */
+    public static Function<LockRuntime, LockStore> over(DataSource dataSource, SqlDialect dialect) {
+        Objects.requireNonNull(dataSource, "dataSource");
+        Objects.requireNonNull(dialect, "dialect");
+        return runtime -> over(dataSource, dialect, runtime);
     }
 
     /** A store with one connection of its own to a JDBC URL. */
@@ -113,7 +126,8 @@ public final class JdbcStores {
         SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), redacted);
         refuseWithoutDriver(statements, url, redacted);
         CredentialsDesk desk = credentials == null ? null : new CredentialsDesk(credentials, redacted, runtime);
-        LeaseTableStore.Spare opener = () -> DriverManager.getConnection(url, properties(dialect, url, desk));
+        LeaseTableStore.Spare opener =
+                discreet(() -> DriverManager.getConnection(url, properties(dialect, url, desk)));
         Tables tables =
                 new Tables(opener, statements, schema, redacted, ServerWaits.sessionLimit(dialect), desk != null);
         try {
@@ -136,6 +150,18 @@ public final class JdbcStores {
             properties.setProperty("password", String.valueOf(login.password()));
         }
         return properties;
+    }
+
+    private static LeaseTableStore.Spare discreet(LeaseTableStore.Spare connections) {
+        return () -> {
+            try {
+                return connections.open();
+            } catch (SQLException e) {
+                throw DriverWords.withoutUrl(e);
+            } catch (RuntimeException e) {
+                throw DriverWords.withoutUrl(e);
+            }
+        };
     }
 
     /** Opens connections and looks at the tables at their other end. */
@@ -231,12 +257,17 @@ public final class JdbcStores {
         return lower.contains("auto_server=true") ? Guarantee.Scope.MACHINE : Guarantee.Scope.PROCESS;
     }
 
-    private static String withoutParameters(String url) {
+    /** The database as the driver names it, less what could be a secret; drivers repeat the whole URL that they were given. */
+    private static String described(String url, String where) {
+        if (!url.startsWith("jdbc:")) {
+            return where;
+        }
+        String shown = StoreUri.parse(url).redacted();
         int end = 0;
-        while (end < url.length() && url.charAt(end) != ';' && url.charAt(end) != '?') {
+        while (end < shown.length() && ";?(".indexOf(shown.charAt(end)) < 0) {
             end++;
         }
-        return url.substring(0, end);
+        return shown.substring(0, end);
     }
 
     /** Two clients that make the tables at the same time get into each other's way, and may do so again. */
@@ -246,6 +277,7 @@ public final class JdbcStores {
         for (int tries = 1; ; tries++) {
             try {
                 Incarnation found = schema.findOrMake(connection);
+                schema.refuseLookAlikes(connection);
                 schema.findOrMakeClients(connection);
                 return found;
             } catch (SQLException e) {
@@ -280,14 +312,10 @@ public final class JdbcStores {
     }
 
     private static LockStoreException refusal(Dialect dialect, String where, SQLException e) {
-        // A driver that quotes the URL may quote a password in it: such words are not repeated.
-        boolean quotesUrl = String.valueOf(e.getMessage()).contains("jdbc:");
-        SQLException cause = quotesUrl ? null : e;
-        String said = " (" + (quotesUrl ? "" : firstLine(e) + ", ") + "SQL state " + e.getSQLState() + ", code "
-                + e.getErrorCode() + ")";
+        String said = " (" + firstLine(e) + ", SQL state " + e.getSQLState() + ", code " + e.getErrorCode() + ")";
         if (dialect.troubles().apply(e) == SqlTrouble.READ_ONLY) {
             return new StoreAccessException(
-                    where + " can only be read" + said + "; name the primary server, and a user who may write", cause);
+                    where + " can only be read" + said + "; name the primary server, and a user who may write", e);
         }
         return dialect.troubles().apply(e) == SqlTrouble.ACCESS
                 ? new StoreAccessException(
@@ -295,8 +323,8 @@ public final class JdbcStores {
                                 + "; it needs to log in, and to read and write the tables leasehold_lock and"
                                 + " leasehold_store, which it makes itself if it may, and else an administrator by"
                                 + " SqlDialect.ddl()",
-                        cause)
-                : new StoreUnavailableException(where + " cannot be opened" + said, cause);
+                        e)
+                : new StoreUnavailableException(where + " cannot be opened" + said, e);
     }
 
     private static String firstLine(SQLException e) {

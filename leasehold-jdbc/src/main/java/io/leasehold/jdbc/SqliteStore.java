@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,7 +49,8 @@ public final class SqliteStore {
         String home = variable != null && variable.startsWith("/") ? variable : ofTheUser;
         if (home.isBlank() || home.equals("?")) {
             throw new StoreUnavailableException(
-                    "sqlite: has no path, and this user has no home directory; name a file, as in sqlite:/var/lib/app/locks.db",
+                    "sqlite: has no path, and this user has no home directory; name a file, as in"
+                            + " sqlite:/var/lib/app/locks.db",
                     null);
         }
         return Path.of(home);
@@ -62,6 +64,15 @@ public final class SqliteStore {
      */
     public static LockStore open(Path path, LockRuntime runtime) {
         return open(path, Synchronous.NORMAL, FileSystems.real(), runtime);
+    }
+
+    /**
+     * As {@link #open(Path, LockRuntime)}, in the runtime of the client that opens it:
+     * {@code Leasehold.builder().store(SqliteStore.at(path)).connect()}.
+     */
+    public static Function<LockRuntime, LockStore> at(Path path) {
+        Objects.requireNonNull(path, "path");
+        return runtime -> open(path, runtime);
     }
 
     static LockStore open(Path path, Synchronous synchronous, FileSystems fileSystems, LockRuntime runtime) {

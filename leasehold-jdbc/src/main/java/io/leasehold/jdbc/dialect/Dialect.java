@@ -208,6 +208,8 @@ public record Dialect(
      * @param floor () → fence_floor, the largest fence of any row that was deleted
      * @param lockFloor () → the same, locked, or no row if another transaction has locked it: never waits
      * @param raiseFloor (fence_floor): never lowers it
+     * @param distinct () → how many of {@value #LOOK_ALIKES} names that look alike are names of different locks, by the rules of
+     *     the column {@code leasehold_lock.name}
      */
     public record Store(
             int version,
@@ -216,7 +218,12 @@ public record Dialect(
             String read,
             String floor,
             String lockFloor,
-            String raiseFloor) {
+            String raiseFloor,
+            String distinct) {
+
+        /** Names that differ in case, an accent and a blank at the end. */
+        public static final int LOOK_ALIKES = 4;
+
         /** Copies the statements. */
         public Store {
             create = List.copyOf(create);

@@ -49,8 +49,9 @@ record StandardStatements(String lock, String skip, String bounded) {
                 select + "name = ?",
                 bounded + "INSERT INTO leasehold_lock (" + columns + ") VALUES (" + places + ")",
                 bounded + """
-                UPDATE leasehold_lock SET origin = ?, owner = ?, holder = ?, expires_at = ?, ttl = ?, token = ?,
-                    waiter = ?, waiting_since = ?, freed_at = ?, fence = ?""" + life + " WHERE name = ?",
+                    UPDATE leasehold_lock SET origin = ?, owner = ?, holder = ?, expires_at = ?, ttl = ?, token = ?,
+                        waiter = ?, waiting_since = ?, freed_at = ?, fence = ?\
+                    """ + life + " WHERE name = ?",
                 bounded + "UPDATE leasehold_lock SET waiter = ?, waiting_since = ?, fence = ? WHERE name = ?",
                 bounded + "UPDATE leasehold_lock SET expires_at = ?, ttl = ? WHERE name = ?",
                 select + "owner IS NOT NULL ORDER BY name",
@@ -79,7 +80,10 @@ record StandardStatements(String lock, String skip, String bounded) {
                 "SELECT schema_version, store_id, clock FROM leasehold_store WHERE id = 1",
                 floor,
                 floor + skip,
-                bounded + "UPDATE leasehold_store SET fence_floor = " + larger + "(fence_floor, ?) WHERE id = 1");
+                bounded + "UPDATE leasehold_store SET fence_floor = " + larger + "(fence_floor, ?) WHERE id = 1",
+                // A union has the type and the collation of the column, also where the table is empty.
+                "SELECT COUNT(*) FROM (SELECT name FROM leasehold_lock WHERE 1 = 0 UNION SELECT 'a' UNION SELECT 'A'"
+                        + " UNION SELECT 'a ' UNION SELECT '\u00e1') AS names");
     }
 
     /**

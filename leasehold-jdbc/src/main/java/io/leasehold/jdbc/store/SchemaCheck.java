@@ -84,6 +84,26 @@ public final class SchemaCheck {
         }
     }
 
+    /**
+     * Makes sure that the database, by its collation or its settings, takes no two names for one.
+     *
+     * @throws UnsafeStoreException if it does
+     */
+    public void refuseLookAlikes(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(dialect.store().distinct())) {
+            if (!row.next() || row.getInt(1) != Dialect.Store.LOOK_ALIKES) {
+                throw new UnsafeStoreException(
+                        store
+                                + " takes different names for one in the table leasehold_lock, as abc and ABC: two"
+                                + " locks would be one. Give its column name a type or a collation that compares"
+                                + " bytes, as the statements that are shipped do, or keep the tables in another"
+                                + " database",
+                        null);
+            }
+        }
+    }
+
     /** Finds the table of clients beside the others, or makes it where that is allowed. */
     public void findOrMakeClients(Connection connection) throws SQLException {
         keepsClients = ClientTable.findOrMake(connection, dialect, store);
@@ -113,8 +133,8 @@ public final class SchemaCheck {
             if (!clockKind.equals(kind)) {
                 throw new UnsafeStoreException(
                         store + " keeps time by the " + kind + " clock, and this process can only tell the " + clockKind
-                                + " clock: they would not agree when a lease ends. Name another store, or delete this one"
-                                + " once nobody uses it",
+                                + " clock: they would not agree when a lease ends. Name another store, or delete this"
+                                + " one once nobody uses it",
                         null);
             }
             return new Incarnation(row.getString(2));

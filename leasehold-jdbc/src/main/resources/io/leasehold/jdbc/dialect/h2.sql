@@ -1,4 +1,5 @@
 -- Leasehold's lease tables, version 1, for H2 2.x.
+-- Names that differ in case are two locks, also in a database with IGNORECASE=TRUE.
 CREATE TABLE IF NOT EXISTS leasehold_store (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     schema_version INTEGER NOT NULL,
@@ -6,7 +7,7 @@ CREATE TABLE IF NOT EXISTS leasehold_store (
     clock VARCHAR(16) NOT NULL,
     fence_floor BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS leasehold_lock (
-    name VARCHAR(1024) PRIMARY KEY,
+    name VARCHAR_CASESENSITIVE(1024) PRIMARY KEY,
     origin VARCHAR(128) NOT NULL,
     owner VARCHAR(40),
     holder VARCHAR(512),
@@ -20,7 +21,7 @@ CREATE TABLE IF NOT EXISTS leasehold_lock (
 CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence);
 -- What clients tell operators of themselves while they hold; no lock depends on it.
 CREATE TABLE IF NOT EXISTS leasehold_client (
-    holder VARCHAR(512) PRIMARY KEY,
+    holder VARCHAR_CASESENSITIVE(512) PRIMARY KEY,
     origin VARCHAR(128) NOT NULL,
     expires_at BIGINT NOT NULL,
     told CHARACTER LARGE OBJECT NOT NULL,

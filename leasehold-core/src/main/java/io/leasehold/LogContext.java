@@ -1,0 +1,111 @@
+package io.leasehold;
+
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.MDC;
+
+/**
+ * Puts the lock's name and the fencing token of a lease into the log context (SLF4J's MDC) of the calling thread, under the
+ * keys that the library's own log events use, until it is closed.
+ *
+ * <pre>{@code
+ * try (Lease lease = lock.acquire();
+ *         LogContext context = LogContext.of(lease)) {
+ *     orders.write(order.paid(), lease.fencingToken());
+ * }
+ * }</pre>
+ *
+ * <p>It belongs to its thread and to no lease: nested ones bring back the outer values when they close, a loss or a release
+ * elsewhere leaves none behind, and a thread that a lease is handed to opens one of its own. Opened and closed by the same
+ * thread, the last one first; made for {@code try}.
+ */
+public final class LogContext implements AutoCloseable {
+
+    /** The key of the lock's name; of several locks the names, with commas. */
+    public static final String LOCK = "lock";
+
+    /** The key of the fencing token; of several locks the tokens, in the order of the names. */
+    public static final String FENCING_TOKEN = "fencingToken";
+
+    private final Thread thread = Thread.currentThread();
+    private final @Nullable String outerLock = MDC.get(LOCK);
+    private final @Nullable String outerToken = MDC.get(FENCING_TOKEN);
+    private boolean closed;
+
+    private LogContext(String lock, String token) {
+        MDC.put(LOCK, lock);
+        MDC.put(FENCING_TOKEN, token);
+    }
+
+    /** For code that uses this lease. */
+    public static LogContext of(Lease lease) {
+        return of(lease.lockName(), lease.fencingToken());
+    }
+
+    /** For code that uses these leases. */
+    public static LogContext of(MultiLease lease) {
+        return new LogContext(
+                lease.lockNames().stream().map(LockName::toString).collect(Collectors.joining(",")),
+                lease.lockNames().stream()
+                        .map(name -> Long.toString(lease.fencingToken(name)))
+                        .collect(Collectors.joining(",")));
+    }
+
+    /** For code that holds this lock otherwise: by a {@link ReentrantLockView}, or in another process. */
+    public static LogContext of(LockName name, long fencingToken) {
+        return new LogContext(name.toString(), Long.toString(fencingToken));
+    }
+
+    /** Work for {@link Acquirable#holdWhile}, with the context while it runs; not in the stages that it returns. */
+    public static <T> Function<Lease, T> around(Function<? super Lease, ? extends T> work) {
+        Objects.requireNonNull(work, "work");
+        return lease -> {
+            try (LogContext context = of(lease)) {
+                return work.apply(lease);
+            }
+        };
+    }
+
+    /** Work for another thread, such as that of an executor, with the context of this lease there. */
+    public static <T> Callable<T> around(Lease lease, Callable<? extends T> work) {
+        Objects.requireNonNull(lease, "lease");
+        Objects.requireNonNull(work, "work");
+        return () -> {
+            try (LogContext context = of(lease)) {
+                return work.call();
+            }
+        };
+    }
+
+    /**
+     * Brings back what was there before; nothing if it was closed.
+     *
+     * @throws IllegalStateException in another thread than the one that opened it, whose context nobody else can change
+     */
+    @Override
+    public void close() {
+        if (closed) {
+            return;
+        }
+        if (Thread.currentThread() != thread) {
+            throw new IllegalStateException("the log context of thread \"" + thread.getName()
+                    + "\" cannot be closed by thread \""
+                    + Thread.currentThread().getName()
+                    + "\": open one in each thread that uses the lease");
+        }
+        closed = true;
+        restore(LOCK, outerLock);
+        restore(FENCING_TOKEN, outerToken);
+    }
+
+    private static void restore(String key, @Nullable String value) {
+        if (value == null) {
+            MDC.remove(key);
+        } else {
+            MDC.put(key, value);
+        }
+    }
+}
