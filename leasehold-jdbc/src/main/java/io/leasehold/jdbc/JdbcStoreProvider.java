@@ -1,5 +1,6 @@
 package io.leasehold.jdbc;
 
+import io.leasehold.jdbc.dialect.DialectProvider;
 import io.leasehold.jdbc.sqlite.FileSystems;
 import io.leasehold.jdbc.sqlite.Synchronous;
 import io.leasehold.spi.LockRuntime;
@@ -8,6 +9,8 @@ import io.leasehold.spi.StoreProvider;
 import io.leasehold.spi.StoreUri;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.Locale;
+import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.regex.Pattern;
 
@@ -51,10 +54,18 @@ public final class JdbcStoreProvider implements StoreProvider {
         } else if (rest.startsWith("mysql:")) {
             return JdbcStores.connect(uri.text(), uri.redacted(), SqlDialect.MYSQL, runtime);
         }
+        String subprotocol = rest.substring(0, Math.max(0, rest.indexOf(':'))).toLowerCase(Locale.ROOT);
+        for (DialectProvider provider : ServiceLoader.load(DialectProvider.class)) {
+            if (provider.subprotocols().contains(subprotocol)) {
+                return JdbcStores.connect(uri.text(), uri.redacted(), provider.dialect(), runtime);
+            }
+        }
         throw refused(
                 uri,
                 "this version keeps locks in jdbc:postgresql:…, jdbc:mariadb:…, jdbc:mysql:…, jdbc:h2:… and"
-                        + " jdbc:sqlite:PATH");
+                        + " jdbc:sqlite:PATH, and on the class path is no dialect for "
+                        + (subprotocol.isEmpty() ? "this" : "jdbc:" + subprotocol + ":…")
+                        + "; docs/stores/own-dialect.md tells how to write one");
     }
 
     private static LockStore sqlite(StoreUri uri, String rest, LockRuntime runtime) {

@@ -24,7 +24,6 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.function.Function;
 import javax.sql.DataSource;
@@ -56,9 +55,18 @@ public final class JdbcStores {
      * @throws LockStoreException if the database cannot be reached, or its lease table cannot be used
      */
     public static LockStore over(DataSource dataSource, SqlDialect dialect, LockRuntime runtime) {
+        return over(dataSource, dialect.statements(), dialect, runtime);
+    }
+
+    /** As {@link #over(DataSource, SqlDialect, LockRuntime)}, in a dialect of the caller's. */
+    public static LockStore over(DataSource dataSource, Dialect dialect, LockRuntime runtime) {
+        return over(dataSource, Objects.requireNonNull(dialect, "dialect"), null, runtime);
+    }
+
+    private static LockStore over(
+            DataSource dataSource, Dialect statements, @Nullable SqlDialect dialect, LockRuntime runtime) {
         Objects.requireNonNull(dataSource, "dataSource");
         Objects.requireNonNull(runtime, "runtime");
-        Dialect statements = dialect.statements();
         DatabaseClock clock = clock(statements, runtime);
         String where = statements.database() + " data source";
         SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), where);
@@ -92,6 +100,18 @@ public final class JdbcStores {
         return runtime -> over(dataSource, dialect, runtime);
     }
 
+    /** As {@link #over(DataSource, SqlDialect)}, in a dialect of the caller's. */
+    public static Function<LockRuntime, LockStore> over(DataSource dataSource, Dialect dialect) {
+        Objects.requireNonNull(dataSource, "dataSource");
+        Objects.requireNonNull(dialect, "dialect");
+        return runtime -> over(dataSource, dialect, runtime);
+    }
+
+    /** A store with one connection of its own to a JDBC URL, in a dialect of somebody else's. */
+    static LockStore connect(String url, String redacted, Dialect dialect, LockRuntime runtime) {
+        return connect(url, redacted, dialect, null, runtime, LeaseTableStore.Settings.RETENTION);
+    }
+
     /** A store with one connection of its own to a JDBC URL. */
     static LockStore connect(String url, String redacted, SqlDialect dialect, LockRuntime runtime) {
         return connect(url, redacted, dialect, runtime, LeaseTableStore.Settings.RETENTION);
@@ -99,7 +119,16 @@ public final class JdbcStores {
 
     /** A store with one connection of its own to a JDBC URL, which deletes what nobody has used for so long. */
     static LockStore connect(String url, String redacted, SqlDialect dialect, LockRuntime runtime, Duration retention) {
-        Dialect statements = dialect.statements();
+        return connect(url, redacted, dialect.statements(), dialect, runtime, retention);
+    }
+
+    private static LockStore connect(
+            String url,
+            String redacted,
+            Dialect statements,
+            @Nullable SqlDialect dialect,
+            LockRuntime runtime,
+            Duration retention) {
         DatabaseClock clock = clock(statements, runtime);
         SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), redacted);
         refuseWithoutDriver(statements, url, redacted);
@@ -184,7 +213,10 @@ public final class JdbcStores {
             Duration retention,
             LockRuntime runtime) {
         Guarantees guarantees = new Guarantees(
-                Guarantee.Exclusion.WITHIN_DRIFT, Guarantee.Fencing.INCREASING, Guarantee.Queueing.POLLING, scope(url));
+                Guarantee.Exclusion.WITHIN_DRIFT,
+                Guarantee.Fencing.INCREASING,
+                Guarantee.Queueing.POLLING,
+                dialect.scope().apply(url));
         return LeaseTableStore.start(
                 new LeaseTableStore.Settings(
                         description, dialect, guarantees, clock, schema, connection, spare, Lives.UNKNOWN, retention),
@@ -196,19 +228,6 @@ public final class JdbcStores {
             return new DatabaseClock(runtime, time);
         }
         throw new IllegalArgumentException(dialect.database() + " has no clock of its own");
-    }
-
-    /** Who reaches the database, as far as its URL tells; the least of it where it does not. */
-    private static Guarantee.Scope scope(String url) {
-        String lower = url.toLowerCase(Locale.ROOT);
-        if (lower.startsWith("jdbc:h2:tcp:")
-                || lower.startsWith("jdbc:h2:ssl:")
-                || lower.startsWith("jdbc:postgresql:")
-                || lower.startsWith("jdbc:mariadb:")
-                || lower.startsWith("jdbc:mysql:")) {
-            return Guarantee.Scope.NETWORK;
-        }
-        return lower.contains("auto_server=true") ? Guarantee.Scope.MACHINE : Guarantee.Scope.PROCESS;
     }
 
     /** The database as the driver names it, less what could be a secret; drivers repeat the whole URL that they were given. */
@@ -248,7 +267,7 @@ public final class JdbcStores {
             throw new IllegalArgumentException(where + " is a database of " + product
                     + ", and the dialect that was chosen"
                     + " is that of " + dialect.database() + "; locks can be kept in PostgreSQL, MariaDB, MySQL, H2 and"
-                    + " SQLite, each by its own dialect");
+                    + " SQLite, each by its own dialect, and in others by one of your own");
         }
     }
 
