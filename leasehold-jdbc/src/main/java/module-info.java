@@ -7,6 +7,9 @@ module io.leasehold.jdbc {
     requires static transitive org.jspecify;
 
     exports io.leasehold.jdbc;
+    exports io.leasehold.jdbc.dialect;
+
+    uses io.leasehold.jdbc.dialect.DialectProvider;
 
     provides io.leasehold.spi.StoreProvider with
             io.leasehold.jdbc.JdbcStoreProvider;

@@ -1,6 +1,7 @@
 package io.leasehold.jdbc;
 
 import io.leasehold.CredentialsProvider;
+import io.leasehold.jdbc.dialect.DialectProvider;
 import io.leasehold.jdbc.sqlite.FileSystems;
 import io.leasehold.jdbc.sqlite.Synchronous;
 import io.leasehold.spi.LockRuntime;
@@ -9,8 +10,11 @@ import io.leasehold.spi.StoreProvider;
 import io.leasehold.spi.StoreUri;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.Locale;
+import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Opens {@code sqlite:} (the default file), {@code sqlite:PATH}, {@code jdbc:sqlite:PATH}, {@code jdbc:postgresql:…},
@@ -42,7 +46,7 @@ public final class JdbcStoreProvider implements StoreProvider {
         } else if (rest.startsWith(SQLITE)) {
             return sqlite(uri, rest.substring(SQLITE.length()), runtime);
         }
-        return JdbcStores.connect(uri.text(), uri.redacted(), dialect(uri), null, runtime);
+        return connect(uri, null, runtime);
     }
 
     @Override
@@ -51,11 +55,10 @@ public final class JdbcStoreProvider implements StoreProvider {
         if (uri.scheme().equals("sqlite") || rest.startsWith(SQLITE)) {
             throw refused(uri, "a file has no log-in: leave the credentials provider out");
         }
-        SqlDialect dialect = dialect(uri);
         if (NAMED_LOGIN.matcher(rest).find()) {
             throw refused(uri, "it names user or password, and a credentials provider is set: decide");
         }
-        return JdbcStores.connect(uri.text(), uri.redacted(), dialect, credentials, runtime);
+        return connect(uri, credentials, runtime);
     }
 
     private static String checked(StoreUri uri) {
@@ -67,21 +70,35 @@ public final class JdbcStoreProvider implements StoreProvider {
         return rest;
     }
 
-    private static SqlDialect dialect(StoreUri uri) {
+    private static LockStore connect(StoreUri uri, @Nullable CredentialsProvider credentials, LockRuntime runtime) {
         String rest = uri.rest();
+        SqlDialect ours = dialect(rest);
+        if (ours != null) {
+            return JdbcStores.connect(uri.text(), uri.redacted(), ours, credentials, runtime);
+        }
+        String subprotocol = rest.substring(0, Math.max(0, rest.indexOf(':'))).toLowerCase(Locale.ROOT);
+        for (DialectProvider provider : ServiceLoader.load(DialectProvider.class)) {
+            if (provider.subprotocols().contains(subprotocol)) {
+                return JdbcStores.connect(uri.text(), uri.redacted(), provider.dialect(), credentials, runtime);
+            }
+        }
+        throw refused(
+                uri,
+                "this version keeps locks in jdbc:postgresql:…, jdbc:mariadb:…, jdbc:mysql:…, jdbc:h2:… and"
+                        + " jdbc:sqlite:PATH, and on the class path is no dialect for "
+                        + (subprotocol.isEmpty() ? "this" : "jdbc:" + subprotocol + ":…")
+                        + "; docs/stores/own-dialect.md tells how to write one");
+    }
+
+    private static @Nullable SqlDialect dialect(String rest) {
         if (rest.startsWith("h2:")) {
             return SqlDialect.H2;
         } else if (rest.startsWith("postgresql:")) {
             return SqlDialect.POSTGRESQL;
         } else if (rest.startsWith("mariadb:")) {
             return SqlDialect.MARIADB;
-        } else if (rest.startsWith("mysql:")) {
-            return SqlDialect.MYSQL;
         }
-        throw refused(
-                uri,
-                "this version keeps locks in jdbc:postgresql:…, jdbc:mariadb:…, jdbc:mysql:…, jdbc:h2:… and"
-                        + " jdbc:sqlite:PATH");
+        return rest.startsWith("mysql:") ? SqlDialect.MYSQL : null;
     }
 
     private static LockStore sqlite(StoreUri uri, String rest, LockRuntime runtime) {

@@ -27,7 +27,6 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.Properties;
 import java.util.function.Function;
@@ -63,9 +62,18 @@ public final class JdbcStores {
      * @throws LockStoreException if the database cannot be reached, or its lease table cannot be used
      */
     public static LockStore over(DataSource dataSource, SqlDialect dialect, LockRuntime runtime) {
+        return over(dataSource, dialect.statements(), dialect, runtime);
+    }
+
+    /** As {@link #over(DataSource, SqlDialect, LockRuntime)}, in a dialect of the caller's. */
+    public static LockStore over(DataSource dataSource, Dialect dialect, LockRuntime runtime) {
+        return over(dataSource, Objects.requireNonNull(dialect, "dialect"), null, runtime);
+    }
+
+    private static LockStore over(
+            DataSource dataSource, Dialect statements, @Nullable SqlDialect dialect, LockRuntime runtime) {
         Objects.requireNonNull(dataSource, "dataSource");
         Objects.requireNonNull(runtime, "runtime");
-        Dialect statements = dialect.statements();
         DatabaseClock clock = clock(statements, runtime);
         String where = statements.database() + " data source";
         SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), where);
@@ -99,6 +107,23 @@ public final class JdbcStores {
         return runtime -> over(dataSource, dialect, runtime);
     }
 
+    /** As {@link #over(DataSource, SqlDialect)}, in a dialect of the caller's. */
+    public static Function<LockRuntime, LockStore> over(DataSource dataSource, Dialect dialect) {
+        Objects.requireNonNull(dataSource, "dataSource");
+        Objects.requireNonNull(dialect, "dialect");
+        return runtime -> over(dataSource, dialect, runtime);
+    }
+
+    /** A store with one connection of its own to a JDBC URL, in a dialect of another project. */
+    static LockStore connect(
+            String url,
+            String redacted,
+            Dialect dialect,
+            @Nullable CredentialsProvider credentials,
+            LockRuntime runtime) {
+        return connect(url, redacted, dialect, null, credentials, runtime, LeaseTableStore.Settings.RETENTION);
+    }
+
     /** A store with one connection of its own to a JDBC URL. */
     static LockStore connect(
             String url,
@@ -106,22 +131,29 @@ public final class JdbcStores {
             SqlDialect dialect,
             @Nullable CredentialsProvider credentials,
             LockRuntime runtime) {
-        return connect(url, redacted, dialect, credentials, runtime, LeaseTableStore.Settings.RETENTION);
+        return connect(
+                url,
+                redacted,
+                dialect.statements(),
+                dialect,
+                credentials,
+                runtime,
+                LeaseTableStore.Settings.RETENTION);
     }
 
     /** A store with one connection of its own to a JDBC URL, which deletes what nobody has used for so long. */
     static LockStore connect(String url, String redacted, SqlDialect dialect, LockRuntime runtime, Duration retention) {
-        return connect(url, redacted, dialect, null, runtime, retention);
+        return connect(url, redacted, dialect.statements(), dialect, null, runtime, retention);
     }
 
     private static LockStore connect(
             String url,
             String redacted,
-            SqlDialect dialect,
+            Dialect statements,
+            @Nullable SqlDialect dialect,
             @Nullable CredentialsProvider credentials,
             LockRuntime runtime,
             Duration retention) {
-        Dialect statements = dialect.statements();
         DatabaseClock clock = clock(statements, runtime);
         SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), redacted);
         refuseWithoutDriver(statements, url, redacted);
@@ -139,7 +171,7 @@ public final class JdbcStores {
     }
 
     /** What the driver is told; asks for the credentials, and may have to wait for them. */
-    private static Properties properties(SqlDialect dialect, String url, @Nullable CredentialsDesk desk) {
+    private static Properties properties(@Nullable SqlDialect dialect, String url, @Nullable CredentialsDesk desk) {
         Properties properties = ServerWaits.defaults(dialect, url);
         if (desk != null) {
             Credentials login = desk.now();
@@ -230,7 +262,10 @@ public final class JdbcStores {
             Duration retention,
             LockRuntime runtime) {
         Guarantees guarantees = new Guarantees(
-                Guarantee.Exclusion.WITHIN_DRIFT, Guarantee.Fencing.INCREASING, Guarantee.Queueing.POLLING, scope(url));
+                Guarantee.Exclusion.WITHIN_DRIFT,
+                Guarantee.Fencing.INCREASING,
+                Guarantee.Queueing.POLLING,
+                dialect.scope().apply(url));
         return LeaseTableStore.start(
                 new LeaseTableStore.Settings(
                         description, dialect, guarantees, clock, schema, connection, spare, Lives.UNKNOWN, retention),
@@ -242,19 +277,6 @@ public final class JdbcStores {
             return new DatabaseClock(runtime, time);
         }
         throw new IllegalArgumentException(dialect.database() + " has no clock of its own");
-    }
-
-    /** Who reaches the database, as far as its URL tells; the least of it where it does not. */
-    private static Guarantee.Scope scope(String url) {
-        String lower = url.toLowerCase(Locale.ROOT);
-        if (lower.startsWith("jdbc:h2:tcp:")
-                || lower.startsWith("jdbc:h2:ssl:")
-                || lower.startsWith("jdbc:postgresql:")
-                || lower.startsWith("jdbc:mariadb:")
-                || lower.startsWith("jdbc:mysql:")) {
-            return Guarantee.Scope.NETWORK;
-        }
-        return lower.contains("auto_server=true") ? Guarantee.Scope.MACHINE : Guarantee.Scope.PROCESS;
     }
 
     /** The database as the driver names it, less what could be a secret; drivers repeat the whole URL that they were given. */
@@ -294,7 +316,7 @@ public final class JdbcStores {
             throw new IllegalArgumentException(where + " is a database of " + product
                     + ", and the dialect that was chosen"
                     + " is that of " + dialect.database() + "; locks can be kept in PostgreSQL, MariaDB, MySQL, H2 and"
-                    + " SQLite, each by its own dialect");
+                    + " SQLite, each by its own dialect, and in others by one of your own");
         }
     }
 

@@ -24,23 +24,24 @@ final class ServerWaits {
     private ServerWaits() {}
 
     /** How long the worker waits for an answer: always longer than a statement may wait for a row. */
-    static KeptConnection.Patience of(SqlDialect dialect) {
-        return switch (dialect) {
-            case POSTGRESQL -> new KeptConnection.Patience(POSTGRESQL_LEAST_NANOS, MOST_NANOS);
-            case MARIADB, MYSQL, H2 -> new KeptConnection.Patience(MOST_NANOS, MOST_NANOS);
-        };
+    static KeptConnection.Patience of(@Nullable SqlDialect dialect) {
+        return new KeptConnection.Patience(
+                dialect == SqlDialect.POSTGRESQL ? POSTGRESQL_LEAST_NANOS : MOST_NANOS, MOST_NANOS);
     }
 
     /**
      * For sessions of our own: a statement by which the server ends the transaction of a client that vanished in the middle of
      * it, and gives its rows free. Null where transactions say so themselves, or nothing can.
      */
-    static @Nullable String sessionLimit(SqlDialect dialect) {
+    static @Nullable String sessionLimit(@Nullable SqlDialect dialect) {
         return dialect == SqlDialect.MARIADB ? "SET SESSION idle_transaction_timeout = 5" : null;
     }
 
     /** For connections of our own: what the driver is told where the URL says nothing of it. */
-    static Properties defaults(SqlDialect dialect, String url) {
+    static Properties defaults(@Nullable SqlDialect dialect, String url) {
+        if (dialect == null) {
+            return new Properties();
+        }
         Map<String, String> defaults = switch (dialect) {
             case POSTGRESQL -> Map.of("connectTimeout", "5", "socketTimeout", "10", "tcpKeepAlive", "true");
             case MARIADB, MYSQL -> Map.of("connectTimeout", "5000", "socketTimeout", "10000", "tcpKeepAlive", "true");

@@ -81,7 +81,9 @@ class JdbcStoreProviderTest {
         "'sqlite: ', blank",
         "sqlite:x.db?mode=ro, unknown option",
         "sqlite:x.db?synchronous=off, unknown option",
-        "jdbc:oracle:thin:db, this version keeps locks in",
+        "jdbc:oracle:thin:db, docs/stores/own-dialect.md",
+        "jdbc:sqlserver://db;databaseName=x, no dialect for jdbc:sqlserver:…",
+        "jdbc:db2://db/x, this version keeps locks in",
         "jdbc:, this version keeps locks in"
     })
     void malformedUrisAreRefusedWithTheirValueAndTheRule(String uri, String rule) {

@@ -1,5 +1,6 @@
 package io.leasehold.jdbc.dialect;
 
+import io.leasehold.Guarantee;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
@@ -24,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param tuning what is done to a connection while it is used
  * @param horizon how tokens are kept from repeating after a loss of power, if commits alone do not survive one
  * @param troubles what the database's errors mean
+ * @param scope (URL) → what reaches the database, as far as the driver's URL tells
  */
 public record Dialect(
         String database,
@@ -36,7 +38,8 @@ public record Dialect(
         Waking waking,
         @Nullable Horizon horizon,
         Tuning tuning,
-        Function<SQLException, SqlTrouble> troubles) {
+        Function<SQLException, SqlTrouble> troubles,
+        Function<String, Guarantee.Scope> scope) {
 
     /** Refuses nulls. */
     public Dialect {
@@ -50,6 +53,7 @@ public record Dialect(
         Objects.requireNonNull(waking, "waking");
         Objects.requireNonNull(tuning, "tuning");
         Objects.requireNonNull(troubles, "troubles");
+        Objects.requireNonNull(scope, "scope");
     }
 
     /** Whether this dialect is right for a database that calls itself so. */

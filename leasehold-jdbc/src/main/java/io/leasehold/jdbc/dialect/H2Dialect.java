@@ -1,6 +1,8 @@
 package io.leasehold.jdbc.dialect;
 
+import io.leasehold.Guarantee;
 import java.sql.SQLException;
+import java.util.Locale;
 
 /** H2 2.x, in memory, as a file or as a server. */
 public final class H2Dialect {
@@ -27,7 +29,16 @@ public final class H2Dialect {
                 Dialect.Polling.INSTANCE,
                 null,
                 Dialect.Tuning.NONE,
-                H2Dialect::trouble);
+                H2Dialect::trouble,
+                H2Dialect::scope);
+    }
+
+    private static Guarantee.Scope scope(String url) {
+        String lower = url.toLowerCase(Locale.ROOT);
+        if (lower.startsWith("jdbc:h2:tcp:") || lower.startsWith("jdbc:h2:ssl:")) {
+            return Guarantee.Scope.NETWORK;
+        }
+        return lower.contains("auto_server=true") ? Guarantee.Scope.MACHINE : Guarantee.Scope.PROCESS;
     }
 
     /** By SQL state and H2's error codes. */

@@ -1,14 +1,16 @@
 package io.leasehold.jdbc.dialect;
 
+import io.leasehold.Guarantee;
 import java.sql.SQLException;
 
 /** MariaDB 10.6 and newer, and MySQL 8.0 and newer, which differ in how a bounded wait for a row is asked for. */
 public final class MariaDbDialect {
 
     private static final String KEEP = """
-            INSERT INTO leasehold_client (holder, origin, expires_at, told) VALUES (?, ?, ?, ?)
-                ON DUPLICATE KEY UPDATE
-                origin = VALUES(origin), expires_at = VALUES(expires_at), told = VALUES(told)""";
+        INSERT INTO leasehold_client (holder, origin, expires_at, told) VALUES (?, ?, ?, ?)
+            ON DUPLICATE KEY UPDATE
+            origin = VALUES(origin), expires_at = VALUES(expires_at), told = VALUES(told)\
+        """;
 
     /** For one statement alone; the session knows nothing of it. */
     private static final String DO_NOT_WAIT = "SET STATEMENT lock_wait_timeout=1, innodb_lock_wait_timeout=0 FOR ";
@@ -46,7 +48,8 @@ public final class MariaDbDialect {
                 Dialect.Polling.INSTANCE,
                 null,
                 tuning,
-                MariaDbDialect::trouble);
+                MariaDbDialect::trouble,
+                url -> Guarantee.Scope.NETWORK);
     }
 
     /** By error code; what has none of its own, by SQL state. */

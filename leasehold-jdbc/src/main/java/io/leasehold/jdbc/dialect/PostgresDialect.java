@@ -1,5 +1,6 @@
 package io.leasehold.jdbc.dialect;
 
+import io.leasehold.Guarantee;
 import java.sql.SQLException;
 import java.util.Locale;
 
@@ -12,7 +13,8 @@ public final class PostgresDialect {
      * session stays as it was.
      */
     private static final String LIMITS = """
-            SELECT set_config('lock_timeout', ?, true), set_config('idle_in_transaction_session_timeout', '5s', true)""";
+        SELECT set_config('lock_timeout', ?, true), set_config('idle_in_transaction_session_timeout', '5s', true)\
+        """;
 
     private static final String MICROS = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)";
 
@@ -28,40 +30,42 @@ public final class PostgresDialect {
      * a waiter that was noted then need not be now.
      */
     private static final String ACQUIRE = """
-            WITH limits AS MATERIALIZED (SELECT set_config('lock_timeout', ?, true) AS rowWait),
-            asked AS MATERIALIZED (
-                SELECT ? AS name, ? AS owner, ? AS holder, CAST(? AS BIGINT) AS ttl, CAST(? AS BIGINT) AS least,
-                    CAST(? AS BIGINT) AS more, CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000 AS BIGINT) AS micros
-                FROM limits WHERE rowWait <> ''),
-            first AS (
-                SELECT asked.*, GREATEST(1, micros, least, store.fence_floor + 1) AS token
-                FROM asked, leasehold_store store WHERE store.id = 1),
-            granted AS (
-                INSERT INTO leasehold_lock AS row (name, origin, owner, holder, expires_at, ttl, token, waiter, waiting_since,
-                    freed_at, fence)
-                SELECT name, 'database', owner, holder, micros * 1000 + ttl, ttl, token, NULL, 0, micros * 1000, token + more
-                FROM first WHERE token + more < 9007199254740991
-                ON CONFLICT (name) DO UPDATE SET origin = excluded.origin, owner = excluded.owner, holder = excluded.holder,
-                    expires_at = excluded.expires_at, ttl = excluded.ttl, waiter = NULL, waiting_since = 0,
-                    token = GREATEST(row.fence + 1, excluded.token),
-                    fence = GREATEST(row.fence + 1, excluded.token) + excluded.fence - excluded.token
-                WHERE (row.owner IS NULL OR row.expires_at <= excluded.freed_at)
-                    AND (row.waiter IS NULL OR row.waiter = excluded.owner)
-                    AND row.fence + 1 + excluded.fence - excluded.token < 9007199254740991
-                RETURNING row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter),
-            seen AS MATERIALIZED (
-                SELECT row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter
-                FROM leasehold_lock row
-                WHERE row.name = (SELECT name FROM asked) AND NOT EXISTS (SELECT 1 FROM granted)
-                FOR NO KEY UPDATE OF row)
-            SELECT granted.*, asked.micros, TRUE FROM granted, asked
-            UNION ALL
-            SELECT seen.*, asked.micros, FALSE FROM seen, asked""";
+        WITH limits AS MATERIALIZED (SELECT set_config('lock_timeout', ?, true) AS rowWait),
+        asked AS MATERIALIZED (
+            SELECT ? AS name, ? AS owner, ? AS holder, CAST(? AS BIGINT) AS ttl, CAST(? AS BIGINT) AS least,
+                CAST(? AS BIGINT) AS more, CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000 AS BIGINT) AS micros
+            FROM limits WHERE rowWait <> ''),
+        first AS (
+            SELECT asked.*, GREATEST(1, micros, least, store.fence_floor + 1) AS token
+            FROM asked, leasehold_store store WHERE store.id = 1),
+        granted AS (
+            INSERT INTO leasehold_lock AS row (name, origin, owner, holder, expires_at, ttl, token, waiter, waiting_since,
+                freed_at, fence)
+            SELECT name, 'database', owner, holder, micros * 1000 + ttl, ttl, token, NULL, 0, micros * 1000, token + more
+            FROM first WHERE token + more < 9007199254740991
+            ON CONFLICT (name) DO UPDATE SET origin = excluded.origin, owner = excluded.owner, holder = excluded.holder,
+                expires_at = excluded.expires_at, ttl = excluded.ttl, waiter = NULL, waiting_since = 0,
+                token = GREATEST(row.fence + 1, excluded.token),
+                fence = GREATEST(row.fence + 1, excluded.token) + excluded.fence - excluded.token
+            WHERE (row.owner IS NULL OR row.expires_at <= excluded.freed_at)
+                AND (row.waiter IS NULL OR row.waiter = excluded.owner)
+                AND row.fence + 1 + excluded.fence - excluded.token < 9007199254740991
+            RETURNING row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter),
+        seen AS MATERIALIZED (
+            SELECT row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter
+            FROM leasehold_lock row
+            WHERE row.name = (SELECT name FROM asked) AND NOT EXISTS (SELECT 1 FROM granted)
+            FOR NO KEY UPDATE OF row)
+        SELECT granted.*, asked.micros, TRUE FROM granted, asked
+        UNION ALL
+        SELECT seen.*, asked.micros, FALSE FROM seen, asked\
+        """;
 
     private static final String KEEP = """
-            INSERT INTO leasehold_client (holder, origin, expires_at, told) VALUES (?, ?, ?, ?)
-                ON CONFLICT (holder) DO UPDATE
-                SET origin = excluded.origin, expires_at = excluded.expires_at, told = excluded.told""";
+        INSERT INTO leasehold_client (holder, origin, expires_at, told) VALUES (?, ?, ?, ?)
+            ON CONFLICT (holder) DO UPDATE
+            SET origin = excluded.origin, expires_at = excluded.expires_at, told = excluded.told\
+        """;
 
     private PostgresDialect() {}
 
@@ -83,7 +87,8 @@ public final class PostgresDialect {
                 new Dialect.ByNotifications("SELECT pg_notify('leasehold', ?)", new PostgresDriver()),
                 null,
                 new PostgresDriver(),
-                PostgresDialect::trouble);
+                PostgresDialect::trouble,
+                url -> Guarantee.Scope.NETWORK);
     }
 
     /** By SQL state, which PostgreSQL documents as its contract (appendix A of its manual). */

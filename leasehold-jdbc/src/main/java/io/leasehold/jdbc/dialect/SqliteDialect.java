@@ -1,5 +1,6 @@
 package io.leasehold.jdbc.dialect;
 
+import io.leasehold.Guarantee;
 import java.sql.SQLException;
 import java.util.List;
 
@@ -13,17 +14,19 @@ public final class SqliteDialect {
     private static final StandardStatements STATEMENTS = new StandardStatements("", "", "");
 
     private static final String CLIENTS = """
-            CREATE TABLE IF NOT EXISTS leasehold_client (
-                holder TEXT PRIMARY KEY,
-                origin TEXT NOT NULL,
-                expires_at INTEGER NOT NULL,
-                told TEXT NOT NULL,
-                taken TEXT) WITHOUT ROWID""";
+        CREATE TABLE IF NOT EXISTS leasehold_client (
+            holder TEXT PRIMARY KEY,
+            origin TEXT NOT NULL,
+            expires_at INTEGER NOT NULL,
+            told TEXT NOT NULL,
+            taken TEXT) WITHOUT ROWID\
+        """;
 
     private static final String KEEP = """
-            INSERT INTO leasehold_client (holder, origin, expires_at, told) VALUES (?, ?, ?, ?)
-                ON CONFLICT (holder) DO UPDATE
-                SET origin = excluded.origin, expires_at = excluded.expires_at, told = excluded.told""";
+        INSERT INTO leasehold_client (holder, origin, expires_at, told) VALUES (?, ?, ?, ?)
+            ON CONFLICT (holder) DO UPDATE
+            SET origin = excluded.origin, expires_at = excluded.expires_at, told = excluded.told\
+        """;
 
     /** No record is kept for longer. */
     private static final String MINUTE = "60000000000";
@@ -48,7 +51,8 @@ public final class SqliteDialect {
                 new Dialect.ByChanges("PRAGMA data_version"),
                 durable ? null : horizon(),
                 Dialect.Tuning.NONE,
-                SqliteDialect::trouble);
+                SqliteDialect::trouble,
+                url -> Guarantee.Scope.MACHINE);
     }
 
     /** What another boot id told counts if it can be of this boot: containers may have boot ids of their own. */
@@ -86,7 +90,8 @@ public final class SqliteDialect {
     private static Dialect.Store store() {
         return STATEMENTS.store(
                 2,
-                List.of("""
+                List.of(
+                        """
                         CREATE TABLE IF NOT EXISTS leasehold_store (
                             id INTEGER PRIMARY KEY CHECK (id = 1),
                             schema_version INTEGER NOT NULL,
@@ -94,7 +99,9 @@ public final class SqliteDialect {
                             clock TEXT NOT NULL,
                             fence_floor INTEGER NOT NULL,
                             token_horizon INTEGER NOT NULL DEFAULT 0,
-                            boot TEXT NOT NULL DEFAULT '')""", """
+                            boot TEXT NOT NULL DEFAULT '')\
+                        """,
+                        """
                         CREATE TABLE IF NOT EXISTS leasehold_lock (
                             name TEXT PRIMARY KEY,
                             origin TEXT NOT NULL,
@@ -107,7 +114,10 @@ public final class SqliteDialect {
                             waiting_since INTEGER NOT NULL,
                             freed_at INTEGER NOT NULL,
                             fence INTEGER NOT NULL,
-                            life TEXT) WITHOUT ROWID""", "CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence)", CLIENTS),
+                            life TEXT) WITHOUT ROWID\
+                        """,
+                        "CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON" + " leasehold_lock (fence)",
+                        CLIENTS),
                 "MAX");
     }
 

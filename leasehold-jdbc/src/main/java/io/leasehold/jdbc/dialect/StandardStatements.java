@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * @param skip comes after a query whose row is to be locked unless it is
  * @param bounded comes before a statement that writes: lets it wait for others no longer than is right
  */
-record StandardStatements(String lock, String skip, String bounded) {
+public record StandardStatements(String lock, String skip, String bounded) {
 
     private static final String COLUMNS =
             "name, origin, owner, holder, expires_at, ttl, token, waiter, waiting_since, freed_at, fence";
@@ -18,11 +18,12 @@ record StandardStatements(String lock, String skip, String bounded) {
     private static final String ROW = "SELECT " + COLUMNS + " FROM leasehold_lock WHERE name = ?";
 
     /** With rows locked by {@code FOR UPDATE}, and limits that the dialect sets otherwise. */
-    StandardStatements() {
+    public StandardStatements() {
         this(" FOR UPDATE", " FOR UPDATE SKIP LOCKED", "");
     }
 
-    Dialect.Leases leases() {
+    /** With rows found and locked by what comes after a query. */
+    public Dialect.Leases leases() {
         return leases(ROW + lock, ROW + skip, null);
     }
 
@@ -33,7 +34,7 @@ record StandardStatements(String lock, String skip, String bounded) {
      * @param findUnlessLocked see {@link Dialect.Leases#findUnlessLocked()}
      * @param acquire see {@link Dialect.Leases#acquire()}
      */
-    Dialect.Leases leases(String find, String findUnlessLocked, @Nullable String acquire) {
+    public Dialect.Leases leases(String find, String findUnlessLocked, @Nullable String acquire) {
         return leases(COLUMNS, find, findUnlessLocked, acquire, null);
     }
 
@@ -71,7 +72,7 @@ record StandardStatements(String lock, String skip, String bounded) {
      *
      * @param larger the function that tells the larger of two numbers
      */
-    Dialect.Store store(int version, List<String> create, String larger) {
+    public Dialect.Store store(int version, List<String> create, String larger) {
         String floor = "SELECT fence_floor FROM leasehold_store WHERE id = 1";
         return new Dialect.Store(
                 version,
@@ -91,7 +92,7 @@ record StandardStatements(String lock, String skip, String bounded) {
      *
      * @param keep see {@link Dialect.Clients#keep()}
      */
-    Dialect.Clients clients(String create, String keep) {
+    public Dialect.Clients clients(String create, String keep) {
         String taken = "SELECT taken FROM leasehold_client WHERE holder = ?";
         String isExpired = "(origin <> ? OR expires_at <= ?)";
         return new Dialect.Clients(
