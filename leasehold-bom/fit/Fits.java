@@ -24,6 +24,9 @@ public final class Fits {
                 Lease lease = locks.named("fit-together")
                         .with(options -> options.ttl(Duration.ofSeconds(10)))
                         .tryAcquire(Duration.ofSeconds(30))) {
+            if (lease == null && attempt == 5) {
+                throw new IllegalStateException("no lock from " + uri);
+            }
             return lease != null;
         } catch (StoreUnavailableException e) {
             if (attempt == 5) {
