@@ -33,7 +33,7 @@ final class MasterTopology implements Topology {
         this.errors = errors;
         this.runtime = runtime;
         boolean named = where.kind() == Deployment.Kind.SENTINEL;
-        this.sentinels = named ? new Sentinels(where, driver, errors, runtime, this::lookAgain) : null;
+        this.sentinels = named ? new Sentinels(where, driver, errors, runtime, this::named) : null;
         this.locator = sentinels != null
                 ? sentinels
                 : Connections.Locator.fixed(where.servers().get(0));
@@ -141,19 +141,14 @@ final class MasterTopology implements Topology {
     @Override
     public void unanswered(Link link) {
         link.unanswered();
-        lookAgain();
+        if (sentinels != null) {
+            sentinels.ask();
+        }
     }
 
-    /** Asks the Sentinels who is the master, and leaves whoever is it no more. */
-    private void lookAgain() {
-        if (sentinels == null) {
-            return;
-        }
-        sentinels.locate().whenComplete((master, error) -> {
-            if (master != null) {
-                connections.leaveUnlessAt(master);
-            }
-        });
+    /** The Sentinels say who is the master: whoever is it no more is left. */
+    private void named(RedisUri master) {
+        connections.leaveUnlessAt(master);
     }
 
     @Override
