@@ -53,7 +53,9 @@ final class SentinelPollsTest {
             }
             for (int i = 0; i < before.size(); i++) {
                 long made = connectionsTo(group.sentinels().get(i)) - before.get(i);
-                assertThat(made).as("connections to %s", group.sentinels().get(i)).isLessThan(FEW);
+                assertThat(made)
+                        .as("connections to %s", group.sentinels().get(i))
+                        .isLessThan(FEW);
             }
         }
     }

@@ -3,6 +3,7 @@ package io.leasehold.redis.node;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import io.leasehold.StoreAccessException;
 import io.leasehold.Waiter;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.topology.WakeUps;
@@ -328,8 +329,15 @@ public final class RedisNode implements LockNode {
                 RedisNode::releaseFailed);
     }
 
+    /**
+     * What is refused for a password or a right is repeated as well, unlike a request for a lock: it may be accepted again, as when a user
+     * was made anew, long before the lock would end by itself.
+     */
     static ReleaseReply releaseFailed(Failure failure) {
-        return new ReleaseReply.Failed(failure.kind(), failure.error());
+        FailureKind kind = failure.error() instanceof StoreAccessException && failure.kind() == FailureKind.PERMANENT
+                ? FailureKind.NO_EFFECT
+                : failure.kind();
+        return new ReleaseReply.Failed(kind, failure.error());
     }
 
     @Override

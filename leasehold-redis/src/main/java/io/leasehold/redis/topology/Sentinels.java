@@ -59,8 +59,7 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
      *
      * @param onNamed takes the master whenever they were asked since it may have changed
      */
-    Sentinels(
-            Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime, Consumer<RedisUri> onNamed) {
+    Sentinels(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime, Consumer<RedisUri> onNamed) {
         this.where = where;
         this.driver = driver;
         this.errors = errors;
