@@ -86,7 +86,8 @@ public final class RedisNode implements LockNode {
         this.acks = new WaitAcks(requests, errors, settings);
         this.member = new MemberVerbs(requests, acks, decoder, settings, topology, wakeUps, runtime, this::wake);
         this.migration = new MigrationFallback(requests, decoder, settings, runtime);
-        this.operations = new RedisOperations(description, requests, topology, wakeUps, runtime, settings, walk);
+        this.operations =
+                new RedisOperations(description, requests, errors, topology, wakeUps, runtime, settings, walk);
         topology.onReconnected(this::tellReconnected);
         wakeUps.onResubscribed(this::tellReconnected);
     }

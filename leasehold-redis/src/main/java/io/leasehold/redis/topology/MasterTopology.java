@@ -4,6 +4,7 @@ import io.leasehold.LockStoreException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
+import io.lettuce.core.RedisCommandExecutionException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -76,6 +77,12 @@ final class MasterTopology implements Topology {
                                                 + master.address().address() + " and is a master itself: nobody"
                                                 + " else may be one. If it was promoted, name it first",
                                         null);
+                            }
+                            if (error != null
+                                    && RedisErrors.unwrapped(error) instanceof RedisCommandExecutionException refusal) {
+                                errors.warnOnce(
+                                        String.valueOf(refusal.getMessage()),
+                                        "see whether " + replica.address() + " is a replica");
                             }
                             return info;
                         }))

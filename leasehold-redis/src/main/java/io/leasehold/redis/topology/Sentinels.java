@@ -3,6 +3,7 @@ package io.leasehold.redis.topology;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.lettuce.core.RedisCommandExecutionException;
@@ -72,7 +73,8 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
                             Connections.Locator.fixed(sentinel),
                             SWITCHED,
                             "changes of the master",
-                            new RedisErrors("Sentinel " + sentinel.address()),
+                            new RedisErrors(
+                                    "Sentinel " + sentinel.address(), SentinelErrors.RIGHTS, KeyLayout.standard()),
                             runtime,
                             message -> {
                                 if (message.startsWith(where.masterName() + " ")) {

@@ -85,6 +85,7 @@ public final class LuaScript {
                 RELEASE,
                 RENEW,
                 INSPECT,
+                WAITERS,
                 FORCE_RELEASE,
                 MEMBER_ACQUIRE,
                 MEMBER_RELEASE,
