@@ -12,7 +12,7 @@
 --   {"admitted"}         and, for "read", the value if there is one
 --   {"rejected", token}  a newer holder has been here, with this token; nothing was changed
 -- Errors
---   Redis' own, and ERR if the second key holds no token: then nobody is let in. Nothing was changed.
+--   Redis' own, and ERR if the second key holds no token: then nobody is let in. Value and token are as they were.
 
 local VALUE, FENCE = KEYS[1], KEYS[2]
 local token = tonumber(ARGV[1])
@@ -28,17 +28,26 @@ end
 if token < newest then
   return {'rejected', seen}
 end
+-- Before anything is written: the value may be of another type.
+local value = ARGV[2] == 'read' and redis.call('GET', VALUE)
 if token > newest then
   redis.call('SET', FENCE, ARGV[1])
 end
-if ARGV[2] == 'read' then
-  local value = redis.call('GET', VALUE)
-  if value then
-    return {'admitted', value}
-  end
-elseif ARGV[2] == 'write' then
-  redis.call('SET', VALUE, ARGV[3])
+local done
+if ARGV[2] == 'write' then
+  done = redis.pcall('SET', VALUE, ARGV[3])
 elseif ARGV[2] == 'delete' then
-  redis.call('DEL', VALUE)
+  done = redis.pcall('DEL', VALUE)
 end
-return {'admitted'}
+if type(done) == 'table' and done.err then
+  if token > newest then
+    -- Nothing was done under this token: it goes back, by the one command that is known to be allowed.
+    if seen then
+      redis.call('SET', FENCE, seen)
+    else
+      redis.call('SET', FENCE, '0', 'PX', 1)
+    end
+  end
+  return done
+end
+return value and {'admitted', value} or {'admitted'}

@@ -12,7 +12,9 @@ import io.leasehold.Renewal;
 import io.leasehold.fencing.Admission;
 import io.leasehold.fencing.StaleTokenException;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.SlotHash;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -64,6 +66,38 @@ class RedisFencingGuardTest {
                 .isFalse();
         assertThat(counted.admit("other", 1).isAdmitted()).isTrue();
         assertThat(seen.stream().filter(admission -> !admission.isAdmitted())).hasSize(5);
+    }
+
+    /** Also the token: a holder that could do nothing has not shut out those before it. */
+    @Test
+    void whatFailsChangesNothing() {
+        guard.write("x", 5, "five");
+        REDIS.redis().rpush("list", "item");
+        guard.admit("list", 5).orElseThrow();
+        assertThatThrownBy(() -> guard.read("list", 7)).hasMessageContaining("WRONGTYPE");
+        assertThatThrownBy(() -> guard.read("list", 5)).hasMessageContaining("WRONGTYPE");
+        assertThat(guard.admit("list", 6).isAdmitted())
+                .as("7 has not been here")
+                .isTrue();
+
+        REDIS.server().call("ACL", "SETUSER", "reader", "on", ">secret", "~*", "+eval", "+get", "+set");
+        RedisURI asReader = RedisURI.create(REDIS.server().uri().replace("//", "//reader:secret@"));
+        try (StatefulRedisConnection<String, String> connection = REDIS.client().connect(asReader)) {
+            RedisFencingGuard limited = RedisFencingGuard.running((script, keys, arguments) -> connection
+                    .sync()
+                    .eval(
+                            script,
+                            ScriptOutputType.MULTI,
+                            keys.toArray(String[]::new),
+                            arguments.toArray(String[]::new)));
+            assertThatThrownBy(() -> limited.delete("x", 9)).isInstanceOf(RedisCommandExecutionException.class);
+            assertThatThrownBy(() -> limited.delete("fresh", 9)).isInstanceOf(RedisCommandExecutionException.class);
+        }
+        assertThat(guard.admit("x", 6).isAdmitted()).as("9 has deleted nothing").isTrue();
+        assertThat(REDIS.redis().get("x")).isEqualTo("five");
+        assertThat(guard.admit("fresh", 1).isAdmitted())
+                .as("nor what is not there")
+                .isTrue();
     }
 
     @Test

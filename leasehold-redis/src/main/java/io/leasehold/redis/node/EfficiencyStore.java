@@ -257,7 +257,9 @@ public final class EfficiencyStore implements LockStore {
                     }
                 },
                 (deleted, link) -> deleted.equals(1L) ? new ReleaseReply.Released() : new ReleaseReply.NotOurs(),
-                failure -> new ReleaseReply.Failed(failure.kind(), failure.error()));
+                failure -> way == CompareAndDelete.SCRIPT
+                        ? RedisNode.releaseFailed(failure)
+                        : new ReleaseReply.Failed(failure.kind(), failure.error()));
     }
 
     private static CompletionStage<Object> delete(

@@ -206,7 +206,7 @@ final class MemberVerbs {
                 new String[] {lock, KeyLayout.fence(lock), KeyLayout.watchers(lock)},
                 arguments,
                 (reply, link) -> decoder.release(reply),
-                failure -> new ReleaseReply.Failed(failure.kind(), failure.error()));
+                RedisNode::releaseFailed);
         return answered.thenApply(reply -> {
             // A member does not wake the client that asks it, also where that one is the first in line.
             if (!goesOn && reply instanceof ReleaseReply.Released freed && !freed.awaited() && places.isKept(name)) {

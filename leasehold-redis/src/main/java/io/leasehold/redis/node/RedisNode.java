@@ -3,6 +3,7 @@ package io.leasehold.redis.node;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import io.leasehold.StoreAccessException;
 import io.leasehold.Waiter;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.topology.WakeUps;
@@ -85,7 +86,8 @@ public final class RedisNode implements LockNode {
         this.acks = new WaitAcks(requests, errors, settings);
         this.member = new MemberVerbs(requests, acks, decoder, settings, topology, wakeUps, runtime, this::wake);
         this.migration = new MigrationFallback(requests, decoder, settings, runtime);
-        this.operations = new RedisOperations(description, requests, topology, wakeUps, runtime, settings, walk);
+        this.operations =
+                new RedisOperations(description, requests, errors, topology, wakeUps, runtime, settings, walk);
         topology.onReconnected(this::tellReconnected);
         wakeUps.onResubscribed(this::tellReconnected);
     }
@@ -328,8 +330,15 @@ public final class RedisNode implements LockNode {
                 RedisNode::releaseFailed);
     }
 
+    /**
+     * What is refused for a password or a right is repeated as well, unlike a request for a lock: it may be accepted again, as when a user
+     * was made anew, long before the lock would end by itself.
+     */
     static ReleaseReply releaseFailed(Failure failure) {
-        return new ReleaseReply.Failed(failure.kind(), failure.error());
+        FailureKind kind = failure.error() instanceof StoreAccessException && failure.kind() == FailureKind.PERMANENT
+                ? FailureKind.NO_EFFECT
+                : failure.kind();
+        return new ReleaseReply.Failed(kind, failure.error());
     }
 
     @Override

@@ -40,6 +40,7 @@ final class RedisOperations implements StoreOperations {
 
     private final String node;
     private final Requests requests;
+    private final RedisErrors errors;
     private final Topology topology;
     private final WakeUps wakeUps;
     private final LockRuntime runtime;
@@ -50,6 +51,7 @@ final class RedisOperations implements StoreOperations {
     RedisOperations(
             String node,
             Requests requests,
+            RedisErrors errors,
             Topology topology,
             WakeUps wakeUps,
             LockRuntime runtime,
@@ -58,6 +60,7 @@ final class RedisOperations implements StoreOperations {
         this.walk = walk;
         this.node = node;
         this.requests = requests;
+        this.errors = errors;
         this.topology = topology;
         this.wakeUps = wakeUps;
         this.runtime = runtime;
@@ -150,7 +153,13 @@ final class RedisOperations implements StoreOperations {
                             : CompletableFuture.completedFuture(0L);
                 })
                 .<Void>thenApply(heard -> null)
-                .exceptionally(error -> null);
+                .exceptionally(error -> {
+                    if (RedisErrors.unwrapped(error) instanceof StoreAccessException && error.getCause() != null) {
+                        Throwable refusal = RedisErrors.unwrapped(error).getCause();
+                        errors.warnOnce(String.valueOf(refusal == null ? null : refusal.getMessage()), "tell a holder");
+                    }
+                    return null;
+                });
     }
 
     @Override

@@ -4,6 +4,7 @@ import io.leasehold.LockStoreException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
+import io.lettuce.core.RedisCommandExecutionException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -33,7 +34,7 @@ final class MasterTopology implements Topology {
         this.errors = errors;
         this.runtime = runtime;
         boolean named = where.kind() == Deployment.Kind.SENTINEL;
-        this.sentinels = named ? new Sentinels(where, driver, errors, runtime, this::lookAgain) : null;
+        this.sentinels = named ? new Sentinels(where, driver, errors, runtime, this::named) : null;
         this.locator = sentinels != null
                 ? sentinels
                 : Connections.Locator.fixed(where.servers().get(0));
@@ -76,6 +77,12 @@ final class MasterTopology implements Topology {
                                                 + master.address().address() + " and is a master itself: nobody"
                                                 + " else may be one. If it was promoted, name it first",
                                         null);
+                            }
+                            if (error != null
+                                    && RedisErrors.unwrapped(error) instanceof RedisCommandExecutionException refusal) {
+                                errors.warnOnce(
+                                        String.valueOf(refusal.getMessage()),
+                                        "see whether " + replica.address() + " is a replica");
                             }
                             return info;
                         }))
@@ -141,19 +148,14 @@ final class MasterTopology implements Topology {
     @Override
     public void unanswered(Link link) {
         link.unanswered();
-        lookAgain();
+        if (sentinels != null) {
+            sentinels.ask();
+        }
     }
 
-    /** Asks the Sentinels who is the master, and leaves whoever is it no more. */
-    private void lookAgain() {
-        if (sentinels == null) {
-            return;
-        }
-        sentinels.locate().whenComplete((master, error) -> {
-            if (master != null) {
-                connections.leaveUnlessAt(master);
-            }
-        });
+    /** The Sentinels say who is the master: whoever is it no more is left. */
+    private void named(RedisUri master) {
+        connections.leaveUnlessAt(master);
     }
 
     @Override

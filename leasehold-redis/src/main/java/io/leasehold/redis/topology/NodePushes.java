@@ -85,7 +85,7 @@ final class NodePushes {
                     lost();
                 }
             });
-            SignsOfLife.watch(made, runtime, () -> !over.get(), () -> driver.end(made));
+            SignsOfLife.watch(made, runtime, errors, () -> !over.get(), () -> driver.end(made));
             connection.complete(made);
             if (!made.isOpen()) {
                 // It ended before its end could be noticed.

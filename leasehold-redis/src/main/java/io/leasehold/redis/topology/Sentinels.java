@@ -3,9 +3,11 @@ package io.leasehold.redis.topology;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
 import io.lettuce.core.sentinel.api.async.RedisSentinelAsyncCommands;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
@@ -13,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +24,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>All of them are asked at once, and of the answers that come the one of the latest configuration epoch counts: a Sentinel on
  * the wrong side of a split goes on naming the former master.
+ *
+ * <p>Each question is a new connection to each of them, and they get the most of those just when they must elect. So requests that
+ * are not answered ask them together: one question at a time, and after it a pause, which grows while there is reason to ask. A
+ * switch that they tell of ends the pause. State is guarded by {@code this}; listeners are called outside of it.
  */
 final class Sentinels implements Connections.Locator, AutoCloseable {
 
@@ -30,22 +37,35 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
     private static final long ANSWER_NANOS = 2_000_000_000L;
     private static final String SWITCHED = "+switch-master";
 
+    /** The pause after the first question, as one between tries to connect: 40 to 80 ms. */
+    private static final int FIRST_PAUSE = 3;
+
     private final Deployment where;
     private final Driver driver;
     private final RedisErrors errors;
     private final LockRuntime runtime;
+    private final Consumer<RedisUri> onNamed;
     private final List<Subscriptions> watches;
+    private boolean asking;
+    private boolean askAgain;
+    /** They have told of a switch since they were asked. */
+    private boolean switched;
+
+    private LockRuntime.@Nullable Timer pause;
+    private int pauses;
+    private boolean closed;
 
     /**
      * The Sentinels of a deployment.
      *
-     * @param onSwitch is run when the master may have changed
+     * @param onNamed takes the master whenever they were asked since it may have changed
      */
-    Sentinels(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime, Runnable onSwitch) {
+    Sentinels(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime, Consumer<RedisUri> onNamed) {
         this.where = where;
         this.driver = driver;
         this.errors = errors;
         this.runtime = runtime;
+        this.onNamed = onNamed;
         this.watches = where.servers().stream()
                 .map(sentinel -> {
                     Subscriptions watch = new Subscriptions(
@@ -53,14 +73,15 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
                             Connections.Locator.fixed(sentinel),
                             SWITCHED,
                             "changes of the master",
-                            new RedisErrors("Sentinel " + sentinel.address()),
+                            new RedisErrors(
+                                    "Sentinel " + sentinel.address(), SentinelErrors.RIGHTS, KeyLayout.standard()),
                             runtime,
                             message -> {
                                 if (message.startsWith(where.masterName() + " ")) {
-                                    onSwitch.run();
+                                    askNow();
                                 }
                             });
-                    watch.onResubscribed(onSwitch);
+                    watch.onResubscribed(this::askNow);
                     return watch;
                 })
                 .toList();
@@ -69,6 +90,64 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
     /** Begins to listen. */
     void watch() {
         watches.forEach(watch -> watch.started(""));
+    }
+
+    /** The master may be another: they are asked, once for all that say so meanwhile. */
+    void ask() {
+        synchronized (this) {
+            if (closed || asking || pause != null) {
+                askAgain = true;
+                return;
+            }
+            asking = true;
+        }
+        locate().whenComplete(this::asked);
+    }
+
+    /** The same without a pause: they say so themselves. */
+    private void askNow() {
+        synchronized (this) {
+            if (asking) {
+                switched = true;
+                return;
+            }
+            LockRuntime.Timer waiting = pause;
+            if (waiting != null) {
+                waiting.cancel();
+                pause = null;
+            }
+        }
+        ask();
+    }
+
+    private void asked(@Nullable RedisUri master, @Nullable Throwable error) {
+        if (master != null) {
+            onNamed.accept(master);
+        }
+        boolean atOnce;
+        synchronized (this) {
+            asking = false;
+            atOnce = switched && !closed;
+            switched = false;
+            if (!atOnce && !closed) {
+                pause = runtime.schedule(Retry.delayNanos(FIRST_PAUSE + pauses++, runtime), this::rested);
+            }
+        }
+        if (atOnce) {
+            ask();
+        }
+    }
+
+    private void rested() {
+        synchronized (this) {
+            pause = null;
+            if (!askAgain) {
+                pauses = 0;
+                return;
+            }
+            askAgain = false;
+        }
+        ask();
     }
 
     /** One Sentinel's answer. */
@@ -141,16 +220,21 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
 
     private CompletableFuture<Named> ask(RedisUri sentinel) {
         RedisErrors own = new RedisErrors("Sentinel " + sentinel.address());
-        CompletableFuture<Named> answer = driver.connectToSentinel(sentinel)
-                .thenCompose(connection ->
-                        ask(sentinel, connection.async()).whenComplete((named, error) -> driver.end(connection)))
+        CompletableFuture<StatefulRedisSentinelConnection<String, String>> connected =
+                driver.connectToSentinel(sentinel);
+        CompletableFuture<Named> answer = connected
+                .thenCompose(connection -> ask(sentinel, connection.async()))
                 .exceptionally(error -> {
                     throw explained(sentinel, own, error);
                 });
         CompletableFuture<Named> limited = answer.copy();
         LockRuntime.Timer patience = runtime.schedule(
                 ANSWER_NANOS, () -> limited.completeExceptionally(own.unavailable("did not answer in time", null)));
-        limited.whenComplete((named, error) -> patience.cancel());
+        limited.whenComplete((named, error) -> {
+            patience.cancel();
+            // Also one that is only now being made, or that says nothing.
+            connected.thenAccept(driver::end);
+        });
         return limited;
     }
 
@@ -204,6 +288,9 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
 
     @Override
     public void close() {
+        synchronized (this) {
+            closed = true;
+        }
         watches.forEach(Subscriptions::close);
     }
 }

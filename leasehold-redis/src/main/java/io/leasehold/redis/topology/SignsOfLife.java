@@ -19,14 +19,17 @@ final class SignsOfLife {
 
     private final StatefulRedisPubSubConnection<String, String> connection;
     private final LockRuntime runtime;
+    private final RedisErrors errors;
     private final BooleanSupplier isWanted;
     private final Runnable end;
 
     private SignsOfLife(
             StatefulRedisPubSubConnection<String, String> connection,
             LockRuntime runtime,
+            RedisErrors errors,
             BooleanSupplier isWanted,
             Runnable end) {
+        this.errors = errors;
         this.connection = connection;
         this.runtime = runtime;
         this.isWanted = isWanted;
@@ -36,15 +39,17 @@ final class SignsOfLife {
     /**
      * Begins to watch.
      *
+     * @param errors of the node: a ping that it does not allow is an answer, and warned of
      * @param isWanted whether this is still the connection of its owner
      * @param end ends a connection from which nothing is heard
      */
     static void watch(
             StatefulRedisPubSubConnection<String, String> connection,
             LockRuntime runtime,
+            RedisErrors errors,
             BooleanSupplier isWanted,
             Runnable end) {
-        new SignsOfLife(connection, runtime, isWanted, end).later();
+        new SignsOfLife(connection, runtime, errors, isWanted, end).later();
     }
 
     private void later() {
@@ -58,7 +63,10 @@ final class SignsOfLife {
         LockRuntime.Timer patience = runtime.schedule(PING_NANOS, end);
         connection.async().ping().whenComplete((pong, error) -> {
             patience.cancel();
-            if (error == null || RedisErrors.unwrapped(error) instanceof RedisCommandExecutionException) {
+            if (error != null && RedisErrors.unwrapped(error) instanceof RedisCommandExecutionException refusal) {
+                errors.warnOnce(String.valueOf(refusal.getMessage()), "ping the connection for wake-ups");
+                later();
+            } else if (error == null) {
                 later();
             } else {
                 end.run();

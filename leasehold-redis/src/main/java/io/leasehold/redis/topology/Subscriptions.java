@@ -159,7 +159,7 @@ final class Subscriptions implements WakeUps {
             lost(connection);
         }
         SignsOfLife.watch(
-                connection, runtime, () -> !isClosed() && current == connection, () -> driver.end(connection));
+                connection, runtime, errors, () -> !isClosed() && current == connection, () -> driver.end(connection));
         if (!firstTry.complete(true)) {
             LOG.info("subscribed to {} again", purpose);
             onResubscribed.run();

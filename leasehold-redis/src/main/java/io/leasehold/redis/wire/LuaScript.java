@@ -48,6 +48,22 @@ public final class LuaScript {
     /** Compares and deletes. */
     public static final LuaScript PLAIN_RELEASE = load("plain_release.lua");
 
+    private static final List<LuaScript> ALL = List.of(
+            ACQUIRE,
+            ACQUIRE_ALL,
+            RELEASE,
+            RELEASE_KEY,
+            RAISE_FENCE,
+            RENEW,
+            INSPECT,
+            WAITERS,
+            FORCE_RELEASE,
+            MEMBER_ACQUIRE,
+            MEMBER_RELEASE,
+            MEMBER_BIRTH,
+            PLAIN_ACQUIRE,
+            PLAIN_RELEASE);
+
     private final String file;
     private final String text;
     private final String sha1;
@@ -77,22 +93,14 @@ public final class LuaScript {
         }
     }
 
+    /** Every script. */
+    static List<LuaScript> all() {
+        return ALL;
+    }
+
     /** The script that a server knows by this digest, or null if it is none of ours. */
     static @Nullable LuaScript withDigest(String sha1) {
-        for (LuaScript script : List.of(
-                ACQUIRE,
-                ACQUIRE_ALL,
-                RELEASE,
-                RENEW,
-                INSPECT,
-                FORCE_RELEASE,
-                MEMBER_ACQUIRE,
-                MEMBER_RELEASE,
-                MEMBER_BIRTH,
-                PLAIN_ACQUIRE,
-                PLAIN_RELEASE,
-                RELEASE_KEY,
-                RAISE_FENCE)) {
+        for (LuaScript script : ALL) {
             if (script.sha1.equals(sha1)) {
                 return script;
             }

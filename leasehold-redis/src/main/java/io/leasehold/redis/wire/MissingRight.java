@@ -17,22 +17,24 @@ import org.jspecify.annotations.Nullable;
 record MissingRight(String what, String rule) {
 
     private static final Pattern COMMAND = Pattern.compile("'([A-Za-z|_-]+)' command");
+    private static final Pattern CHANNEL = Pattern.compile("(access|publish to) (the|a|one of the) channels?\\b");
+    private static final Pattern KEY = Pattern.compile("access (a|one of the|at least one of the) keys?\\b");
     private static final Pattern LINE = Pattern.compile("@user_script: ?(\\d+)[:.]");
     private static final Pattern DIGEST = Pattern.compile("\\b(?:f_)?([0-9a-f]{40})\\b");
     private static final Pattern CALL = Pattern.compile("redis\\.p?call\\('([A-Z]+)'");
 
     /** Reads a refusal; null if it does not say what is missing. */
-    static @Nullable MissingRight in(String refusal, String keyRights) {
-        String text = refusal.toLowerCase(Locale.ROOT);
-        if (text.contains("channel")) {
-            return new MissingRight("use the channels of wake-ups", "&lock:wake:*");
+    static @Nullable MissingRight in(String refusal, String keyRights, String channelRights) {
+        // Before the command: a script names it also where it is a key that may not be used.
+        if (CHANNEL.matcher(refusal).find()) {
+            return new MissingRight("use the channels of " + channelRights.replace("&", ""), channelRights);
+        }
+        if (KEY.matcher(refusal).find()) {
+            return new MissingRight("use the keys of locks", keyRights);
         }
         Matcher command = COMMAND.matcher(refusal);
         if (command.find()) {
             return ofCommand(command.group(1));
-        }
-        if (text.contains(" key")) {
-            return new MissingRight("use the keys of locks", keyRights);
         }
         String called = calledAt(refusal);
         return called == null ? null : ofCommand(called);

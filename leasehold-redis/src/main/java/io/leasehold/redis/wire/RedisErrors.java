@@ -6,13 +6,17 @@ import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
 import io.lettuce.core.RedisCommandExecutionException;
+import java.util.Arrays;
 import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Turns what goes wrong at one node into typed errors.
@@ -27,7 +31,7 @@ public final class RedisErrors {
     public static final String RIGHTS =
             "~lock:* &lock:wake:* +evalsha +eval +time +get +mget +set +del +exists +type +pttl"
                     + " +pexpire +zadd +zrem +zscore +zrangebyscore +zrevrange +hget +hset +hdel"
-                    + " +publish +subscribe +ping +info +select +scan +config|get";
+                    + " +publish +pubsub|numsub +subscribe +ping +info +select +scan +config|get";
 
     private static final String STANDARD_KEYS = "~lock:*";
     private static final Set<String> ACCESS = Set.of("NOAUTH", "WRONGPASS", "NOPERM");
@@ -53,10 +57,13 @@ public final class RedisErrors {
     private static final Pattern IN_SCRIPT =
             Pattern.compile("^(?:ERR Error running script .*)?@user_script: ?\\d+: -?(.*)");
 
+    private static final Logger LOG = LoggerFactory.getLogger(RedisErrors.class);
+
     private final String node;
     private final String rights;
     private final KeyLayout keys;
     private final boolean withProvider;
+    private final Set<String> told = ConcurrentHashMap.newKeySet();
 
     /**
      * The errors of one node, with keys as {@code lock:{*}}.
@@ -163,7 +170,8 @@ public final class RedisErrors {
     }
 
     private static boolean isScriptWithoutRight(String text) {
-        return text.contains("The user executing the script can't")
+        return text.contains("ACL failure in script")
+                || text.contains("The user executing the script can't")
                 || text.contains("can't run this command or subcommand")
                 || text.contains("No permissions");
     }
@@ -203,7 +211,7 @@ public final class RedisErrors {
             return new StoreAccessException(
                     node + " does not accept the user and password of the store URI (WRONGPASS)", cause);
         }
-        MissingRight missing = MissingRight.in(whole, keyRights(keys));
+        MissingRight missing = MissingRight.in(whole, keyRights(keys), channelRights());
         String grant = missing == null
                 ? ""
                 : "The right to " + missing.what() + " is missing; an administrator can grant it: ACL SETUSER <user> "
@@ -212,6 +220,28 @@ public final class RedisErrors {
                 node + " does not allow to " + what + ": " + text + ". " + grant
                         + "All that Leasehold needs: ACL SETUSER <user> " + rights,
                 cause);
+    }
+
+    private String channelRights() {
+        return Arrays.stream(rights.split(" "))
+                .filter(right -> right.startsWith("&"))
+                .findFirst()
+                .orElse("&*");
+    }
+
+    /**
+     * Warns of a missing right that ends no request and keeps it from a part of what it is for, once for each right; says nothing of other
+     * errors.
+     *
+     * @param what that part
+     */
+    public void warnOnce(String error, String what) {
+        if (answered(error, what).error() instanceof StoreAccessException lacking) {
+            MissingRight missing = MissingRight.in(error, keyRights(keys), channelRights());
+            if (told.add(missing == null ? what : missing.rule())) {
+                LOG.warn("{}", lacking.getMessage());
+            }
+        }
     }
 
     /** No answer came within the request's time limit. */

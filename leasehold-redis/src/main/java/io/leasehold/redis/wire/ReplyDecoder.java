@@ -35,6 +35,7 @@ public final class ReplyDecoder {
 
     /** Of {@code acquire.lua} and {@code member_acquire.lua}. */
     public NodeReply acquire(List<?> reply, Incarnation incarnation, String what) {
+        heed(reply);
         String kind = text(reply, 0);
         if (kind.equals("broken")) {
             Failure failure = errors.broken(what, text(reply, 2), text(reply, 3));
@@ -73,6 +74,7 @@ public final class ReplyDecoder {
 
     /** Of {@code release.lua} and {@code member_release.lua}. */
     public ReleaseReply release(List<?> reply) {
+        heed(reply);
         String kind = text(reply, 0);
         return switch (kind) {
             case "released" ->
@@ -150,6 +152,7 @@ public final class ReplyDecoder {
      * @throws LockStoreException if the key is not a lock
      */
     public boolean forceRelease(List<?> reply, LockName name) {
+        heed(reply);
         String kind = text(reply, 0);
         return switch (kind) {
             case "removed" -> true;
@@ -157,6 +160,14 @@ public final class ReplyDecoder {
             case "foreign" -> throw errors.notALock(name, text(reply, 1));
             default -> throw unknown(kind);
         };
+    }
+
+    /** What was refused beside the answer. */
+    private void heed(List<?> reply) {
+        int last = reply.size() - 1;
+        if (last > 1 && "besides".equals(reply.get(last - 1))) {
+            errors.warnOnce(text(reply, last), "serve those who wait for a lock");
+        }
     }
 
     private static IllegalArgumentException unknown(String kind) {

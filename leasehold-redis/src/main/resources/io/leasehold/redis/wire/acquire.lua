@@ -29,6 +29,7 @@
 --       something else; "ahead": the lock is free, but others wait before the caller. pttl in ms, -1 without end.
 --       A free lock is handed to the first waiter on the way: then that one is the holder.
 --   {"broken", now, key, type}                  a side key holds something else
+--   Those of a lock that others wait for may end with "besides", error: what was refused while they were served
 -- Errors
 --   Redis' own (OOM, READONLY, NOPERM ...). The first write decides; after an error the lock is as it was.
 
@@ -160,7 +161,7 @@ if value and value:sub(1, 41) == owner .. ':' then
   raise_fence()
   redis.call('SET', LOCK, ARGV[1], 'PX', ttl)
   leave_queue()
-  return {'yes', digits(now)}
+  return with_refusal({'yes', digits(now)})
 end
 
 local ahead = false
@@ -175,7 +176,7 @@ if queued and not value and redis.call('EXISTS', LOCK) == 0 then
   end
   if first then
     leave_queue()
-    return take()
+    return with_refusal(take())
   end
   value = redis.call('MGET', LOCK)[1]
   ahead = not value
@@ -196,7 +197,7 @@ if place > 0 then
   end
 end
 if ahead then
-  return {answer, digits(now), 'ahead', '', '-1'}
+  return with_refusal({answer, digits(now), 'ahead', '', '-1'})
 end
 local state, text = public(value)
-return {answer, digits(now), state, text, digits(redis.call('PTTL', LOCK))}
+return with_refusal({answer, digits(now), state, text, digits(redis.call('PTTL', LOCK))})

@@ -13,7 +13,7 @@
 --   2  retention in us
 --   3  window in us: how long a waiter that is woken may take before its place is lost
 -- Replies
---   {"removed"}        a hold is gone
+--   {"removed"}        a hold is gone; may end with "besides", error: what was refused while the first waiter was served
 --   {"none"}           the lock was free, or held by somebody else than ARGV[1]
 --   {"foreign", type}  the lock is not a string, or the fence not a number, so not of any client: nothing is touched
 -- Errors
@@ -58,4 +58,4 @@ redis.call('DEL', LOCK)
 local raised = math.max(fence, now)
 redis.call('SET', FENCE, digits(raised), 'PX', digits(math.ceil((raised + retention - now) / 1000)))
 serve_first('', raised)
-return {'removed'}
+return with_refusal({'removed'})

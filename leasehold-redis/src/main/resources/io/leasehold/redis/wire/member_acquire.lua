@@ -28,6 +28,7 @@
 --   {"yes", now}, {"stale", now, floor}, {"refused", now, limit}, {"broken", now, key, type}: as acquire.lua
 --   {"held", now, state, text, pttl}            not the caller's, and the caller is not woken
 --   {"queued", now, state, text, pttl}          not the caller's; the caller will be woken
+--   Each of these may end with "besides", error: what was refused on the way
 -- Errors
 --   Redis' own (OOM, READONLY, NOPERM ...). The first write decides; after an error the lock is as it was.
 
@@ -63,7 +64,10 @@ if left and left <= 0 and configuration == ARGV[10] and not value then
       redis.call('DEL', LOCK)
       return {'broken', string.format('%.0f', now), FENCE, redis.call('TYPE', FENCE).ok}
     end
-    redis.pcall('ZREM', WATCHERS, 'q' .. ARGV[8], 'a' .. ARGV[8])
+    local left_line = redis.pcall('ZREM', WATCHERS, 'q' .. ARGV[8], 'a' .. ARGV[8])
+    if type(left_line) == 'table' and not left_line.err:find('WRONGTYPE', 1, true) then
+      return {'yes', string.format('%.0f', now), 'besides', left_line.err .. " (at the 'zrem' command)"}
+    end
     return {'yes', string.format('%.0f', now)}
   end
 end
@@ -137,7 +141,7 @@ if value and value:sub(1, 41) == owner .. ':' then
   raise_fence()
   redis.call('SET', LOCK, ARGV[1], 'PX', ttl)
   forget(channel)
-  return {'yes', digits(now)}
+  return with_refusal({'yes', digits(now)})
 end
 -- Whether the caller will be woken.
 local function watch(place)
@@ -146,7 +150,8 @@ local function watch(place)
     return false
   end
   redis.call('ZADD', WATCHERS, 'NX', ARGV[9], 'q' .. channel)
-  redis.call('PEXPIRE', WATCHERS, digits(math.max(place, redis.call('PTTL', WATCHERS))))
+  local left_there = redis.call('PTTL', WATCHERS)
+  redis.call('PEXPIRE', WATCHERS, digits(math.max(place, left_there)))
   return true
 end
 
@@ -164,4 +169,4 @@ if place > 0 then
   end
 end
 local state, text = public(value)
-return {answer, digits(now), state, text, digits(redis.call('PTTL', LOCK))}
+return with_refusal({answer, digits(now), state, text, digits(redis.call('PTTL', LOCK))})

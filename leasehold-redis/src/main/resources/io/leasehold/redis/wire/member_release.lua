@@ -21,6 +21,7 @@
 --   {"not-ours"}        it was not
 --   {"clamped", limit}  as one of these, but the ballot is beyond the limit: to be repeated, or a late copy of a request
 --                       could be granted
+--   Each may end with "besides", error: what was refused while a client was woken
 -- Errors
 --   Redis' own (NOREPLICAS, MISCONF, NOPERM ...); then the lock is as it was, and the owner token is not ended: to be
 --   repeated. A deletion is not refused for lack of memory, nor is anything after it.
@@ -76,7 +77,8 @@ end
 
 -- Tells the first client that can be reached; those that nobody listens for are dropped.
 local woken = false
-if redis.call('EXISTS', LOCK) == 0 and redis.call('EXISTS', WATCHERS) == 1 then
+if redis.call('EXISTS', LOCK) == 0
+  and redis.call('EXISTS', WATCHERS) == 1 then
   drop_dead()
   for _ = 1, 64 do
     local found = try('ZRANGEBYSCORE', WATCHERS, '1', '+inf', 'LIMIT', 0, 1)
@@ -99,9 +101,9 @@ if refusal and not released then
   return refusal
 end
 if limit and ballot > limit then
-  return {'clamped', digits(limit)}
+  return with_refusal({'clamped', digits(limit)})
 end
 if released and woken then
-  return {'released', 'woken'}
+  return with_refusal({'released', 'woken'})
 end
-return {released and 'released' or 'not-ours'}
+return with_refusal({released and 'released' or 'not-ours'})

@@ -15,7 +15,7 @@
 
 local value = redis.pcall('GET', KEYS[1])
 if type(value) == 'table' and not value.err:find('WRONGTYPE', 1, true) then
-  return value
+  return {err = value.err .. " (at the 'get' command)"}
 end
 if value == ARGV[1] then
   if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then

@@ -13,7 +13,7 @@
 
 local value = redis.pcall('GET', KEYS[1])
 if type(value) == 'table' and not value.err:find('WRONGTYPE', 1, true) then
-  return value
+  return {err = value.err .. " (at the 'get' command)"}
 end
 if value == ARGV[1] then
   return {redis.call('DEL', KEYS[1])}

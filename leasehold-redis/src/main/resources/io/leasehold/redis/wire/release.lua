@@ -18,6 +18,7 @@
 -- Replies
 --   {"released"}      the lock was held by this owner token and is not any more
 --   {"not-ours"}      it was not
+--   Each may end with "besides", error: what was refused while the first waiter was served
 -- Errors
 --   Redis' own (NOREPLICAS, MISCONF, NOPERM ...); then the lock is as it was, and the owner token is not ended: to be
 --   repeated. A deletion is not refused for lack of memory, nor is anything after it.
@@ -79,4 +80,4 @@ end
 if refusal and not released then
   return refusal
 end
-return {released and 'released' or 'not-ours'}
+return with_refusal({released and 'released' or 'not-ours'})

@@ -21,11 +21,11 @@ for i, lock in ipairs(KEYS) do
     if redis.call('PTTL', lock) < ttl then
       local set = redis.pcall('PEXPIRE', lock, string.format('%.0f', ttl))
       if type(set) == 'table' then
-        answers[i] = set.err
+        answers[i] = set.err .. " (at the 'pexpire' command)"
       end
     end
   elseif type(value) == 'table' and not value.err:find('WRONGTYPE', 1, true) then
-    answers[i] = value.err
+    answers[i] = value.err .. " (at the 'get' command)"
   end
 end
 return answers

@@ -72,6 +72,9 @@ local function serve_first(caller, fence)
       return true
     end
     local asked = try('HGET', ASKED, waiter)
+    if refusal then
+      return false
+    end
     local channel, claim, reserve, holder
     if type(asked) == 'string' then
       channel, claim, reserve, holder = asked:match('^(%S+) (%d+) (%d+) (.*)$')
