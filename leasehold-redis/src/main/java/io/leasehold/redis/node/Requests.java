@@ -78,8 +78,7 @@ final class Requests {
                         subject,
                         timeoutNanos,
                         keys[0],
-                        (link, asking, then) ->
-                                (asking ? link.asking() : link).run(script, keys, arguments, then),
+                        (link, asking, then) -> (asking ? link.asking() : link).run(script, keys, arguments, then),
                         decoder,
                         failed)
                 .begin(topology.current(keys[0]));
