@@ -192,7 +192,9 @@ final class Requests {
             // Before the timer: a thread may stand still here for longer than the limit.
             asked = link;
             patience = runtime.schedule(timeoutNanos, this::timedOut);
-            go(link, false, 0);
+            if (!answer.isDone()) {
+                go(link, false, 0);
+            }
             return answer;
         }
 

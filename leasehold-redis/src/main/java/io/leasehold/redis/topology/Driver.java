@@ -135,6 +135,10 @@ public final class Driver implements AutoCloseable {
         if (commands != null) {
             return commands.lend();
         }
+        if (closing) {
+            // On threads that have ended it could not even fail.
+            return CompletableFuture.failedFuture(new RedisException("Connection is closed"));
+        }
         return client.connectAsync(StringCodec.UTF8, handshake(server)).toCompletableFuture();
     }
 

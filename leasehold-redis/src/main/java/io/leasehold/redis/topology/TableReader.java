@@ -69,6 +69,9 @@ final class TableReader {
     private CompletableFuture<SlotTable> merged(List<CompletableFuture<SlotTable>> views, SlotTable known) {
         Merge merge = new Merge(views.size(), known);
         views.forEach(view -> view.whenComplete(merge::add));
+        if (views.isEmpty()) {
+            merge.decide();
+        }
         return merge.result;
     }
 
