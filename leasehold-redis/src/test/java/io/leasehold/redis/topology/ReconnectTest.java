@@ -210,7 +210,7 @@ class ReconnectTest {
                     new RedisErrors("node"),
                     runtime,
                     message -> {});
-            subscriptions.started("");
+            assertThat(subscriptions.started("")).isNotDone();
             place = elsewhere;
             subscriptions.leaveUnlessStillThere();
             former.complete(real());
