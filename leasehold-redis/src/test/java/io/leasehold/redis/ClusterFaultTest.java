@@ -76,71 +76,20 @@ final class ClusterFaultTest {
         return Integer.parseInt(cluster.nodes().get(0).call("CLUSTER", "KEYSLOT", lockKey(name)));
     }
 
-    /** A move of one slot from one master to another, step by step, as redis-cli does it. */
-    private static final class Move {
-        private final int slot;
-        private final RedisServer from;
-        private final RedisServer to;
-
-        private Move(String name) {
-            slot = slot(name);
-            from = cluster.masterOf(slot);
-            to = cluster.nodes().get(0) == from
-                    ? cluster.nodes().get(1)
-                    : cluster.nodes().get(0);
-        }
-
-        private void begin() {
-            to.call("CLUSTER", "SETSLOT", "" + slot, "IMPORTING", from.call("CLUSTER", "MYID"));
-            from.call("CLUSTER", "SETSLOT", "" + slot, "MIGRATING", to.call("CLUSTER", "MYID"));
-        }
-
-        private void carry(int most) {
-            List<String> keys = from.call("CLUSTER", "GETKEYSINSLOT", "" + slot, "" + most)
-                    .lines()
-                    .filter(key -> !key.isEmpty())
-                    .toList();
-            for (String key : keys) {
-                from.call("MIGRATE", "127.0.0.1", "" + to.port(), key, "0", "10000");
-            }
-        }
-
-        private void end() {
-            carry(1_000);
-            to.call("CLUSTER", "SETSLOT", "" + slot, "NODE", to.call("CLUSTER", "MYID"));
-            from.call("CLUSTER", "SETSLOT", "" + slot, "NODE", to.call("CLUSTER", "MYID"));
-        }
-
-        /** Brings it back, so that the next test finds the slots where they were. */
-        private void undo() {
-            String home = from.call("CLUSTER", "MYID");
-            from.call("CLUSTER", "SETSLOT", "" + slot, "IMPORTING", to.call("CLUSTER", "MYID"));
-            to.call("CLUSTER", "SETSLOT", "" + slot, "MIGRATING", home);
-            for (String key : to.call("CLUSTER", "GETKEYSINSLOT", "" + slot, "1000")
-                    .lines()
-                    .filter(k -> !k.isEmpty())
-                    .toList()) {
-                to.call("MIGRATE", "127.0.0.1", "" + from.port(), key, "0", "10000");
-            }
-            from.call("CLUSTER", "SETSLOT", "" + slot, "NODE", home);
-            to.call("CLUSTER", "SETSLOT", "" + slot, "NODE", home);
-        }
-    }
-
     @Test
     @Order(1)
     void aLockWhoseSlotHasMovedIsFollowed() throws InterruptedException {
         String name = "moved";
         LockClient client = bench.client(cluster.uri());
         Lease held = client.named(name).acquire();
-        Move move = new Move(name);
+        SlotMove move = SlotMove.of(cluster, lockKey(name));
 
         move.begin();
         move.end();
 
         held.renew();
         assertThat(held.isValid()).isTrue();
-        assertThat(move.to.call("EXISTS", lockKey(name))).isEqualTo("1");
+        assertThat(move.to().call("EXISTS", lockKey(name))).isEqualTo("1");
         assertThat(held.release()).isEqualTo(ReleaseOutcome.RELEASED);
         bench.obtainsSoon(cluster.uri(), client, name);
         move.undo();
@@ -161,7 +110,7 @@ final class ClusterFaultTest {
                 () -> cluster.masterOf(slot(name))
                         .call("EXISTS", lockKey(name) + ":waiters")
                         .equals("1"));
-        Move move = new Move(name);
+        SlotMove move = SlotMove.of(cluster, lockKey(name));
         move.begin();
         move.carry(2);
 
@@ -189,17 +138,17 @@ final class ClusterFaultTest {
         LockClient other = bench.client(cluster.uri());
         Lease held = client.named(name).acquire();
         CompletableFuture<Lease> waiting = other.named(name).acquireAsync();
-        Move move = new Move(name);
+        SlotMove move = SlotMove.of(cluster, lockKey(name));
         until(
                 "it is subscribed",
-                () -> !move.from.call("PUBSUB", "SHARDCHANNELS").isEmpty());
+                () -> !move.from().call("PUBSUB", "SHARDCHANNELS").isEmpty());
 
         move.begin();
         move.end();
 
         until(
                 "it is subscribed at the new master",
-                () -> !move.to.call("PUBSUB", "SHARDCHANNELS").isEmpty());
+                () -> !move.to().call("PUBSUB", "SHARDCHANNELS").isEmpty());
         held.close();
         waiting.orTimeout(60, TimeUnit.SECONDS).join().close();
         move.undo();

@@ -78,13 +78,7 @@ final class Requests {
                         subject,
                         timeoutNanos,
                         keys[0],
-                        (link, asking, then) -> {
-                            if (asking) {
-                                link.runAsking(script, keys, arguments, then);
-                            } else {
-                                link.run(script, keys, arguments, then);
-                            }
-                        },
+                        (link, asking, then) -> (asking ? link.asking() : link).run(script, keys, arguments, then),
                         decoder,
                         failed)
                 .begin(topology.current(keys[0]));
@@ -98,7 +92,7 @@ final class Requests {
             BiConsumer<Link, BiConsumer<@Nullable R, @Nullable Throwable>> request,
             Decoder<R, T> decoder,
             Function<Failure, T> failed) {
-        Form<R> form = (to, asking, then) -> request.accept(to, then);
+        Form<R> form = (to, asking, then) -> request.accept(asking ? to.asking() : to, then);
         return new Errand<R, T>(MOST / 2, subject, timeoutNanos, key, form, decoder, failed)
                 .begin(topology.current(key));
     }
@@ -115,11 +109,13 @@ final class Requests {
         Form<Acknowledged> form = (link, asking, then) -> {
             if (asking) {
                 // While its slot is being moved nobody is asked to acknowledge.
-                link.runAsking(
-                        script,
-                        keys,
-                        arguments,
-                        (reply, error) -> then.accept(reply == null ? null : new Acknowledged(reply, 0), error));
+                link.asking()
+                        .run(
+                                script,
+                                keys,
+                                arguments,
+                                (reply, error) ->
+                                        then.accept(reply == null ? null : new Acknowledged(reply, 0), error));
             } else {
                 link.runAcknowledged(script, keys, arguments, then);
             }
@@ -149,7 +145,7 @@ final class Requests {
             BiConsumer<Link, BiConsumer<@Nullable R, @Nullable Throwable>> request,
             Decoder<R, T> decoder,
             Function<Failure, T> failed) {
-        Form<R> form = (to, asking, then) -> request.accept(to, then);
+        Form<R> form = (to, asking, then) -> request.accept(asking ? to.asking() : to, then);
         return new Errand<R, T>(MOST, subject, timeoutNanos, key, form, decoder, failed).begin(link);
     }
 
@@ -196,7 +192,9 @@ final class Requests {
             // Before the timer: a thread may stand still here for longer than the limit.
             asked = link;
             patience = runtime.schedule(timeoutNanos, this::timedOut);
-            go(link, false, 0);
+            if (!answer.isDone()) {
+                go(link, false, 0);
+            }
             return answer;
         }
 

@@ -13,6 +13,8 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,7 +23,8 @@ import org.slf4j.LoggerFactory;
  * A Redis Cluster: one link to each master, and the table of who serves which slot.
  *
  * <p>The table is read anew when a server says that it is wrong, when a link ends or a request is not answered, and, while a master
- * is missing, again and again. Links are never reused by the driver: what was in flight when one ended is not sent again. State is
+ * is missing, again and again. One of an earlier epoch counts only when nobody that can be asked knows of the later one any more: the
+ * Cluster was made anew. Links are never reused by the driver: what was in flight when one ended is not sent again. State is
  * guarded by {@code this}; listeners and connections are called outside of it.
  */
 final class ClusterTopology implements Topology {
@@ -36,6 +39,9 @@ final class ClusterTopology implements Topology {
 
     /** What a node with which nothing is wrong gets to answer at the start. */
     private static final long OPEN_NANOS = 1_500_000_000L;
+
+    /** So long nobody that answers has to know of the table's epoch until a table of an earlier one counts. */
+    private static final long FORGOTTEN_NANOS = 1_000_000_000L;
 
     /** How long a node that has no slots yet is kept after an ASK has led to it. */
     private static final long GUEST_NANOS = 60_000_000_000L;
@@ -53,6 +59,9 @@ final class ClusterTopology implements Topology {
     private volatile @Nullable LockStoreException failure;
     private volatile Runnable onReconnected = () -> {};
     private volatile @Nullable ClusterWakeUps pushes;
+    /** Since when nobody that answers knows of the epoch of our table, or null. */
+    private @Nullable Long forgottenSinceNanos;
+
     private boolean reading;
     private boolean readAgain;
     private int missed;
@@ -68,13 +77,13 @@ final class ClusterTopology implements Topology {
 
     @Override
     public CompletableFuture<Void> open() {
-        return reader.first(where.servers()).thenCompose(found -> {
-            if (found.served() == 0) {
+        return reader.first(where.servers(), table).thenCompose(found -> {
+            if (!found.isAny()) {
                 throw new UnsafeStoreException(
                         where + " is a Cluster whose slots nobody serves; create it first (redis-cli --cluster create)",
                         null);
             }
-            adopt(found);
+            adopt(found, this::counts);
             lookAnyway();
             return linked();
         });
@@ -121,11 +130,11 @@ final class ClusterTopology implements Topology {
     }
 
     /** Takes over a table: makes links to new masters, ends those to former ones. Which masters are new. */
-    private Set<String> adopt(SlotTable found) {
+    private Set<String> adopt(SlotTable found, Predicate<SlotTable> counts) {
         List<Connections> retired = new ArrayList<>();
         Set<String> fresh = new java.util.HashSet<>();
         synchronized (this) {
-            if (closed || !found.isAsNewAs(table)) {
+            if (closed || !counts.test(found)) {
                 return Set.of();
             }
             table = found;
@@ -148,6 +157,26 @@ final class ClusterTopology implements Topology {
         }
         retired.forEach(Connections::retire);
         return fresh;
+    }
+
+    /** Whether a table that was read counts. Called by whoever holds {@code this}. */
+    private boolean counts(SlotTable found) {
+        if (found.isAsNewAs(table)) {
+            forgottenSinceNanos = null;
+            return found.isAny() || !table.isAny();
+        }
+        long now = runtime.nanoTime();
+        Long since = forgottenSinceNanos;
+        if (since == null) {
+            forgottenSinceNanos = now;
+            return false;
+        }
+        if (!found.isAny() || now - since < FORGOTTEN_NANOS) {
+            return false;
+        }
+        LOG.warn("{} was made anew: nobody that answers knows of its later epoch any more", where);
+        forgottenSinceNanos = null;
+        return true;
     }
 
     private Connections member(String address) {
@@ -181,33 +210,52 @@ final class ClusterTopology implements Topology {
             }
             reading = true;
         }
-        List<Link> live = membersNow().stream()
+        CompletableFuture<SlotTable> read;
+        try {
+            read = reader.latest(live(), others(), table);
+        } catch (RuntimeException e) {
+            read = CompletableFuture.failedFuture(e);
+        }
+        read.whenComplete(this::looked);
+    }
+
+    private List<Link> live() {
+        return membersNow().stream()
                 .map(Connections::current)
                 .filter(Objects::nonNull)
                 .toList();
-        List<RedisUri> others =
-                new ArrayList<>(table.everybody().stream().map(this::at).toList());
-        others.addAll(where.servers());
-        reader.latest(live, others).whenComplete(this::looked);
+    }
+
+    private List<RedisUri> others() {
+        return Stream.concat(table.everybody().stream().map(this::at), where.servers().stream())
+                .toList();
     }
 
     private void looked(@Nullable SlotTable found, @Nullable Throwable error) {
-        if (found != null) {
-            Set<String> fresh = adopt(found);
-            fresh.forEach(this::connect);
-            ClusterWakeUps subscriptions = pushes;
-            if (subscriptions != null) {
-                subscriptions.follow();
+        try {
+            if (found != null) {
+                adopt(found, this::counts).forEach(this::connect);
+                ClusterWakeUps subscriptions = pushes;
+                if (subscriptions != null) {
+                    subscriptions.follow();
+                }
+            } else if (error != null && RedisErrors.unwrapped(error) instanceof LockStoreException reason) {
+                failure = reason;
             }
-        } else if (error != null && RedisErrors.unwrapped(error) instanceof LockStoreException reason) {
-            failure = reason;
+        } finally {
+            // Whatever happens here, the next reading does not depend on it.
+            lookAgain(found);
         }
+    }
+
+    private void lookAgain(@Nullable SlotTable found) {
         boolean missing = found == null
                 || found.served() < SlotTable.SLOTS
                 || membersNow().stream().anyMatch(member -> member.current() == null);
         boolean again;
         int before;
         synchronized (this) {
+            missing |= forgottenSinceNanos != null;
             reading = false;
             again = readAgain || missing;
             readAgain = false;
@@ -280,14 +328,26 @@ final class ClusterTopology implements Topology {
 
     @Override
     public List<Link> connected() {
-        List<Link> live = membersNow().stream()
-                .map(Connections::current)
-                .filter(Objects::nonNull)
-                .toList();
+        List<Link> live = live();
         if (live.isEmpty()) {
             throw errors.notConnected("ask any master", failure).error();
         }
         return live;
+    }
+
+    /** Any master whose link is alive, rather than a guest; fails if there is none. */
+    RedisUri anyMaster() {
+        Set<String> masters = table.masters();
+        List<RedisUri> all = connected().stream().map(Link::address).toList();
+        return all.stream()
+                .filter(server -> masters.contains(server.address()))
+                .findFirst()
+                .orElse(all.get(0));
+    }
+
+    /** Whether a node belongs to the Cluster, as master or replica. */
+    boolean isMember(RedisUri server) {
+        return table.everybody().contains(server.address());
     }
 
     /** Where that is. */
@@ -371,7 +431,7 @@ final class ClusterTopology implements Topology {
 
     /** A node says who serves a slot: believed at once; the whole table is read to be sure. */
     private void moved(int slot, String master) {
-        Set<String> fresh = adopt(table.with(slot, master));
+        Set<String> fresh = adopt(table.with(slot, master), told -> told.isAsNewAs(table));
         fresh.forEach(this::connect);
         look();
     }

@@ -135,7 +135,7 @@ final class ClusterWakeUps implements WakeUps {
             Subscriptions one = plain;
             if (one == null) {
                 one = new Subscriptions(
-                        driver, this::anyMaster, Channels.ofCluster(id), "wake-ups", errors, runtime, onMessage);
+                        driver, new AnyMaster(), Channels.ofCluster(id), "wake-ups", errors, runtime, onMessage);
                 one.onResubscribed(onResubscribed);
                 plain = one;
             }
@@ -143,11 +143,20 @@ final class ClusterWakeUps implements WakeUps {
         }
     }
 
-    private CompletableFuture<RedisUri> anyMaster() {
-        try {
-            return CompletableFuture.completedFuture(topology.connected().get(0).address());
-        } catch (RuntimeException e) {
-            return CompletableFuture.failedFuture(e);
+    /** Any master, for as long as it belongs to the Cluster. */
+    private final class AnyMaster implements Connections.Locator {
+        @Override
+        public CompletableFuture<RedisUri> locate() {
+            try {
+                return CompletableFuture.completedFuture(topology.anyMaster());
+            } catch (RuntimeException e) {
+                return CompletableFuture.failedFuture(e);
+            }
+        }
+
+        @Override
+        public boolean isStill(RedisUri server) {
+            return topology.isMember(server);
         }
     }
 
@@ -300,6 +309,10 @@ final class ClusterWakeUps implements WakeUps {
 
     /** The table of slots was read: subscribes where slots are served now. */
     void follow() {
+        Subscriptions one = plainIfAny();
+        if (one != null) {
+            one.leaveUnlessStillThere();
+        }
         List<Integer> moved = new ArrayList<>();
         synchronized (this) {
             slots.forEach((slot, channel) -> {

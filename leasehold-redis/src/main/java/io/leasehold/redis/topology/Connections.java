@@ -87,6 +87,11 @@ final class Connections implements AutoCloseable {
         /** Fails with a {@link LockStoreException} that says why it is not known. */
         CompletableFuture<RedisUri> locate();
 
+        /** Whether what was located once is still a place to be. */
+        default boolean isStill(RedisUri server) {
+            return true;
+        }
+
         /** Always there. */
         static Locator fixed(RedisUri server) {
             return () -> CompletableFuture.completedFuture(server);

@@ -106,6 +106,10 @@ public final class Driver implements AutoCloseable {
 
     /** Makes a connection for commands. */
     CompletableFuture<StatefulRedisConnection<String, String>> connect(RedisUri server) {
+        if (closing) {
+            // On threads that have ended it could not even fail.
+            return CompletableFuture.failedFuture(new RedisException("Connection is closed"));
+        }
         return handshake(server).thenCompose(uri -> client.connectAsync(StringCodec.UTF8, uri));
     }
 

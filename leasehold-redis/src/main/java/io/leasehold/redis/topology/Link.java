@@ -4,18 +4,18 @@ import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
+import io.lettuce.core.RedisAsyncCommandsImpl;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.async.RedisAsyncCommands;
 import io.lettuce.core.codec.StringCodec;
-import io.lettuce.core.output.NestedMultiOutput;
 import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.Command;
-import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.protocol.RedisCommand;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -36,6 +36,7 @@ public final class Link {
 
     private final StatefulRedisConnection<String, String> connection;
     private final Driver driver;
+    private final boolean asking;
     private final @Nullable GroupCommit acknowledged;
     private final RedisUri address;
     private final ServerFacts facts;
@@ -53,10 +54,50 @@ public final class Link {
         this.acknowledged = acknowledged;
         this.connection = connection;
         this.driver = driver;
+        this.asking = false;
         this.address = address;
         this.facts = facts;
         this.silence = new Silence(runtime);
         this.acknowledging = new Silence(runtime);
+    }
+
+    private Link(Link link) {
+        this.acknowledged = link.acknowledged;
+        this.connection = link.connection;
+        this.driver = link.driver;
+        this.asking = true;
+        this.address = link.address;
+        this.facts = link.facts;
+        this.silence = link.silence;
+        this.acknowledging = link.acknowledging;
+    }
+
+    /** The same link for what a server is asked that has its slot only in part: that we know this leaves before each request. */
+    public Link asking() {
+        return new Link(this);
+    }
+
+    private RedisAsyncCommands<String, String> redis() {
+        return asking ? new Asking(connection) : connection.async();
+    }
+
+    /** The commands of the driver, each of which leaves together with an {@code ASKING}, which counts for the next one only. */
+    private static final class Asking extends RedisAsyncCommandsImpl<String, String> {
+        private final StatefulRedisConnection<String, String> connection;
+
+        Asking(StatefulRedisConnection<String, String> connection) {
+            super(connection, StringCodec.UTF8);
+            this.connection = connection;
+        }
+
+        @Override
+        public <T> AsyncCommand<String, String, T> dispatch(RedisCommand<String, String, T> command) {
+            AsyncCommand<String, String, String> asking =
+                    new AsyncCommand<>(new Command<>(CommandType.ASKING, new StatusOutput<>(StringCodec.UTF8)));
+            AsyncCommand<String, String, T> asked = new AsyncCommand<>(command);
+            connection.dispatch(List.of(asking, asked));
+            return asked;
+        }
     }
 
     /** The life of the server's memory behind this link. */
@@ -84,7 +125,7 @@ public final class Link {
             String[] keys,
             String[] arguments,
             BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
-        RedisAsyncCommands<String, String> redis = connection.async();
+        RedisAsyncCommands<String, String> redis = redis();
         silence.asked();
         redis.<List<Object>>evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments)
                 .whenComplete((reply, error) -> {
@@ -120,35 +161,12 @@ public final class Link {
         });
     }
 
-    /** Runs a script at a server that has its slot only in part: that we know this, and the script, leave together. */
-    public void runAsking(
-            LuaScript script,
-            String[] keys,
-            String[] arguments,
-            BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
-        AsyncCommand<String, String, String> asking =
-                new AsyncCommand<>(new Command<>(CommandType.ASKING, new StatusOutput<>(StringCodec.UTF8)));
-        CommandArgs<String, String> all = new CommandArgs<>(StringCodec.UTF8)
-                .add(script.text())
-                .add(keys.length)
-                .addKeys(keys)
-                .addValues(arguments);
-        AsyncCommand<String, String, List<Object>> eval =
-                new AsyncCommand<>(new Command<>(CommandType.EVAL, new NestedMultiOutput<>(StringCodec.UTF8), all));
-        silence.asked();
-        eval.whenComplete((reply, error) -> {
-            silence.heard(error);
-            then.accept(reply, error);
-        });
-        connection.dispatch(List.of(asking, eval));
-    }
-
     /** Sends another command. */
     public <T> void send(
             Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<T>> command,
             BiConsumer<@Nullable T, @Nullable Throwable> then) {
         silence.asked();
-        command.apply(connection.async()).whenComplete((reply, error) -> {
+        command.apply(redis()).whenComplete((reply, error) -> {
             silence.heard(error);
             then.accept(reply, error);
         });

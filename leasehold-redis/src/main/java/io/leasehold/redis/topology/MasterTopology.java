@@ -107,7 +107,7 @@ final class MasterTopology implements Topology {
         Link link = connections.current();
         Subscriptions pushes = subscriptions;
         if (link != null && pushes != null) {
-            pushes.leaveUnlessAt(link.address());
+            pushes.leaveUnlessStillThere();
         }
         onReconnected.run();
     }
@@ -160,10 +160,25 @@ final class MasterTopology implements Topology {
 
     @Override
     public WakeUps wakeUps(Consumer<String> onMessage) {
-        Subscriptions made =
-                new Subscriptions(driver, locator, Channels.ofClient(runtime), "wake-ups", errors, runtime, onMessage);
+        Subscriptions made = new Subscriptions(
+                driver, new WhereTheLinkLeads(), Channels.ofClient(runtime), "wake-ups", errors, runtime, onMessage);
         subscriptions = made;
         return made;
+    }
+
+    /** While there is a link, pushes come from where it leads: what is published elsewhere is not for us. */
+    private final class WhereTheLinkLeads implements Connections.Locator {
+        @Override
+        public CompletableFuture<RedisUri> locate() {
+            Link link = connections.current();
+            return link != null ? CompletableFuture.completedFuture(link.address()) : locator.locate();
+        }
+
+        @Override
+        public boolean isStill(RedisUri server) {
+            Link link = connections.current();
+            return link == null || link.address().address().equals(server.address());
+        }
     }
 
     @Override

@@ -1,6 +1,5 @@
 package io.leasehold.redis.topology;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -10,7 +9,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Which master serves which slot, as one node of a Cluster sees it. Immutable.
  *
- * <p>Of two views the one of the later epoch counts: a node on the wrong side of a split goes on claiming its slots.
+ * <p>Of two views the one of the later epoch counts: a node on the wrong side of a split goes on claiming its slots. One without any
+ * slot is none: that is what a node sees that was just reset.
  */
 final class SlotTable {
 
@@ -73,6 +73,21 @@ final class SlotTable {
         return epoch >= other.epoch;
     }
 
+    /** Whether of these two views this one counts. */
+    boolean isPreferredTo(SlotTable other) {
+        int served = served();
+        int servedOther = other.served();
+        if (served == 0 || servedOther == 0 || epoch == other.epoch) {
+            return served > servedOther;
+        }
+        return epoch > other.epoch;
+    }
+
+    /** Whether it is any node's view but that of one which knows of no slots. */
+    boolean isAny() {
+        return served() > 0;
+    }
+
     /** The slots that have a master. */
     int served() {
         return (int) Arrays.stream(masters).filter(master -> master != null).count();
@@ -103,9 +118,9 @@ final class SlotTable {
     }
 
     /** All nodes that could be asked. */
-    List<String> everybody() {
+    Set<String> everybody() {
         Set<String> all = masters();
         all.addAll(replicas);
-        return new ArrayList<>(all);
+        return all;
     }
 }

@@ -41,7 +41,7 @@ final class Subscriptions implements WakeUps {
 
     private final CompletableFuture<Boolean> firstTry = new CompletableFuture<>();
     private volatile @Nullable StatefulRedisPubSubConnection<String, String> current;
-    private volatile String address = "";
+    private volatile @Nullable RedisUri place;
     private boolean started;
     private boolean refusalTold;
     private int failures;
@@ -109,7 +109,7 @@ final class Subscriptions implements WakeUps {
         }
         locator.locate()
                 .thenCompose(server -> {
-                    address = server.address();
+                    place = server;
                     return driver.connectForPushes(server);
                 })
                 .whenComplete(this::connected);
@@ -164,6 +164,8 @@ final class Subscriptions implements WakeUps {
             LOG.info("subscribed to {} again", purpose);
             onResubscribed.run();
         }
+        // It may have moved while this was under way.
+        leaveUnlessStillThere();
     }
 
     private void lost(StatefulRedisPubSubConnection<String, String> connection) {
@@ -204,12 +206,17 @@ final class Subscriptions implements WakeUps {
                 failure.error().getMessage());
     }
 
-    /** The server is elsewhere now: what it publishes is not heard at the former place. */
-    void leaveUnlessAt(RedisUri server) {
+    /** The server may be elsewhere now: what it publishes is not heard at the former place. */
+    void leaveUnlessStillThere() {
         StatefulRedisPubSubConnection<String, String> connection = current;
-        if (connection != null && !address.equals(server.address())) {
+        if (connection != null && !isStillThere()) {
             driver.end(connection);
         }
+    }
+
+    private boolean isStillThere() {
+        RedisUri server = place;
+        return server == null || locator.isStill(server);
     }
 
     private void retryLater() {

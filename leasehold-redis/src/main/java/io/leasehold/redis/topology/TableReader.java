@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 /** Reads the table of slots: from all nodes that can be asked at once, of whose views the latest counts. */
 final class TableReader {
 
-    /** What the others get when one has answered. */
+    /** What the others get when one has answered that knows as much as we do. */
     private static final long GRACE_NANOS = 100_000_000L;
 
     private static final long ANSWER_NANOS = 3_000_000_000L;
@@ -28,25 +28,50 @@ final class TableReader {
         this.runtime = runtime;
     }
 
-    /** The latest view of the nodes we are linked to; if none of them answers, of the others. */
-    CompletableFuture<SlotTable> latest(List<Link> live, List<RedisUri> others) {
+    /**
+     * The latest view of the nodes we are linked to; of the others too, if none of those knows as much as we do.
+     *
+     * @param known the table that is in use: an older view counts only when all have answered or had their time
+     */
+    CompletableFuture<SlotTable> latest(List<Link> live, List<RedisUri> others, SlotTable known) {
         if (live.isEmpty()) {
-            return first(others);
+            return first(others, known);
         }
-        List<CompletableFuture<SlotTable>> views = live.stream().map(this::view).toList();
-        return merged(views)
-                .handle((table, error) -> table != null ? CompletableFuture.completedFuture(table) : first(others))
+        return merged(live.stream().map(this::view).toList(), known)
+                .handle((table, error) -> table != null && table.isAny() && table.isAsNewAs(known)
+                        ? CompletableFuture.completedFuture(table)
+                        : first(others, known)
+                                .handle((other, noOther) -> later(table, error, other, noOther))
+                                .thenCompose(f -> f))
                 .thenCompose(f -> f);
     }
 
-    /** The latest view of nodes we are not linked to. */
-    CompletableFuture<SlotTable> first(List<RedisUri> nodes) {
-        return merged(nodes.stream().map(this::visit).toList());
+    private static CompletableFuture<SlotTable> later(
+            @Nullable SlotTable one,
+            @Nullable Throwable noOne,
+            @Nullable SlotTable other,
+            @Nullable Throwable noOther) {
+        if (one != null && other != null) {
+            return CompletableFuture.completedFuture(one.isPreferredTo(other) ? one : other);
+        }
+        SlotTable only = one != null ? one : other;
+        Throwable reason = noOther != null ? noOther : noOne;
+        return only != null || reason == null
+                ? CompletableFuture.completedFuture(only)
+                : CompletableFuture.failedFuture(reason);
     }
 
-    private CompletableFuture<SlotTable> merged(List<CompletableFuture<SlotTable>> views) {
-        Merge merge = new Merge(views.size());
+    /** The latest view of nodes we are not linked to. */
+    CompletableFuture<SlotTable> first(List<RedisUri> nodes, SlotTable known) {
+        return merged(nodes.stream().map(this::visit).toList(), known);
+    }
+
+    private CompletableFuture<SlotTable> merged(List<CompletableFuture<SlotTable>> views, SlotTable known) {
+        Merge merge = new Merge(views.size(), known);
         views.forEach(view -> view.whenComplete(merge::add));
+        if (views.isEmpty()) {
+            merge.decide();
+        }
         return merge.result;
     }
 
@@ -55,28 +80,32 @@ final class TableReader {
         private final CompletableFuture<SlotTable> result = new CompletableFuture<>();
         private final List<Throwable> failures = new ArrayList<>();
         private final int expected;
+        private final SlotTable known;
         private @Nullable SlotTable latest;
         private int answers;
+        private boolean enough;
 
-        private Merge(int expected) {
+        private Merge(int expected, SlotTable known) {
             this.expected = expected;
+            this.known = known;
         }
 
         private void add(@Nullable SlotTable view, @Nullable Throwable failure) {
             boolean last;
-            boolean first;
+            boolean first = false;
             synchronized (this) {
                 if (view != null) {
                     answers++;
                     SlotTable before = latest;
-                    if (before == null || !before.isAsNewAs(view)) {
+                    if (before == null || view.isPreferredTo(before)) {
                         latest = view;
                     }
+                    first = !enough && view.isAny() && view.isAsNewAs(known);
+                    enough |= first;
                 } else if (failure != null) {
                     failures.add(RedisErrors.unwrapped(failure));
                 }
                 last = answers + failures.size() == expected;
-                first = view != null && answers == 1;
             }
             if (last) {
                 decide();

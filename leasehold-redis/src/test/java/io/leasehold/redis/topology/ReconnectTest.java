@@ -6,6 +6,7 @@ import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.WatchedRuntime;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.servers.RedisServer;
 import io.leasehold.spi.StoreUri;
 import io.lettuce.core.KillArgs;
 import java.io.IOException;
@@ -180,6 +181,42 @@ class ReconnectTest {
             CompletableFuture<Boolean> first = subscriptions.started("");
             assertThat(first.get(60, TimeUnit.SECONDS)).as("the first try").isFalse();
             until(() -> subscriptions.isLive(""));
+            subscriptions.close();
+        }
+    }
+
+    /** As when the Sentinels name another master while the subscription to the former one is being made. */
+    @Test
+    void aSubscriptionThatIsMadeAtAFormerPlaceIsMadeAnew() throws Exception {
+        String channel = "moved";
+        try (RedisServer other = RedisUnderTest.start(b -> b)) {
+            RedisUri elsewhere = RedisUri.parse(StoreUri.parse(other.uri()));
+            CompletableFuture<RedisUri> former = new CompletableFuture<>();
+            Subscriptions subscriptions = new Subscriptions(
+                    driver,
+                    new Connections.Locator() {
+                        @Override
+                        public CompletableFuture<RedisUri> locate() {
+                            return asked.getAndIncrement() == 0 ? former : CompletableFuture.completedFuture(elsewhere);
+                        }
+
+                        @Override
+                        public boolean isStill(RedisUri server) {
+                            return server.address().equals(place.address());
+                        }
+                    },
+                    channel,
+                    "wake-ups",
+                    new RedisErrors("node"),
+                    runtime,
+                    message -> {});
+            assertThat(subscriptions.started("")).isNotDone();
+            place = elsewhere;
+            subscriptions.leaveUnlessStillThere();
+            former.complete(real());
+
+            until(() -> other.call("PUBSUB", "CHANNELS", channel).equals(channel));
+            until(() -> SERVER.redis().pubsubChannels(channel).isEmpty());
             subscriptions.close();
         }
     }
