@@ -30,7 +30,8 @@ class EtcdFaultsTckTest implements FaultsTck, KilledWaiterTck {
     @BeforeAll
     static void start() {
         server = EtcdTckTest.startOrSkip();
-        operator = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build();
+        operator =
+                Client.builder().endpoints("http://127.0.0.1:" + server.port()).build();
     }
 
     @AfterAll
@@ -71,7 +72,10 @@ class EtcdFaultsTckTest implements FaultsTck, KilledWaiterTck {
                             .getKVClient()
                             .get(
                                     new Keys("faults").queue(name),
-                                    GetOption.builder().isPrefix(true).withKeysOnly(true).build())
+                                    GetOption.builder()
+                                            .isPrefix(true)
+                                            .withKeysOnly(true)
+                                            .build())
                             .get(20, TimeUnit.SECONDS)
                             .getKvs()
                             .stream()

@@ -67,7 +67,9 @@ class H2FaultsTckTest implements FaultsTck, KilledWaiterTck {
             public StoreFront front() {
                 TcpProxy proxy = TcpProxy.to(server.getPort());
                 return ProxyFront.of(
-                        List.of(proxy), uri().replace(":" + server.getPort() + "/", ":" + proxy.port() + "/"), this::open);
+                        List.of(proxy),
+                        uri().replace(":" + server.getPort() + "/", ":" + proxy.port() + "/"),
+                        this::open);
             }
 
             @Override

@@ -59,7 +59,9 @@ class MariaDbFaultsTckTest implements FaultsTck, KilledWaiterTck {
             public StoreFront front() {
                 TcpProxy proxy = TcpProxy.to(server.port());
                 return ProxyFront.of(
-                        List.of(proxy), server.url().replace(":" + server.port() + "/", ":" + proxy.port() + "/"), this::open);
+                        List.of(proxy),
+                        server.url().replace(":" + server.port() + "/", ":" + proxy.port() + "/"),
+                        this::open);
             }
 
             @Override

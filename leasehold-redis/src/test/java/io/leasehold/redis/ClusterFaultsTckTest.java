@@ -37,7 +37,8 @@ final class ClusterFaultsTckTest implements FaultsTck {
                 "all nodes name the proxies",
                 () -> group.nodes().stream()
                         .map(node -> node.call("CLUSTER", "NODES"))
-                        .allMatch(nodes -> PROXIES.stream().allMatch(proxy -> nodes.contains(":" + proxy.port() + "@"))));
+                        .allMatch(
+                                nodes -> PROXIES.stream().allMatch(proxy -> nodes.contains(":" + proxy.port() + "@"))));
     }
 
     @AfterAll

@@ -58,7 +58,9 @@ final class ReplicatedFaultsTckTest implements FaultsTck {
                         .toList();
                 String addresses = String.join(
                         ",",
-                        proxies.stream().map(proxy -> "127.0.0.1:" + proxy.port()).toList());
+                        proxies.stream()
+                                .map(proxy -> "127.0.0.1:" + proxy.port())
+                                .toList());
                 return ProxyFront.of(proxies, "redis-replicated://" + addresses, this::open);
             }
 

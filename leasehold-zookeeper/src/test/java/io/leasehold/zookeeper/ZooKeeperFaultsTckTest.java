@@ -58,8 +58,7 @@ class ZooKeeperFaultsTckTest implements FaultsTck, KilledWaiterTck {
             @Override
             public StoreFront front() {
                 TcpProxy proxy = TcpProxy.to(server.getPort());
-                return ProxyFront.of(
-                        List.of(proxy), Ensemble.uri("127.0.0.1:" + proxy.port(), ""), this::open);
+                return ProxyFront.of(List.of(proxy), Ensemble.uri("127.0.0.1:" + proxy.port(), ""), this::open);
             }
 
             @Override

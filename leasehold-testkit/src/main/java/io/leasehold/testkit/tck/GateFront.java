@@ -83,8 +83,8 @@ public final class GateFront implements StoreFront {
      * @param thread what the names of those threads begin with
      */
     public static GateFront around(Function<LockRuntime, LockStore> opener, String thread) {
-        return new GateFront(gate -> runtime ->
-                gate.around(LockStore.class, opener.apply(gate.pausing(runtime, thread)), false));
+        return new GateFront(
+                gate -> runtime -> gate.around(LockStore.class, opener.apply(gate.pausing(runtime, thread)), false));
     }
 
     @Override
@@ -219,7 +219,9 @@ public final class GateFront implements StoreFront {
         return switch (method.getName()) {
             case "renew" ->
                 new RenewReply(((RenewBatch) arguments[0])
-                        .items().stream().<RenewReply.Item>map(item -> new RenewReply.Failed(error)).toList());
+                        .items().stream()
+                                .<RenewReply.Item>map(item -> new RenewReply.Failed(error))
+                                .toList());
             case "release" -> new ReleaseReply.Failed(FailureKind.UNKNOWN, error);
             case "acquire" ->
                 method.getDeclaringClass() == LockStore.class
@@ -229,8 +231,7 @@ public final class GateFront implements StoreFront {
         };
     }
 
-    private static @Nullable Object call(Object target, Method method, Object @Nullable [] arguments)
-            throws Throwable {
+    private static @Nullable Object call(Object target, Method method, Object @Nullable [] arguments) throws Throwable {
         try {
             return method.invoke(target, arguments);
         } catch (InvocationTargetException e) {

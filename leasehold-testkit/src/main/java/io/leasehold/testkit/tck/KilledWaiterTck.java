@@ -3,9 +3,10 @@ package io.leasehold.testkit.tck;
 import io.leasehold.Guarantee;
 import io.leasehold.LockName;
 import io.leasehold.testkit.process.ChildJvm;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.EnumMap;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 /** As {@link LeavingTck}, of a waiter whose process is killed: what it left ends soon by itself. */
@@ -15,36 +16,33 @@ public interface KilledWaiterTck extends SharesFront {
     @Test
     default void whoseProcessIsKilledLeavesNothing(TckBench bench) throws Exception {
         bench.needs(Guarantee.Scope.MACHINE);
-        List<ChildJvm> children = new ArrayList<>();
+        Map<LeavingTck.Moment, ChildJvm> children = new EnumMap<>(LeavingTck.Moment.class);
+        Map<LeavingTck.Moment, StoreFront> fronts = new EnumMap<>(LeavingTck.Moment.class);
         try {
-            List<StoreFront> fronts = new ArrayList<>();
             for (LeavingTck.Moment moment : LeavingTck.Moment.values()) {
                 StoreFront front = bench.front();
-                fronts.add(front);
-                children.add(start(front, nameOf(bench, moment)));
+                fronts.put(moment, front);
+                children.put(moment, start(front, nameOf(bench, moment)));
             }
-            for (LeavingTck.Moment moment : LeavingTck.Moment.values()) {
-                ChildJvm child = children.get(moment.ordinal());
-                child.awaitLine(WaiterMain.READY, TckBench.PATIENCE);
-                LeavingTck.leaves(
-                        bench,
-                        fronts.get(moment.ordinal()),
-                        moment,
-                        nameOf(bench, moment),
-                        new LeavingTck.Leaver() {
-                            @Override
-                            public void begin() {
-                                child.send("wait");
-                            }
+            for (Map.Entry<LeavingTck.Moment, ChildJvm> one : children.entrySet()) {
+                ChildJvm child = one.getValue();
+                child.awaitLine(WaiterMain.READY, TckBench.PATIENCE.multipliedBy(2));
+                LeavingTck.Leaver killed = new LeavingTck.Leaver() {
+                    @Override
+                    public void begin() {
+                        child.send("wait");
+                    }
 
-                            @Override
-                            public void leave() throws InterruptedException {
-                                child.kill();
-                            }
-                        });
+                    @Override
+                    public void leave() throws InterruptedException {
+                        child.kill();
+                    }
+                };
+                StoreFront front = Objects.requireNonNull(fronts.get(one.getKey()));
+                LeavingTck.leaves(bench, front, one.getKey(), nameOf(bench, one.getKey()), killed);
             }
         } finally {
-            children.forEach(ChildJvm::close);
+            children.values().forEach(ChildJvm::close);
         }
     }
 

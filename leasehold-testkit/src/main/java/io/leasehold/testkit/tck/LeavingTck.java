@@ -199,7 +199,10 @@ public interface LeavingTck extends SharesFront {
             TckBench.sleepUntil(System.nanoTime(), Duration.ofMillis(5));
             kept = bench.kept(name);
         }
-        assertEquals(expected, kept, () -> "what the store keeps of \"" + name + "\" " + FORGOTTEN.toSeconds()
-                + " s after a waiter has left");
+        assertEquals(
+                expected,
+                kept,
+                () -> "what the store keeps of \"" + name + "\" " + FORGOTTEN.toSeconds()
+                        + " s after a waiter has left");
     }
 }

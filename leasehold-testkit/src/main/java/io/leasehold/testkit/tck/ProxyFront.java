@@ -28,8 +28,7 @@ public final class ProxyFront implements StoreFront {
      *
      * @param uri of the store behind them
      */
-    public static ProxyFront of(
-            List<TcpProxy> proxies, String uri, BiFunction<String, LockRuntime, LockStore> opener) {
+    public static ProxyFront of(List<TcpProxy> proxies, String uri, BiFunction<String, LockRuntime, LockStore> opener) {
         return new ProxyFront(proxies, uri, opener, true);
     }
 

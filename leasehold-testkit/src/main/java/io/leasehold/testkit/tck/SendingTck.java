@@ -197,8 +197,7 @@ public interface SendingTck extends SharesFront {
 
     private static void countsFromItsSending(Hold hold) {
         long leftNanos = hold.remainingValidity().toNanos();
-        long mostNanos =
-                options(LockOptions.defaults()).validity().minus(LATE).toNanos();
+        long mostNanos = options(LockOptions.defaults()).validity().minus(LATE).toNanos();
         assertTrue(leftNanos > 0, "a lease that was just obtained has ended");
         assertTrue(
                 leftNanos <= mostNanos,
@@ -221,7 +220,8 @@ public interface SendingTck extends SharesFront {
                 moves++;
             }
             assertTrue(
-                    System.nanoTime() - begunAtNanos < TckBench.PATIENCE.toNanos(), "the lease is not renewed any more");
+                    System.nanoTime() - begunAtNanos < TckBench.PATIENCE.toNanos(),
+                    "the lease is not renewed any more");
             LockSupport.parkNanos(1_000_000L);
         }
         front.resume();

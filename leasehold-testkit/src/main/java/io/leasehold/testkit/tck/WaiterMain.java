@@ -3,6 +3,7 @@ package io.leasehold.testkit.tck;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
+import io.leasehold.StoreUnavailableException;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -25,13 +26,26 @@ public final class WaiterMain {
             throw new IllegalStateException("the environment variable " + HolderMain.URI_VARIABLE + " is not set");
         }
         LockOptions options = LockOptions.defaults().ttl(Duration.ofSeconds(5)).recheck(Duration.ofMillis(500));
-        try (LockClient client =
-                Leasehold.builder().store(uri).defaults(options).connect()) {
+        try (LockClient client = connect(uri, options)) {
             client.named(args[0] + "-warm").acquire().release();
             System.out.println(READY);
             if (commands.readLine() != null) {
                 client.named(args[0]).acquire();
                 commands.readLine();
+            }
+        }
+    }
+
+    /** A machine that starts several JVMs at once may be too slow for the time limits of a first connection. */
+    private static LockClient connect(String uri, LockOptions options) {
+        long start = System.nanoTime();
+        while (true) {
+            try {
+                return Leasehold.builder().store(uri).defaults(options).connect();
+            } catch (StoreUnavailableException e) {
+                if (System.nanoTime() - start > TckBench.PATIENCE.toNanos()) {
+                    throw e;
+                }
             }
         }
     }
