@@ -8,11 +8,13 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
+import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -21,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Assumptions;
 import org.slf4j.Logger;
@@ -102,19 +105,40 @@ public final class TckBench {
     }
 
     LockClient client(UnaryOperator<LockOptions> change) {
+        return client(fixture::open, change);
+    }
+
+    /** Connects a client that reaches the store through this front. */
+    LockClient clientThrough(StoreFront front, UnaryOperator<LockOptions> change) {
+        return client(front::open, change);
+    }
+
+    private LockClient client(Function<LockRuntime, LockStore> opener, UnaryOperator<LockOptions> change) {
         WallTimeRuntime runtime = new WallTimeRuntime();
         LockOptions options = change.apply(LockOptions.defaults()
                 .ttl(Duration.ofSeconds(30))
                 .recheck(Duration.ofMillis(250))
                 .retry(Backoff.jittered(Duration.ofMillis(1), Duration.ofMillis(20))));
         LockClient client = Leasehold.builder()
-                .store(fixture.open(runtime))
+                .store(opener.apply(runtime))
                 .runtime(runtime)
                 .defaults(options)
                 .label("tck")
                 .connect();
         opened.push(client);
         return client;
+    }
+
+    /** A front of this test's own. */
+    StoreFront front() {
+        StoreFront front = ((FaultyFixture) fixture).front();
+        opened.push(front);
+        return front;
+    }
+
+    /** What the store itself has about this lock. */
+    List<String> kept(LockName name) {
+        return ((FaultyFixture) fixture).kept(name);
     }
 
     /** Leaves the test out where the store does not promise this much; that is printed. */

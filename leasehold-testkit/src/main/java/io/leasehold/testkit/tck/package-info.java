@@ -12,6 +12,9 @@
  * }
  * }</pre>
  *
+ * <p>{@link io.leasehold.testkit.tck.FaultsTck} adds what goes wrong on the way to the store; its fixture brings a front that can do
+ * it, and tells what the store keeps.
+ *
  * <p>A test is left out only where the store's {@link io.leasehold.Guarantees} do not promise what it tests; what was
  * left out is printed when the class ends. Overriding or disabling a test fails the class.
  */

@@ -1,0 +1,320 @@
+package io.leasehold.testkit.tck;
+
+import io.leasehold.LockListener;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.ballot.SingleNodeStore;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.HandOver;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A gate in front of a store that is reached without a socket. Of a node the exchanges with it pass here; of a whole store its
+ * replies do, and its own threads stand still between two statements for as long as a reply would take.
+ */
+public final class GateFront implements StoreFront {
+
+    private static final Set<String> VERBS = Set.of("probe", "acquire", "birth", "renew", "release");
+
+    private final Function<LockRuntime, LockStore> opener;
+    private final ScheduledExecutorService later = Executors.newSingleThreadScheduledExecutor(task -> {
+        Thread thread = new Thread(task, "tck-gate");
+        thread.setDaemon(true);
+        return thread;
+    });
+
+    // Guarded by this.
+    private long delayNanos;
+    private boolean holdsRequests;
+    private boolean holdsReplies;
+    private long requests;
+    /** How often everything that stood still was broken. */
+    private int breaks;
+
+    private List<Held> held = new ArrayList<>();
+
+    /** What waits at the gate: how it goes on, and how it fails. */
+    private record Held(Runnable delivery, Runnable failure) {}
+
+    private GateFront(Function<GateFront, Function<LockRuntime, LockStore>> opener) {
+        this.opener = opener.apply(this);
+    }
+
+    /** A gate between this node and stores that lift it. */
+    public static GateFront before(LockNode node) {
+        return new GateFront(gate -> runtime -> new SingleNodeStore(gate.around(LockNode.class, node), runtime));
+    }
+
+    /** A gate between nodes and stores that are made of them. */
+    public static GateFront before(
+            List<? extends LockNode> nodes, Function<List<LockNode>, Function<LockRuntime, LockStore>> opener) {
+        return new GateFront(gate -> opener.apply(
+                nodes.stream().map(node -> gate.around(LockNode.class, node)).toList()));
+    }
+
+    /**
+     * A gate around stores with threads of their own.
+     *
+     * @param thread what the names of those threads begin with
+     */
+    public static GateFront around(Function<LockRuntime, LockStore> opener, String thread) {
+        return new GateFront(
+                gate -> runtime -> gate.around(LockStore.class, opener.apply(gate.pausing(runtime, thread)), false));
+    }
+
+    @Override
+    public LockStore open(LockRuntime runtime) {
+        return opener.apply(runtime);
+    }
+
+    @Override
+    public synchronized void delayReplies(Duration delay) {
+        delayNanos = delay.toNanos();
+    }
+
+    @Override
+    public synchronized void holdReplies() {
+        holdsReplies = true;
+    }
+
+    @Override
+    public synchronized void holdRequests() {
+        holdsRequests = true;
+    }
+
+    @Override
+    public void resume() {
+        open(false).forEach(one -> later.execute(one.delivery()));
+    }
+
+    private synchronized List<Held> open(boolean broken) {
+        delayNanos = 0;
+        holdsRequests = false;
+        holdsReplies = false;
+        if (broken) {
+            breaks++;
+        }
+        List<Held> waiting = held;
+        held = new ArrayList<>();
+        notifyAll();
+        return waiting;
+    }
+
+    @Override
+    public void breakWhatBeginsWithin(Duration span) {
+        holdReplies();
+        TckBench.sleepUntil(System.nanoTime(), span);
+        open(true).forEach(one -> later.execute(one.failure()));
+    }
+
+    @Override
+    public synchronized long requests() {
+        return requests;
+    }
+
+    @Override
+    public void close() {
+        resume();
+        later.shutdown();
+    }
+
+    // ---- exchanges
+
+    private <T> T around(Class<T> type, T target) {
+        return around(type, target, true);
+    }
+
+    private <T> T around(Class<T> type, T target, boolean delays) {
+        Map<StoreSignals, StoreSignals> ears = new ConcurrentHashMap<>();
+        return type.cast(Proxy.newProxyInstance(
+                GateFront.class.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
+                    if (arguments != null && arguments.length == 1 && arguments[0] instanceof StoreSignals ear) {
+                        StoreSignals gated = ears.computeIfAbsent(ear, one -> new GatedSignals(one, delays));
+                        return call(target, method, new Object[] {gated});
+                    }
+                    return VERBS.contains(method.getName())
+                            ? exchange(target, method, arguments, delays)
+                            : call(target, method, arguments);
+                }));
+    }
+
+    private Object exchange(Object target, Method method, Object[] arguments, boolean delays) {
+        CompletableFuture<Object> answer = new CompletableFuture<>();
+        Runnable asking = () -> ask(target, method, arguments, delays, answer);
+        synchronized (this) {
+            requests++;
+            if (holdsRequests) {
+                held.add(new Held(asking, () -> answer.complete(lost(method, arguments))));
+                return answer;
+            }
+        }
+        asking.run();
+        return answer;
+    }
+
+    private void ask(
+            Object target, Method method, Object[] arguments, boolean delays, CompletableFuture<Object> answer) {
+        CompletableFuture<?> asked;
+        try {
+            asked = (CompletableFuture<?>) call(target, method, arguments);
+        } catch (Throwable e) {
+            answer.completeExceptionally(e);
+            return;
+        }
+        asked.whenComplete((reply, error) -> {
+            Runnable delivery = () -> {
+                if (error != null) {
+                    answer.completeExceptionally(error);
+                } else {
+                    answer.complete(reply);
+                }
+            };
+            pass(delays, delivery, () -> answer.complete(lost(method, arguments)));
+        });
+    }
+
+    private void pass(boolean delays, Runnable delivery, Runnable failure) {
+        long waitNanos;
+        synchronized (this) {
+            if (holdsReplies) {
+                held.add(new Held(delivery, failure));
+                return;
+            }
+            waitNanos = delays ? delayNanos : 0;
+        }
+        if (waitNanos == 0) {
+            delivery.run();
+        } else {
+            later.schedule(delivery, waitNanos, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private static Object lost(Method method, Object[] arguments) {
+        StoreUnavailableException error = new StoreUnavailableException("the connection was reset", null);
+        return switch (method.getName()) {
+            case "renew" ->
+                new RenewReply(((RenewBatch) arguments[0])
+                        .items().stream()
+                                .<RenewReply.Item>map(item -> new RenewReply.Failed(error))
+                                .toList());
+            case "release" -> new ReleaseReply.Failed(FailureKind.UNKNOWN, error);
+            case "acquire" ->
+                method.getDeclaringClass() == LockStore.class
+                        ? new AcquireReply.Failed(FailureKind.UNKNOWN, error, 0)
+                        : new NodeReply.Failed(FailureKind.UNKNOWN, error);
+            default -> new NodeReply.Failed(FailureKind.UNKNOWN, error);
+        };
+    }
+
+    private static @Nullable Object call(Object target, Method method, Object @Nullable [] arguments) throws Throwable {
+        try {
+            return method.invoke(target, arguments);
+        } catch (InvocationTargetException e) {
+            throw e.getCause();
+        }
+    }
+
+    /** What the store says unasked passes as a reply does. */
+    private final class GatedSignals implements StoreSignals {
+        private final StoreSignals ear;
+        private final boolean delays;
+
+        GatedSignals(StoreSignals ear, boolean delays) {
+            this.ear = ear;
+            this.delays = delays;
+        }
+
+        private void say(Runnable message) {
+            pass(delays, message, () -> {});
+        }
+
+        @Override
+        public void wake(LockName name) {
+            say(() -> ear.wake(name));
+        }
+
+        @Override
+        public void handedOver(HandOver handOver) {
+            say(() -> ear.handedOver(handOver));
+        }
+
+        @Override
+        public void lost(OwnerToken owner, LossCause cause) {
+            say(() -> ear.lost(owner, cause));
+        }
+
+        @Override
+        public void takenAway(LockName name) {
+            say(() -> ear.takenAway(name));
+        }
+
+        @Override
+        public void suspended(OwnerToken owner) {
+            say(() -> ear.suspended(owner));
+        }
+
+        @Override
+        public void reconnected() {
+            ear.reconnected();
+        }
+
+        @Override
+        public void nodeChanged(LockListener.NodeChanged event) {
+            ear.nodeChanged(event);
+        }
+    }
+
+    // ---- pauses of a store's own thread
+
+    private LockRuntime pausing(LockRuntime runtime, String thread) {
+        return (LockRuntime) Proxy.newProxyInstance(
+                GateFront.class.getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
+                    // A store's clock is the monotonic one, and then the wall clock: the pause comes behind the first.
+                    if (method.getName().equals("wallMillis")
+                            && Thread.currentThread().getName().startsWith(thread)) {
+                        standStill();
+                    }
+                    return call(runtime, method, arguments);
+                });
+    }
+
+    private void standStill() throws InterruptedException {
+        long waitNanos;
+        synchronized (this) {
+            int before = breaks;
+            while (holdsRequests || holdsReplies) {
+                wait();
+            }
+            if (breaks > before) {
+                throw new StoreUnavailableException("the disk did not answer", null);
+            }
+            waitNanos = delayNanos;
+        }
+        TckBench.sleepUntil(System.nanoTime(), Duration.ofNanos(waitNanos));
+    }
+}

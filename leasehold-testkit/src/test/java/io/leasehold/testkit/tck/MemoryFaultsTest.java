@@ -1,0 +1,50 @@
+package io.leasehold.testkit.tck;
+
+import io.leasehold.LockName;
+import io.leasehold.ballot.SingleNodeStore;
+import io.leasehold.memory.InMemoryNode;
+import io.leasehold.spi.LockNode;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+
+/** The in-memory store survives the faults of the TCK, as far as it can suffer them. */
+@Tag("quick")
+final class MemoryFaultsTest implements FaultsTck {
+
+    private static final FaultyFixture FIXTURE = new FaultyFixture() {
+        private final LockNode shared = new InMemoryNode(new WallTimeRuntime());
+
+        @Override
+        public String name() {
+            return "memory";
+        }
+
+        @Override
+        public LockStore open(LockRuntime runtime) {
+            return new SingleNodeStore(shared, runtime);
+        }
+
+        @Override
+        public StoreFront front() {
+            return GateFront.before(shared);
+        }
+
+        @Override
+        public List<String> kept(LockName name) {
+            List<String> kept = new ArrayList<>();
+            shared.describe(name)
+                    .join()
+                    .ifPresent(record -> kept.add("holder " + record.holder().id()));
+            shared.waiters(name, 100).join().forEach(waiter -> kept.add("waiter " + waiter.holderId()));
+            return kept;
+        }
+    };
+
+    @Override
+    public FaultyFixture fixture() {
+        return FIXTURE;
+    }
+}
