@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The faults of the TCK over a real PostgreSQL server behind a proxy. */
-@Tag("quick")
+@Tag("full")
 class PostgresFaultsTckTest implements FaultsTck {
 
     private static @Nullable PostgresServer server;

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
  * The faults of the TCK over a real SQLite file: its thread stands still between two statements, and its disk fails once. What a
  * process leaves that is killed ends with its life ({@link SqliteLifeTest}), so that is not a part here.
  */
-@Tag("quick")
+@Tag("full")
 class SqliteFaultsTckTest implements SendingTck, DutiesTck, LeavingTck {
 
     @TempDir

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
 /** The faults of the TCK over one real Redis server behind a proxy. */
-@Tag("quick")
+@Tag("full")
 final class RedisFaultsTckTest implements FaultsTck {
 
     private static RedisServer server;
