@@ -81,8 +81,7 @@ final class BrokenStagesTest {
         try (LockClient locks = Leasehold.connect("memory:")) {
             CompletableFuture<String> done =
                     locks.named("n").holdWhile(PATIENCE, lease -> CompletableFuture.failedFuture(hostile));
-            CompletableFuture<Throwable> told = new CompletableFuture<>();
-            done.whenComplete((value, failure) -> told.complete(failure));
+            CompletableFuture<Throwable> told = done.handle((value, failure) -> failure);
             assertThat(told.get(60, TimeUnit.SECONDS)).isSameAs(hostile);
             isFree(locks);
         }

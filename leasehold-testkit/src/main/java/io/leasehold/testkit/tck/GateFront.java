@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -181,7 +182,7 @@ public final class GateFront implements StoreFront {
             Object target, Method method, Object[] arguments, boolean delays, CompletableFuture<Object> answer) {
         CompletableFuture<?> asked;
         try {
-            asked = (CompletableFuture<?>) call(target, method, arguments);
+            asked = Objects.requireNonNull((CompletableFuture<?>) call(target, method, arguments), "reply");
         } catch (Throwable e) {
             answer.completeExceptionally(e);
             return;
