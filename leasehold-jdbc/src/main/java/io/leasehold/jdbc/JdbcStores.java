@@ -54,6 +54,11 @@ public final class JdbcStores {
      * @throws LockStoreException if the database cannot be reached, or its lease table cannot be used
      */
     public static LockStore over(DataSource dataSource, SqlDialect dialect, LockRuntime runtime) {
+        return over(dataSource, dialect, runtime, LeaseTableStore.Settings.RETENTION);
+    }
+
+    /** The same, which deletes what nobody has used for so long. */
+    static LockStore over(DataSource dataSource, SqlDialect dialect, LockRuntime runtime, Duration retention) {
         Objects.requireNonNull(dataSource, "dataSource");
         Objects.requireNonNull(runtime, "runtime");
         Dialect statements = dialect.statements();
@@ -72,7 +77,7 @@ public final class JdbcStores {
                     schema,
                     connection,
                     dataSource::getConnection,
-                    LeaseTableStore.Settings.RETENTION,
+                    retention,
                     runtime);
         } catch (SQLException e) {
             throw refusal(statements, where, e);
