@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Objects;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.PGNotification;
 
 /** A driver of JDBC as far as the lease table uses one: each statement goes over a {@link Wire}. */
 final class SimulatedJdbc {
@@ -116,16 +117,10 @@ final class SimulatedJdbc {
         };
     }
 
-    private static Object[] notifications(List<String> payloads) {
-        Class<?> type;
-        try {
-            type = Class.forName("org.postgresql.PGNotification", false, SimulatedJdbc.class.getClassLoader());
-        } catch (ClassNotFoundException e) {
-            throw new IllegalStateException("PostgreSQL's driver is missing", e);
-        }
+    private static PGNotification[] notifications(List<String> payloads) {
         return payloads.stream()
-                .map(payload -> proxy(type, (proxy, method, args) -> payload))
-                .toArray();
+                .map(payload -> proxy(PGNotification.class, (proxy, method, args) -> payload))
+                .toArray(PGNotification[]::new);
     }
 
     private static Statement plain(Line line) {

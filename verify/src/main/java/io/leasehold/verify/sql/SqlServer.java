@@ -98,6 +98,7 @@ final class SqlServer {
         request.wire().reply(request, answer);
         told.forEach(payload -> sessions.forEach((wire, live) -> {
             if (live.session.listens()) {
+                counts.saw(payload.startsWith("\n") ? "echoes" : "notifications", 1);
                 wire.tell(payload);
             }
         }));
