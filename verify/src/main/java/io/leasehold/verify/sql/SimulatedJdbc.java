@@ -62,6 +62,15 @@ final class SimulatedJdbc {
             this.statements = statements;
         }
 
+        Op op(Object sql) {
+            try {
+                return statements.of((String) sql);
+            } catch (IllegalStateException e) {
+                wire.modelFails(String.valueOf(e.getMessage()));
+                throw e;
+            }
+        }
+
         Answer ask(Op op, @Nullable Object... params) throws SQLException {
             return wire.ask(op, params, autoCommit);
         }
@@ -69,7 +78,7 @@ final class SimulatedJdbc {
 
     private static Connection connection(Line line) {
         return proxy(Connection.class, (proxy, method, args) -> switch (method.getName()) {
-            case "prepareStatement" -> prepared(line, line.statements.of((String) args[0]));
+            case "prepareStatement" -> prepared(line, line.op(args[0]));
             case "createStatement" -> plain(line);
             case "commit" -> line.ask(Op.COMMIT);
             case "rollback" -> line.ask(Op.ROLLBACK);
@@ -125,8 +134,8 @@ final class SimulatedJdbc {
 
     private static Statement plain(Line line) {
         return proxy(Statement.class, (proxy, method, args) -> switch (method.getName()) {
-            case "execute" -> line.ask(line.statements.of((String) args[0])) instanceof Rows;
-            case "executeQuery" -> result(line.ask(line.statements.of((String) args[0])));
+            case "execute" -> line.ask(line.op(args[0])) instanceof Rows;
+            case "executeQuery" -> result(line.ask(line.op(args[0])));
             case "close" -> null;
             default -> throw unknown(method.getName());
         });

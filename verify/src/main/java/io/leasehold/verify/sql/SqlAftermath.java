@@ -22,7 +22,7 @@ final class SqlAftermath {
 
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
-    /** Promised is polling. */
+    /** Where nobody is told, waiters ask again. */
     private static final Duration POLLED = Duration.ofMillis(2_500);
 
     private static final Duration AT_ONCE = Duration.ofMillis(100);
@@ -96,6 +96,9 @@ final class SqlAftermath {
         lease.releaseAsync();
         if (world.runUntil(waiting::isDone, AT_ONCE)) {
             simulation.counts.saw("passed on at once", 1);
+        } else if (simulation.plan.flavour() == Flavour.POSTGRESQL) {
+            simulation.problem("liveness: a waiter was not woken by the release");
+            world.runUntil(waiting::isDone, PATIENCE);
         } else if (world.runUntil(waiting::isDone, POLLED)) {
             simulation.counts.saw("passed on by a poll", 1);
         }

@@ -185,6 +185,10 @@ final class SqlClient {
         simulation.saw(fault);
     }
 
+    void modelFails(String why) {
+        simulation.problem("model: " + why);
+    }
+
     boolean isRefused() {
         return refused;
     }

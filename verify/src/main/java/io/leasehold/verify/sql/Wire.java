@@ -181,6 +181,11 @@ final class Wire {
         brokenHere();
     }
 
+    /** The store says something that the model does not know: a run with it proves nothing. */
+    void modelFails(String why) {
+        client.modelFails(why);
+    }
+
     /** Somebody tells something. */
     void tell(String payload) {
         replies.send(() -> {
