@@ -298,6 +298,11 @@ final class LeaseVerbs {
             return;
         }
         table.insert(row);
+        // Nothing locks a row that is not there: another one of this name may have come and gone since time and floor were
+        // read. None is gone before the retention is over, so what is younger than that is above all its tokens.
+        if (runtime.nanoTime() - locked.now().readAtNanos() >= retention.toNanos() / 2) {
+            throw RowLockedException.madeTooSlowly("the row of " + row.name());
+        }
         if (rowsMade++ % ROWS_BETWEEN_PRUNES == 0) {
             pruneSoon.run();
         }

@@ -22,6 +22,9 @@ final class SqlAftermath {
 
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
+    /** So long is it not tested again whether notifications arrive. */
+    private static final Duration REST = Duration.ofSeconds(130);
+
     /** Where nobody is told, waiters ask again. */
     private static final Duration POLLED = Duration.ofMillis(2_500);
 
@@ -72,7 +75,7 @@ final class SqlAftermath {
             }
             lease.releaseAsync();
         }
-        simulation.world.runFor(Duration.ofSeconds(1));
+        simulation.world.runFor(REST);
         return true;
     }
 

@@ -100,7 +100,11 @@ final class SqlClient {
                 return;
             }
             LockClient client =
-                    Leasehold.builder().store(opened).runtime(process).connect();
+                    Leasehold.builder()
+                            .store(opened)
+                            .runtime(process)
+                            .defaults(LockOptions.defaults().ttl(TTL))
+                            .connect();
             try {
                 CompletableFuture<Attempt<Lease>> attempt = client.named(scratch).attemptAsync(Duration.ZERO);
                 process.await(attempt);

@@ -70,7 +70,8 @@ record SqlPlan(
         SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L);
         int kind = random.nextInt(100);
         List<SqlFault> faults = new ArrayList<>(List.of(ANY));
-        if (random.nextInt(3) == 0) {
+        boolean sleeps = random.nextInt(3) == 0;
+        if (sleeps) {
             faults.remove(SqlFault.CLIENT_WALL_STEP);
             faults.add(SqlFault.CLIENT_SUSPEND);
         }
@@ -90,7 +91,8 @@ record SqlPlan(
                 random.nextInt(11),
                 random.nextInt(3) == 0 ? 0 : random.nextInt(100),
                 random.nextInt(MOST_DRIFT + 1),
-                200 + random.nextInt(2_000),
+                // Longer than a transaction may sleep, which a clock that sleeps as well does not tell.
+                sleeps ? 9_000 : 200 + random.nextInt(2_000),
                 draw(random, faults));
     }
 

@@ -178,7 +178,8 @@ final class SqlSimulation {
             case STALL -> during(span, client::stall);
             case REFUSE -> during(span, client::refuse);
             case CLIENT_FREEZE -> client.process.freeze(span);
-            case CLIENT_SUSPEND -> client.process.suspend(span);
+            // A suspension of less than a tenth of a second is not noticed: see SuspendWatch.
+            case CLIENT_SUSPEND -> client.process.suspend(span.plusMillis(150));
             case CLIENT_CRASH -> {
                 client.die(harm.millis() % 3 == 0);
                 clients.remove(client);
