@@ -135,12 +135,19 @@ final class RowStore {
             return answer;
         } else if (answer instanceof Refused && autoCommit) {
             rollback(session);
-        } else if (answer instanceof Refused) {
-            session.failed = flavour == Flavour.POSTGRESQL;
+        } else if (answer instanceof Refused && flavour == Flavour.POSTGRESQL) {
+            fail(session);
         } else if (autoCommit) {
             commit(session, told);
         }
         return answer;
+    }
+
+    /** PostgreSQL undoes a transaction, and frees its rows, with the error, and refuses all but its end from then on. */
+    private void fail(Session session) {
+        free(session);
+        session.inTransaction = true;
+        session.failed = true;
     }
 
     /** Ends a wait for a row. */
@@ -148,7 +155,7 @@ final class RowStore {
         if (autoCommit) {
             rollback(session);
         } else {
-            session.failed = true;
+            fail(session);
         }
         return new Refused(Refusal.LOCKED);
     }

@@ -108,7 +108,9 @@ final class SqlSimulation {
         }
         for (Row row : server.store.rows()) {
             if (row.name().equals(lock)) {
-                long leftNanos = row.token() == token && row.owner() != null
+                // A hold has a range of tokens: it may be passed on within the process.
+                boolean isIts = row.owner() != null && row.token() <= token && token <= row.fence();
+                long leftNanos = isIts
                         ? row.expiresAt() - server.micros() * 1000
                         : Long.MIN_VALUE;
                 if (leftNanos <= 0 || server.host.worldNanosAfter(leftNanos) + 2_000 < untilNanos) {

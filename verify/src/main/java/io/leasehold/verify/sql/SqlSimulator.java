@@ -17,17 +17,30 @@ public final class SqlSimulator {
     private SqlSimulator() {}
 
     /**
+     * A run in which a promise was broken.
+     *
+     * @param seed again: {@code verify/run simulate --store sql --runs 1 --seed S}
+     * @param problems what must not have happened
+     */
+    public record Failure(long seed, List<String> problems) {
+        /** Copies. */
+        public Failure {
+            problems = List.copyOf(problems);
+        }
+    }
+
+    /**
      * What came of many runs.
      *
      * @param runs how many
-     * @param failures what went wrong, with its seed
+     * @param failures the runs that failed
      * @param faults how often each fault happened
      * @param events how often what happened
      * @param neverHappened the faults that did not
      */
     public record Report(
             int runs,
-            List<String> failures,
+            List<Failure> failures,
             Map<String, Long> faults,
             Map<String, Long> events,
             List<String> neverHappened) {}
@@ -35,14 +48,14 @@ public final class SqlSimulator {
     /** Runs the seeds from {@code first} on; ends early when a few have failed. */
     public static Report run(long first, int runs) {
         SqlCounts sum = new SqlCounts();
-        List<String> failures = new ArrayList<>();
+        List<Failure> failures = new ArrayList<>();
         int made = 0;
         for (long seed = first; seed < first + runs && failures.size() < ENOUGH_FAILURES; seed++) {
             SqlSimulation.Result result = run(SqlPlan.ofSeed(seed));
             made++;
             sum.add(result.counts());
             if (!result.problems().isEmpty()) {
-                failures.add("seed " + seed + ": " + result.problems());
+                failures.add(new Failure(seed, result.problems()));
             }
         }
         Map<String, Long> faults = new java.util.TreeMap<>();
