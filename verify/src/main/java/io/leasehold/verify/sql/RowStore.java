@@ -30,7 +30,7 @@ final class RowStore {
     private final Audit audit;
     private final Map<String, Row> committed = new TreeMap<>();
     private final Map<String, Session> locks = new HashMap<>();
-    private @Nullable Object[] description;
+    private @Nullable Object @Nullable [] description;
     private long floor;
     private long commits;
     private long ids;

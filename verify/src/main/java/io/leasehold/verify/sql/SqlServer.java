@@ -33,7 +33,7 @@ final class SqlServer {
     private boolean down;
 
     /** One request. */
-    record Request(Op op, @Nullable Object[] params, boolean autoCommit, Wire wire, long number) {}
+    record Request(Op op, List<@Nullable Object> params, boolean autoCommit, Wire wire, long number) {}
 
     private record Waiting(Request request, Object known, io.leasehold.spi.LockRuntime.Timer limit) {}
 
@@ -80,7 +80,7 @@ final class SqlServer {
 
     /** Whether it was answered. */
     private boolean answerOrWait(Request request, Session session, @Nullable Object known, List<String> told) {
-        Answer answer = store.execute(session, request.op(), request.params(), request.autoCommit(), known, told);
+        Answer answer = store.execute(session, request.op(), request.params().toArray(), request.autoCommit(), known, told);
         if (answer instanceof Blocked blocked) {
             counts.saw(SqlFault.ROW_WAITED_FOR);
             Waiting before = waiting.get(request.wire());
@@ -131,7 +131,7 @@ final class SqlServer {
             for (Waiting one : new ArrayList<>(waiting.values())) {
                 Live live = sessions.get(one.request().wire());
                 if (live != null
-                        && waiting.get(one.request().wire()) == one
+                        && stillWaits(one)
                         && answerOrWait(one.request(), live.session, one.known(), new ArrayList<>())) {
                     one.limit().cancel();
                     waiting.remove(one.request().wire());
@@ -139,6 +139,11 @@ final class SqlServer {
                 }
             }
         }
+    }
+
+    private boolean stillWaits(Waiting one) {
+        Waiting now = waiting.get(one.request().wire());
+        return now != null && now.request().number() == one.request().number();
     }
 
     /** A session is over: what it had begun is undone. */

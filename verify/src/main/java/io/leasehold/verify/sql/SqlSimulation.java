@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -66,7 +67,7 @@ final class SqlSimulation {
         if (trace != null) {
             world.onTrace(trace);
         }
-        this.statements = STATEMENTS.get(plan.flavour());
+        this.statements = Objects.requireNonNull(STATEMENTS.get(plan.flavour()));
         this.resource = new SqlResource(world, history);
         VirtualRuntime host = world.process("database");
         runWrong(host, SqlFault.DATABASE_CLOCK_RATE);

@@ -10,6 +10,7 @@ import io.leasehold.verify.sql.Statements.Op;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -89,7 +90,7 @@ final class Wire {
         }
         CompletableFuture<Answer> reply = new CompletableFuture<>();
         awaited = reply;
-        SqlServer.Request request = new SqlServer.Request(op, params.clone(), autoCommit, this, ++numbered);
+        SqlServer.Request request = new SqlServer.Request(op, Arrays.asList(params.clone()), autoCommit, this, ++numbered);
         if (client.draws(SqlFault.RESET_BEFORE_STATEMENT)) {
             breakOff();
         } else {

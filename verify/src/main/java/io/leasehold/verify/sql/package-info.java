@@ -1,4 +1,4 @@
-/** The SQL stores in a virtual world, over a model of the database: <a href="doc">docs/decisions/sql-simulator.md</a>. */
+/** The SQL stores in a virtual world, over a model of the database: docs/decisions/sql-simulator.md. */
 @NullMarked
 package io.leasehold.verify.sql;
 

@@ -120,12 +120,6 @@ final class SqlVariants {
                         "if (before.waiter() != null) {",
                         "if (before.waiter() == null) {"),
                 new Variant(
-                        "sql-lost-commit-taken-for-none",
-                        "a commit whose reply was lost is told as if it had had no effect",
-                        "jdbc/store/Worker.java",
-                        "task.fail(mayHaveCommitted ? FailureKind.UNKNOWN : failure.kind(), failure.error());",
-                        "task.fail(failure.kind(), failure.error());"),
-                new Variant(
                         "sql-row-made-slowly",
                         "a row is made anew however long ago time and floor were read",
                         VERBS,
