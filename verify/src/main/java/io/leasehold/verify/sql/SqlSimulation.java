@@ -233,8 +233,6 @@ final class SqlSimulation {
     private void judge(History whole) {
         if (plan.promisesExclusion()) {
             OverlapChecker.check(whole).forEach(v -> problems.add("overlap: " + v));
-        }
-        if (plan.hasEvenClock()) {
             TokenChecker.check(whole).forEach(v -> problems.add("token: " + v));
         }
         for (LostUpdateChecker.Result result : LostUpdateChecker.check(whole)) {
