@@ -120,12 +120,6 @@ final class SqlVariants {
                         "if (before.waiter() != null) {",
                         "if (before.waiter() == null) {"),
                 new Variant(
-                        "sql-row-made-slowly",
-                        "a row is made anew however long ago time and floor were read",
-                        VERBS,
-                        "locked.now().readAtNanos() >= retention.toNanos() / 2",
-                        "locked.now().readAtNanos() >= Long.MAX_VALUE / 2"),
-                new Variant(
                         "sql-rollback-forgotten",
                         "a connection is used again with the transaction that has failed on it",
                         "jdbc/store/LeaseTable.java",
