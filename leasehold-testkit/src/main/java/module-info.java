@@ -3,6 +3,7 @@ module io.leasehold.testkit {
     requires transitive io.leasehold.core;
     requires transitive org.junit.jupiter.api;
     requires org.slf4j;
+    requires static transitive java.sql;
     requires static org.jspecify;
 
     exports io.leasehold.testkit.history;

@@ -62,16 +62,26 @@ public final class JdbcStores {
      * @throws LockStoreException if the database cannot be reached, or its lease table cannot be used
      */
     public static LockStore over(DataSource dataSource, SqlDialect dialect, LockRuntime runtime) {
-        return over(dataSource, dialect.statements(), dialect, runtime);
+        return over(dataSource, dialect, runtime, LeaseTableStore.Settings.RETENTION);
     }
 
     /** As {@link #over(DataSource, SqlDialect, LockRuntime)}, in a dialect of the caller's. */
     public static LockStore over(DataSource dataSource, Dialect dialect, LockRuntime runtime) {
-        return over(dataSource, Objects.requireNonNull(dialect, "dialect"), null, runtime);
+        Objects.requireNonNull(dialect, "dialect");
+        return over(dataSource, dialect, null, runtime, LeaseTableStore.Settings.RETENTION);
+    }
+
+    /** The same, which deletes what nobody has used for so long. */
+    static LockStore over(DataSource dataSource, SqlDialect dialect, LockRuntime runtime, Duration retention) {
+        return over(dataSource, dialect.statements(), dialect, runtime, retention);
     }
 
     private static LockStore over(
-            DataSource dataSource, Dialect statements, @Nullable SqlDialect dialect, LockRuntime runtime) {
+            DataSource dataSource,
+            Dialect statements,
+            @Nullable SqlDialect dialect,
+            LockRuntime runtime,
+            Duration retention) {
         Objects.requireNonNull(dataSource, "dataSource");
         Objects.requireNonNull(runtime, "runtime");
         DatabaseClock clock = clock(statements, runtime);
@@ -90,7 +100,7 @@ public final class JdbcStores {
                     schema,
                     connection,
                     connections,
-                    LeaseTableStore.Settings.RETENTION,
+                    retention,
                     runtime);
         } catch (SQLException e) {
             throw refusal(statements, where, e);

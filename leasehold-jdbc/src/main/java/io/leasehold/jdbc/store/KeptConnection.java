@@ -227,16 +227,14 @@ public final class KeptConnection {
             lock.unlock();
         }
         if (idle != null) {
-            giveBackElsewhere(idle);
+            giveBackElsewhere(idle, runtime);
         }
     }
 
     /** The database may have to be asked for that, and the timer's thread must not wait. */
-    static void giveBackElsewhere(LeaseTable unneeded) {
-        Thread thread = new Thread(unneeded::giveBack, "leasehold-jdbc-close");
-        thread.setDaemon(true);
+    static void giveBackElsewhere(LeaseTable unneeded, LockRuntime runtime) {
         try {
-            thread.start();
+            runtime.startThread("leasehold-jdbc-close", unneeded::giveBack);
         } catch (OutOfMemoryError noThread) {
             unneeded.discard();
         }

@@ -130,8 +130,7 @@ public final class LeaseTableStore implements LockStore {
                     of.spare(),
                     this::submitEcho,
                     new NotificationWatch.Ear(this::wake, operations::takenWord),
-                    of.description(),
-                    NotificationWatch::thread);
+                    of.description());
         }
         return null;
     }
@@ -139,9 +138,7 @@ public final class LeaseTableStore implements LockStore {
     /** Starts the store's thread. */
     public static LeaseTableStore start(Settings settings, LockRuntime runtime) {
         LeaseTableStore store = new LeaseTableStore(settings, runtime);
-        Thread thread = new Thread(store.worker, "leasehold-jdbc");
-        thread.setDaemon(true);
-        thread.start();
+        runtime.startThread("leasehold-jdbc", store.worker);
         if (settings.lives() != Lives.UNKNOWN) {
             store.submitSweep();
         }

@@ -42,6 +42,9 @@ final class LeaseVerbs {
     /** and for this share of the time limit: those of the batch whose rows are not locked wait for its answer. */
     private static final int SHARE_FOR_LOCKED_ROWS = 4;
 
+    /** A row may take so long to make, also where rows are kept for less than twice that, as tests do. */
+    private static final long LEAST_TIME_TO_MAKE_NANOS = 100_000_000L;
+
     private final String store;
     private final LockRuntime runtime;
     private final StoreClock clock;
@@ -298,6 +301,13 @@ final class LeaseVerbs {
             return;
         }
         table.insert(row);
+        // Nothing locks a row that is not there: another one of this name may have come and gone since time and floor
+        // were
+        // read. None is gone before the retention is over, so what is younger than that is above all its tokens.
+        if (runtime.nanoTime() - locked.now().readAtNanos()
+                >= Math.max(retention.toNanos() / 2, LEAST_TIME_TO_MAKE_NANOS)) {
+            throw RowLockedException.madeTooSlowly("the row of " + row.name());
+        }
         if (rowsMade++ % ROWS_BETWEEN_PRUNES == 0) {
             pruneSoon.run();
         }

@@ -13,7 +13,6 @@ import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -59,7 +58,6 @@ final class NotificationWatch implements Waking {
     private final Consumer<String> submitEcho;
     private final Ear ear;
     private final String store;
-    private final ThreadFactory threads;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<OwnerToken, List<LockName>> names = new HashMap<>();
@@ -98,22 +96,13 @@ final class NotificationWatch implements Waking {
             LeaseTableStore.Spare source,
             Consumer<String> submitEcho,
             Ear ear,
-            String store,
-            ThreadFactory threads) {
+            String store) {
         this.runtime = runtime;
         this.driver = driver;
         this.source = source;
         this.submitEcho = submitEcho;
         this.ear = ear;
         this.store = store;
-        this.threads = threads;
-    }
-
-    /** Threads that listen, which nobody waits for. */
-    static Thread thread(Runnable task) {
-        Thread thread = new Thread(task, "leasehold-jdbc-listen");
-        thread.setDaemon(true);
-        return thread;
     }
 
     /** Asked when somebody wants to wait, so it begins to listen. */
@@ -134,7 +123,7 @@ final class NotificationWatch implements Waking {
         }
         boolean listens = false;
         try {
-            threads.newThread(() -> listen(run)).start();
+            runtime.startThread("leasehold-jdbc-listen", () -> listen(run));
             listens = true;
         } catch (OutOfMemoryError noThread) {
             LOG.warn(

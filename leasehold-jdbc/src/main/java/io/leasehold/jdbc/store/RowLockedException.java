@@ -17,4 +17,13 @@ final class RowLockedException extends SQLTransientException {
     RowLockedException(String what) {
         super(what + " is locked by another transaction");
     }
+
+    private RowLockedException(String what, String why) {
+        super(what + " " + why);
+    }
+
+    /** Another transaction may have made and deleted such a row meanwhile. */
+    static RowLockedException madeTooSlowly(String what) {
+        return new RowLockedException(what, "took this transaction too long to make");
+    }
 }

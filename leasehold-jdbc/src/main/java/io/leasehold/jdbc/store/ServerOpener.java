@@ -156,10 +156,8 @@ public final class ServerOpener implements KeptConnection.Opener {
         private final long beganAtNanos = runtime.nanoTime();
 
         void start() {
-            Thread thread = new Thread(this, "leasehold-jdbc-open");
-            thread.setDaemon(true);
             try {
-                thread.start();
+                runtime.startThread("leasehold-jdbc-open", this);
             } catch (OutOfMemoryError noThread) {
                 failed(new SQLTransientConnectionException("no thread to open a connection on", "08000", noThread));
             }
@@ -229,7 +227,7 @@ public final class ServerOpener implements KeptConnection.Opener {
         } finally {
             lock.unlock();
         }
-        KeptConnection.giveBackElsewhere(opened);
+        KeptConnection.giveBackElsewhere(opened, runtime);
     }
 
     @Override

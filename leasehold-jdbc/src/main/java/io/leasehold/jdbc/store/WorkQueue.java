@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -42,7 +41,6 @@ final class WorkQueue {
     private final LockRuntime runtime;
     private final String store;
     private final ReentrantLock lock = new ReentrantLock();
-    private final Condition notEmpty = lock.newCondition();
     private final Set<Task<?>> renewals = new LinkedHashSet<>();
     private final Set<Task<?>> urgent = new LinkedHashSet<>();
     private final Set<Task<?>> acquires = new LinkedHashSet<>();
@@ -54,6 +52,8 @@ final class WorkQueue {
     private final TimeLimits limits;
     private long shortestLimitNanos = Long.MAX_VALUE;
     private int takenBeforeHousekeeping;
+    /** What the worker waits for, if it does. */
+    private @Nullable CompletableFuture<Void> arrival;
     private boolean closed;
     private volatile Supplier<@Nullable String> delayedBy = () -> null;
 
@@ -122,7 +122,7 @@ final class WorkQueue {
             if (owner != null) {
                 acquiresByOwner.put(owner, task);
             }
-            notEmpty.signal();
+            wakeWorker();
             return null;
         } finally {
             lock.unlock();
@@ -168,7 +168,7 @@ final class WorkQueue {
         try {
             if (aside.remove(task)) {
                 line(task).add(task);
-                notEmpty.signal();
+                wakeWorker();
             }
         } finally {
             lock.unlock();
@@ -243,20 +243,49 @@ final class WorkQueue {
     /** The next task, waited for; null once the queue is closed. */
     @Nullable
     Task<?> take() {
-        lock.lock();
+        boolean interrupted = false;
         try {
-            while (!closed) {
-                Iterator<Task<?>> first = nextLine().iterator();
-                if (first.hasNext()) {
-                    Task<?> task = first.next();
-                    first.remove();
-                    return task;
+            while (true) {
+                CompletableFuture<Void> more = new CompletableFuture<>();
+                lock.lock();
+                try {
+                    if (closed) {
+                        return null;
+                    }
+                    Iterator<Task<?>> first = nextLine().iterator();
+                    if (first.hasNext()) {
+                        Task<?> task = first.next();
+                        first.remove();
+                        return task;
+                    }
+                    arrival = more;
+                } finally {
+                    lock.unlock();
                 }
-                notEmpty.awaitUninterruptibly();
+                interrupted |= wasInterruptedBefore(more);
             }
-            return null;
         } finally {
-            lock.unlock();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private boolean wasInterruptedBefore(CompletableFuture<Void> more) {
+        try {
+            runtime.await(more);
+            return false;
+        } catch (InterruptedException e) {
+            return true;
+        }
+    }
+
+    /** Called with the lock. */
+    private void wakeWorker() {
+        CompletableFuture<Void> awaited = arrival;
+        arrival = null;
+        if (awaited != null) {
+            awaited.complete(null);
         }
     }
 
@@ -293,7 +322,7 @@ final class WorkQueue {
                 line.clear();
             }
             acquiresByOwner.clear();
-            notEmpty.signalAll();
+            wakeWorker();
         } finally {
             lock.unlock();
         }

@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -29,7 +28,6 @@ class NotificationWatchTest {
 
     private final SystemLockRuntime real = new SystemLockRuntime();
     private final Ahead runtime = new Ahead(real);
-    private final AtomicInteger threads = new AtomicInteger();
     private final BlockingQueue<String> told = new LinkedBlockingQueue<>();
 
     @AfterEach
@@ -37,28 +35,25 @@ class NotificationWatchTest {
         real.close();
     }
 
-    private NotificationWatch watch(Dialect.Driver driver, LeaseTableStore.Spare source, ThreadFactory factory) {
+    private NotificationWatch watch(Dialect.Driver driver, LeaseTableStore.Spare source) {
         return new NotificationWatch(
-                runtime, driver, source, told::add, new NotificationWatch.Ear(name -> {}, word -> {}), "here", task -> {
-                    threads.incrementAndGet();
-                    return factory.newThread(task);
-                });
+                runtime, driver, source, told::add, new NotificationWatch.Ear(name -> {}, word -> {}), "here");
     }
 
     /** The system had no thread to give, once: waiters poll, and are woken again later. */
     @Test
     void aThreadThatCouldNotStartIsTriedAgain() throws Exception {
+        runtime.failures.set(1);
         CompletableFuture<Void> listens = new CompletableFuture<>();
         NotificationWatch watch = watch(
                 new Told(),
                 () -> {
                     listens.complete(null);
                     throw new SQLException("nobody there");
-                },
-                task -> threads.get() == 1 ? new Unstartable() : NotificationWatch.thread(task));
+                });
         assertThat(watch.isReady()).isFalse();
         assertThat(watch.isReady()).isFalse();
-        assertThat(threads).as("not at once").hasValue(1);
+        assertThat(runtime.threads).as("not at once").hasValue(1);
         runtime.goOn(Duration.ofSeconds(10));
         assertThat(watch.isReady()).isFalse();
         listens.get(30, TimeUnit.SECONDS);
@@ -69,8 +64,7 @@ class NotificationWatchTest {
     @Test
     void anEarlierRunDoesNotEndALaterOne() throws Exception {
         Told driver = new Told();
-        NotificationWatch watch =
-                watch(driver, () -> DriverManager.getConnection("jdbc:h2:mem:"), NotificationWatch::thread);
+        NotificationWatch watch = watch(driver, () -> DriverManager.getConnection("jdbc:h2:mem:"));
         awaitReady(watch);
         runtime.goOn(Duration.ofMinutes(1));
         driver.ending.get(30, TimeUnit.SECONDS);
@@ -81,7 +75,7 @@ class NotificationWatchTest {
             assertThat(watch.isReady()).as("goes on listening").isTrue();
             Thread.sleep(1);
         }
-        assertThat(threads).hasValue(2);
+        assertThat(runtime.threads).hasValue(2);
         watch.close();
     }
 
@@ -127,17 +121,12 @@ class NotificationWatchTest {
         }
     }
 
-    private static final class Unstartable extends Thread {
-        @Override
-        public synchronized void start() {
-            throw new OutOfMemoryError("unable to create native thread");
-        }
-    }
-
-    /** A clock that a test moves on. */
+    /** A clock that a test moves on, and a system that may have no thread to give. */
     private static final class Ahead implements LockRuntime {
         private final LockRuntime real;
         private final AtomicLong nanos = new AtomicLong();
+        private final AtomicInteger threads = new AtomicInteger();
+        private final AtomicInteger failures = new AtomicInteger();
 
         Ahead(LockRuntime real) {
             this.real = real;
@@ -160,6 +149,15 @@ class NotificationWatchTest {
         @Override
         public Timer schedule(long delayNanos, Runnable task) {
             return real.schedule(delayNanos, task);
+        }
+
+        @Override
+        public void startThread(String name, Runnable task) {
+            threads.incrementAndGet();
+            if (failures.getAndDecrement() > 0) {
+                throw new OutOfMemoryError("unable to create native thread");
+            }
+            LockRuntime.super.startThread(name, task);
         }
 
         @Override

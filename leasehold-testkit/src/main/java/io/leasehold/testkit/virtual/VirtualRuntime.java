@@ -66,7 +66,7 @@ public final class VirtualRuntime implements LockRuntime {
 
     /** Whatever calls, be it a test: the code of a process that has crashed does not go on, so it sends nothing. */
     private void requireAlive() {
-        if (crashed) {
+        if (crashed && !world.strands().areEnding()) {
             throw new IllegalStateException("process \"" + name + "\" of the virtual world has crashed");
         }
     }
@@ -90,6 +90,17 @@ public final class VirtualRuntime implements LockRuntime {
         world.enqueue(WorldEvent.Kind.CALLBACK, this, world.elapsedNanos(), monotonicNanos(), task);
     }
 
+    /**
+     * A thread of this process, that is, of the virtual world: it runs alone, while the world stands still, and the world goes
+     * on while it waits in {@link #await}. It must wait for nothing else, and hold no lock while it waits.
+     */
+    @Override
+    public void startThread(String threadName, Runnable task) {
+        requireAlive();
+        Strand strand = new Strand(this, task);
+        execute(() -> world.strands().goOn(strand));
+    }
+
     /** Lets a message arrive here after a delay of the world's time. */
     void deliver(long delayNanos, Runnable arrival) {
         world.enqueue(WorldEvent.Kind.MESSAGE, this, world.later(delayNanos), monotonicNanos(), arrival);
@@ -108,13 +119,17 @@ public final class VirtualRuntime implements LockRuntime {
     }
 
     /**
-     * Runs the world until the future is done and this process is not frozen.
+     * Runs the world until the future is done and this process is not frozen; on a {@linkplain #startThread thread of the world},
+     * lets the world go on until then.
      *
      * @throws IllegalStateException if nothing is left to do before that, or if this process has crashed
      */
     @Override
     public void await(CompletableFuture<?> future) throws InterruptedException {
         world.requireOwner();
+        if (world.strands().awaitOnStrand(this, future)) {
+            return;
+        }
         while (!crashed && (!future.isDone() || isFrozen())) {
             if (Thread.interrupted()) {
                 throw new InterruptedException("interrupted in the virtual world, process \"" + name + '"');

@@ -21,9 +21,10 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Processes.</b> {@link #process} makes the {@link VirtualRuntime} of one process: with clocks of its own,
  * and able to be paused, frozen, suspended and crashed while the others go on.
  *
- * <p><b>Threads.</b> Belongs to the thread that made it; other threads are refused with {@link
- * IllegalStateException}. A waiting method may be called from within an event; the world then runs on inside
- * it.
+ * <p><b>Threads.</b> Belongs to the thread that made it, and to those that its processes {@linkplain
+ * VirtualRuntime#startThread start}, of which one runs at a time; other threads are refused with {@link
+ * IllegalStateException}. A waiting method may be called from within an event, unless a process has started threads; the world
+ * then runs on inside it.
  */
 public final class VirtualWorld {
 
@@ -36,7 +37,7 @@ public final class VirtualWorld {
     private final SplittableRandom random;
     private final PriorityQueue<WorldEvent> queue = new PriorityQueue<>(WorldEvent.ORDER);
     private final List<VirtualRuntime> processes = new ArrayList<>();
-    private final Thread owner = Thread.currentThread();
+    private final Strands strands = new Strands(this);
     private @Nullable Consumer<String> traceListener;
     private long nowNanos;
     private long numbered;
@@ -126,25 +127,19 @@ public final class VirtualWorld {
     public void runFor(Duration duration) {
         requireOwner();
         long target = later(duration.toNanos());
-        while (true) {
+        strands.runWhile(() -> {
             WorldEvent next = peek();
-            if (next == null || next.runAtNanos > target) {
-                break;
-            }
-            step();
-        }
+            return next != null && next.runAtNanos <= target;
+        });
         advanceTo(target);
     }
 
     /** Runs everything that is due before the moment; then it is that moment. */
     void runBefore(long momentNanos) {
-        while (true) {
+        strands.runWhile(() -> {
             WorldEvent next = peek();
-            if (next == null || next.runAtNanos >= momentNanos) {
-                break;
-            }
-            step();
-        }
+            return next != null && next.runAtNanos < momentNanos;
+        });
         advanceTo(momentNanos);
     }
 
@@ -172,15 +167,17 @@ public final class VirtualWorld {
     public boolean runUntil(BooleanSupplier condition, Duration limit) {
         requireOwner();
         long limitNanos = later(limit.toNanos());
-        while (!condition.getAsBoolean()) {
-            WorldEvent next = peek();
-            if (next == null || next.runAtNanos > limitNanos) {
-                advanceTo(limitNanos);
-                return condition.getAsBoolean();
-            }
-            step();
+        boolean[] holds = {false};
+        strands.runWhile(() -> {
+            holds[0] = condition.getAsBoolean();
+            WorldEvent next = holds[0] ? null : peek();
+            return next != null && next.runAtNanos <= limitNanos;
+        });
+        if (holds[0]) {
+            return true;
         }
-        return true;
+        advanceTo(limitNanos);
+        return condition.getAsBoolean();
     }
 
     /**
@@ -241,6 +238,21 @@ public final class VirtualWorld {
         event.task.run();
     }
 
+    /**
+     * Ends the threads that processes have started and that still wait, those of crashed processes included: what they wait for
+     * fails, and so does whatever they begin to wait for. Time stands still from now on.
+     *
+     * @param closing closes what the threads work for, so that they return
+     */
+    public void end(Runnable closing) {
+        requireOwner();
+        strands.end(closing);
+    }
+
+    Strands strands() {
+        return strands;
+    }
+
     WorldEvent enqueue(
             WorldEvent.Kind kind, @Nullable VirtualRuntime process, long atNanos, long localDueAtNanos, Runnable task) {
         requireOwner();
@@ -264,10 +276,10 @@ public final class VirtualWorld {
     }
 
     void requireOwner() {
-        if (Thread.currentThread() != owner) {
-            throw new IllegalStateException("this virtual world belongs to thread \"" + owner.getName()
+        if (!strands.isTurnOf(Thread.currentThread())) {
+            throw new IllegalStateException("this virtual world belongs to thread \"" + strands.owner().getName()
                     + "\" and was used by \"" + Thread.currentThread().getName()
-                    + "\"; everything in it runs in one thread, so use the asynchronous methods");
+                    + "\"; everything in it runs in that thread, or in those that its processes start, so use the asynchronous methods");
         }
     }
 

@@ -4,6 +4,8 @@ import io.leasehold.testkit.simulation.SimulationPlan;
 import io.leasehold.testkit.simulation.SimulationReport;
 import io.leasehold.testkit.simulation.SimulationResult;
 import io.leasehold.testkit.simulation.Simulator;
+import com.sun.management.OperatingSystemMXBean;
+import io.leasehold.verify.sql.SqlSimulator;
 import java.lang.management.ManagementFactory;
 import java.util.Locale;
 import java.util.Map;
@@ -21,9 +23,9 @@ import picocli.CommandLine.Spec;
         name = "simulate",
         mixinStandardHelpOptions = true,
         description = {
-            "Runs the real engine and the real quorum in a virtual world, one plan of faults for each seed. A seed that",
-            "fails is made smaller and printed with its timeline. Exit code: 0 no promise was broken, 1 one was, 2 some",
-            "kind of fault never happened in 500 runs or more."
+            "Runs the real engine and the real quorum, or the real lease table over a model of a database, in a virtual",
+            "world, one plan of faults for each seed. A seed that fails is made smaller and printed with its timeline.",
+            "Exit code: 0 no promise was broken, 1 one was, 2 some kind of fault never happened in 500 runs or more."
         },
         exitCodeOnInvalidInput = 64,
         exitCodeOnExecutionException = 70)
@@ -43,6 +45,17 @@ public final class SimulateCommand implements Callable<Integer> {
     @Option(names = "--seed", paramLabel = "S", description = "The first seed. Default: the clock")
     private long seed = System.currentTimeMillis();
 
+    @Option(
+            names = "--store",
+            paramLabel = "redis|sql",
+            description = "Nodes of Redis, or the lease table over models of PostgreSQL, MariaDB and H2. Default: redis")
+    private Store store = Store.REDIS;
+
+    private enum Store {
+        REDIS,
+        SQL
+    }
+
     @Option(names = "--history", description = "With --runs 1: prints the history of the run instead.")
     private boolean history;
 
@@ -51,6 +64,9 @@ public final class SimulateCommand implements Callable<Integer> {
         if ((runs < 1 || (history && runs != 1)) && spec != null) {
             throw new ParameterException(
                     spec.commandLine(), "--runs is " + runs + "; it must be at least 1, and 1 with --history");
+        }
+        if (store == Store.SQL) {
+            return sql();
         }
         Simulator simulator = Simulator.standard();
         if (history) {
@@ -69,6 +85,53 @@ public final class SimulateCommand implements Callable<Integer> {
             return 1;
         }
         return runs >= ENOUGH_FOR_EVERY_FAULT && !report.neverHappened().isEmpty() ? 2 : 0;
+    }
+
+    private int sql() {
+        if (history) {
+            System.out.print(SqlSimulator.history(seed));
+            return 0;
+        }
+        long cpuBefore = processNanos();
+        SqlSimulator.Report report = SqlSimulator.run(seed, runs);
+        double seconds = (processNanos() - cpuBefore) / 1e9;
+        Map<String, Long> events = report.events();
+        System.err.println("faults: " + report.faults());
+        System.err.println("events: " + events);
+        for (SqlSimulator.Failure failure : report.failures()) {
+            System.err.println("seed " + failure.seed() + " fails: " + failure.problems());
+        }
+        report.failures().stream()
+                .limit(1)
+                .forEach(failure -> SqlSimulator.explain(failure.seed()).forEach(System.err::println));
+        System.out.printf(
+                Locale.ROOT,
+                "simulate --store sql: %d runs from seed %d, %d steps, %d acquisitions, faults of %d kinds %d times%s,"
+                        + " violations=%d; lost updates: checking=%d of %d, naive=%d of %d; %.1f s of processor time%n",
+                report.runs(),
+                seed,
+                events.getOrDefault("steps", 0L),
+                events.getOrDefault("acquisitions", 0L),
+                report.faults().size(),
+                report.faults().values().stream().mapToLong(Long::longValue).sum(),
+                report.neverHappened().isEmpty() ? "" : " (never: " + report.neverHappened() + ")",
+                report.failures().size(),
+                events.getOrDefault("lost updates checking", 0L),
+                events.getOrDefault("updates checking", 0L),
+                events.getOrDefault("lost updates naive", 0L),
+                events.getOrDefault("updates naive", 0L),
+                seconds);
+        if (!report.failures().isEmpty()) {
+            return 1;
+        }
+        return runs >= ENOUGH_FOR_EVERY_FAULT && !report.neverHappened().isEmpty() ? 2 : 0;
+    }
+
+    /** A run over SQL has several threads, of which one runs at a time. */
+    private static long processNanos() {
+        return ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean system
+                ? system.getProcessCpuTime()
+                : System.nanoTime();
     }
 
     private static long cpuNanos() {

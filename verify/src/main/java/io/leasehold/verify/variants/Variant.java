@@ -5,7 +5,7 @@ package io.leasehold.verify.variants;
  *
  * @param name of the variant
  * @param broken what the rule says, and what is done instead
- * @param source the file, from the package root of core on
+ * @param source the file, from the package root on
  * @param rule the text that states the rule; it must occur exactly once
  * @param without what stands there instead
  */

@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.function.IntFunction;
@@ -34,6 +36,12 @@ public final class VariantsCommand implements Callable<Integer> {
     @Option(names = "--only", paramLabel = "NAME", description = "This variant alone.")
     private @Nullable String only;
 
+    @Option(names = "--store", paramLabel = "redis|sql", description = "Those of this store alone.")
+    private @Nullable String store;
+
+    @Option(names = "--sql-sources", hidden = true, description = "The sources of the lease table.")
+    private Path sqlSources = Path.of("leasehold-jdbc/src/main/java/io/leasehold");
+
     @Option(names = "--sources", hidden = true, description = "The sources of core.")
     private Path sources = Path.of("leasehold-core/src/main/java/io/leasehold");
 
@@ -43,7 +51,7 @@ public final class VariantsCommand implements Callable<Integer> {
         int caught = 0;
         int tried = 0;
         try {
-            for (Variant variant : Variants.all()) {
+            for (Variant variant : chosen()) {
                 if (only == null || only.equals(variant.name())) {
                     tried++;
                     String where = hunt(variant, target.resolve(variant.name()));
@@ -63,13 +71,26 @@ public final class VariantsCommand implements Callable<Integer> {
         return caught == tried && tried > 0 ? 0 : 1;
     }
 
+    private List<Variant> chosen() {
+        List<Variant> chosen = new ArrayList<>();
+        if (!"sql".equals(store)) {
+            chosen.addAll(Variants.all());
+        }
+        if (!"redis".equals(store)) {
+            chosen.addAll(SqlVariants.all());
+        }
+        return chosen;
+    }
+
     private String hunt(Variant variant, Path target) throws Exception {
-        try (URLClassLoader loader = Overlay.of(variant, sources, target)) {
+        boolean isSql = SqlVariants.all().contains(variant);
+        try (URLClassLoader loader = Overlay.of(variant, isSql ? sqlSources : sources, target)) {
+            Class<?> hunter = isSql ? SqlHunt.class : Hunt.class;
             @SuppressWarnings("unchecked")
             IntFunction<String> hunt = (IntFunction<String>)
-                    loader.loadClass(Hunt.class.getName()).getConstructor().newInstance();
+                    loader.loadClass(hunter.getName()).getConstructor().newInstance();
             String where = hunt.apply(runs);
-            if (!where.isEmpty()) {
+            if (!where.isEmpty() || isSql) {
                 return where;
             }
             @SuppressWarnings("unchecked")

@@ -1,0 +1,24 @@
+package io.leasehold.testkit.virtual;
+
+import org.jspecify.annotations.Nullable;
+
+/** A thread of a process of the virtual world. Its fields belong to the thread whose turn it is. */
+final class Strand {
+
+    final VirtualRuntime process;
+    final Runnable task;
+    /** Which thread it runs on, once it does. */
+    @Nullable
+    Thread carrier;
+
+    /** Whether it waits, and lets the world go on meanwhile. */
+    boolean waits;
+
+    /** Whether what it waits for has come. */
+    boolean woken;
+
+    Strand(VirtualRuntime process, Runnable task) {
+        this.process = process;
+        this.task = task;
+    }
+}

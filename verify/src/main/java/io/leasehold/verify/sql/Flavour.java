@@ -1,0 +1,59 @@
+package io.leasehold.verify.sql;
+
+import io.leasehold.jdbc.SqlDialect;
+import java.sql.SQLException;
+
+/** In what the databases differ, as far as a lease table can tell. */
+enum Flavour {
+    /** Waits for rows as long as it is told; each statement sees what was committed before it; time goes on within a transaction. */
+    POSTGRESQL(SqlDialect.POSTGRESQL, "PostgreSQL", true, false, false),
+    /** Never waits; a transaction sees what was committed before its first plain read. */
+    MARIADB(SqlDialect.MARIADB, "MariaDB", false, true, false),
+    /** Never waits; each statement sees what was committed before it; time stands still within a transaction. */
+    H2(SqlDialect.H2, "H2", false, false, true);
+
+    final SqlDialect dialect;
+    final String product;
+    final boolean waits;
+    final boolean readsFromSnapshot;
+    final boolean timeStandsStill;
+
+    Flavour(SqlDialect dialect, String product, boolean waits, boolean readsFromSnapshot, boolean timeStandsStill) {
+        this.dialect = dialect;
+        this.product = product;
+        this.waits = waits;
+        this.readsFromSnapshot = readsFromSnapshot;
+        this.timeStandsStill = timeStandsStill;
+    }
+
+    /** What the model refuses. */
+    enum Refusal {
+        LOCKED,
+        DUPLICATE,
+        ABORTED,
+        NO_RIGHT
+    }
+
+    SQLException error(Refusal refusal) {
+        String state =
+                switch (refusal) {
+                    case LOCKED -> "55P03";
+                    case DUPLICATE -> "23505";
+                    case ABORTED -> "25P02";
+                    case NO_RIGHT -> "42501";
+                };
+        int code =
+                switch (refusal) {
+                    case LOCKED -> this == MARIADB ? 1205 : 50200;
+                    case DUPLICATE -> this == MARIADB ? 1062 : 23505;
+                    case ABORTED -> 0;
+                    case NO_RIGHT -> this == MARIADB ? 1142 : 90096;
+                };
+        return new SQLException("the model refuses: " + refusal, state, code);
+    }
+
+    /** What a driver says of a connection that is no more. */
+    static SQLException lost() {
+        return new SQLException("the connection is broken", "08006");
+    }
+}

@@ -1,0 +1,149 @@
+package io.leasehold.verify.sql;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.SplittableRandom;
+
+/**
+ * All that decides a run.
+ *
+ * @param seed of everything that is drawn while it runs
+ * @param flavour which database
+ * @param clients processes at the beginning; a killed one is replaced
+ * @param tasks that contend in each of them, at most
+ * @param locks how many
+ * @param chaosMillis for how long there are new attempts and faults; what follows is calm
+ * @param network how slow connections are and how often they break, from 0 to 10
+ * @param pauses how often a client stands still at a suspension point, in parts in 10,000
+ * @param driftPartsPerMillion the largest error of a clock's rate
+ * @param retentionMillis for how long rows are kept that nobody uses
+ * @param harms the faults that come at a time
+ */
+record SqlPlan(
+        long seed,
+        Flavour flavour,
+        int clients,
+        int tasks,
+        int locks,
+        long chaosMillis,
+        int network,
+        int pauses,
+        int driftPartsPerMillion,
+        long retentionMillis,
+        List<Harm> harms) {
+
+    private static final long CHAOS_MILLIS = 12_000;
+    private static final int MOST_DRIFT = 4_000;
+
+    private static final SqlFault[] ANY = {
+        SqlFault.CUT_REQUESTS,
+        SqlFault.CUT_REPLIES,
+        SqlFault.STALL,
+        SqlFault.REFUSE,
+        SqlFault.CLIENT_FREEZE,
+        SqlFault.CLIENT_CRASH,
+        SqlFault.CLIENT_WALL_STEP,
+        SqlFault.DATABASE_FREEZE,
+        SqlFault.DATABASE_CRASH,
+        SqlFault.ROW_KEPT_LOCKED,
+        SqlFault.HOUSEKEEPING,
+        SqlFault.HOUSEKEEPING,
+        SqlFault.HOUSEKEEPING,
+        SqlFault.HOUSEKEEPING
+    };
+
+    /** One fault that comes at a time. */
+    record Harm(long atMillis, SqlFault fault, int client, long millis) {
+        @Override
+        public String toString() {
+            return String.format(Locale.ROOT, "%7.3f s %s client %d, %d ms", atMillis / 1e3, fault, client, millis);
+        }
+    }
+
+    SqlPlan {
+        harms = List.copyOf(harms);
+    }
+
+    /** What a seed means. */
+    static SqlPlan ofSeed(long seed) {
+        SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L);
+        int kind = random.nextInt(100);
+        List<SqlFault> faults = new ArrayList<>(List.of(ANY));
+        boolean sleeps = random.nextInt(3) == 0;
+        if (sleeps) {
+            faults.remove(SqlFault.CLIENT_WALL_STEP);
+            faults.add(SqlFault.CLIENT_SUSPEND);
+        }
+        if (random.nextInt(8) == 0) {
+            faults.add(SqlFault.FORCED_RELEASE);
+        } else if (random.nextInt(6) == 0) {
+            faults.add(SqlFault.DATABASE_CLOCK_STEP);
+            faults.add(SqlFault.DATABASE_CLOCK_STEP);
+        }
+        return new SqlPlan(
+                seed,
+                kind < 55 ? Flavour.POSTGRESQL : kind < 85 ? Flavour.MARIADB : Flavour.H2,
+                2 + random.nextInt(2),
+                1 + random.nextInt(3),
+                1 + random.nextInt(4),
+                CHAOS_MILLIS,
+                random.nextInt(11),
+                random.nextInt(3) == 0 ? 0 : random.nextInt(100),
+                random.nextInt(MOST_DRIFT + 1),
+                // Longer than a transaction may sleep, which a clock that sleeps as well does not tell.
+                sleeps ? 9_000 : 200 + random.nextInt(2_000),
+                draw(random, faults));
+    }
+
+    private static List<Harm> draw(SplittableRandom random, List<SqlFault> faults) {
+        List<Harm> harms = new ArrayList<>();
+        long pace = 300 + random.nextLong(2_500);
+        for (long at = random.nextLong(pace); at < CHAOS_MILLIS; at += 1 + random.nextLong(pace)) {
+            SqlFault fault = faults.get(random.nextInt(faults.size()));
+            boolean longer = fault == SqlFault.CLIENT_WALL_STEP || random.nextInt(20) == 0;
+            harms.add(new Harm(at, fault, random.nextInt(8), 1 + random.nextLong(longer ? 8_000 : 3_000)));
+        }
+        return harms;
+    }
+
+    private boolean has(SqlFault fault) {
+        return harms.stream().anyMatch(harm -> harm.fault() == fault);
+    }
+
+    /** Whether the database's clock goes on evenly, which all that ends by it is promised for. */
+    boolean hasEvenClock() {
+        return !has(SqlFault.DATABASE_CLOCK_STEP);
+    }
+
+    /** Whether exclusion is promised. */
+    boolean promisesExclusion() {
+        return hasEvenClock() && !has(SqlFault.FORCED_RELEASE);
+    }
+
+    SqlPlan with(List<Harm> fewer, int newClients, int newTasks, int newNetwork, int newPauses) {
+        return new SqlPlan(
+                seed,
+                flavour,
+                newClients,
+                newTasks,
+                locks,
+                chaosMillis,
+                newNetwork,
+                newPauses,
+                driftPartsPerMillion,
+                retentionMillis,
+                fewer);
+    }
+
+    /** For people, over several lines. */
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder("seed " + seed + ": " + flavour + ", " + clients + " clients with up to "
+                + tasks + " tasks, " + locks + " locks, " + chaosMillis / 1e3 + " s of chaos, network " + network
+                + ", pauses " + pauses + ", drift " + driftPartsPerMillion + " ppm, retention " + retentionMillis
+                + " ms, " + harms.size() + " faults");
+        harms.forEach(harm -> text.append("\n  ").append(harm));
+        return text.toString();
+    }
+}

@@ -1,0 +1,29 @@
+package io.leasehold.verify.variants;
+
+import io.leasehold.verify.sql.SqlSimulator;
+import java.util.function.IntFunction;
+
+/** Runs seeds over the SQL stores until something is found; made in the class loader of a variant. */
+public final class SqlHunt implements IntFunction<String> {
+
+    /** By reflection. */
+    public SqlHunt() {}
+
+    /** Where it was caught within so many seeds, or an empty text. */
+    @Override
+    public String apply(int runs) {
+        for (long seed = 1; seed <= runs; seed++) {
+            String problem;
+            try {
+                problem = SqlSimulator.problemOf(seed);
+            } catch (IllegalStateException e) {
+                problem = String.valueOf(e.getMessage());
+            }
+            if (!problem.isEmpty()) {
+                return "simulator, seed " + seed + ": "
+                        + (problem.length() > 110 ? problem.substring(0, 110) + "…" : problem);
+            }
+        }
+        return "";
+    }
+}

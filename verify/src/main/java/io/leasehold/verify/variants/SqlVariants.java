@@ -1,0 +1,134 @@
+package io.leasehold.verify.variants;
+
+import java.util.List;
+
+/** Those of the lease table. */
+final class SqlVariants {
+
+    private static final String VERBS = "jdbc/store/LeaseVerbs.java";
+    private static final String RULES = "jdbc/lease/LeaseRules.java";
+
+    private SqlVariants() {}
+
+    static List<Variant> all() {
+        // Long because it is a table.
+        return List.of(
+                new Variant(
+                        "sql-prune-by-name",
+                        "what was idle when it was read is deleted, whatever has become of it since",
+                        VERBS,
+                        "row.equals(table.findUnlessLocked(row.name()))",
+                        "table.findUnlessLocked(row.name()) != null"),
+                new Variant(
+                        "sql-clock-before-the-row",
+                        "the time is read before the row is locked",
+                        VERBS,
+                        """
+                        Set<LockName> absent = new HashSet<>();
+                                for (LockName name : names) {
+                                    LeaseRow row = table.find(name);
+                                    found.add(row);
+                                    if (row == null) {
+                                        absent.add(name);
+                                    }
+                                }
+                                StoreTime now = clock.readBehindRows(table, askedAtNanos);
+                        """,
+                        """
+                        Set<LockName> absent = new HashSet<>();
+                                StoreTime now = clock.read(table);
+                                for (LockName name : names) {
+                                    LeaseRow row = table.find(name);
+                                    found.add(row);
+                                    if (row == null) {
+                                        absent.add(name);
+                                    }
+                                }
+                        """),
+                new Variant(
+                        "sql-whole-row-write",
+                        "a row that is not locked is decided on and written as a whole: what another changed meanwhile is"
+                                + " overwritten",
+                        VERBS,
+                        """
+                        for (LockName name : names) {
+                                    LeaseRow row = table.find(name);
+                        """,
+                        """
+                        for (LockName name : names) {
+                                    LeaseRow row = table.read(name);
+                        """),
+                new Variant(
+                        "sql-release-without-owner-check",
+                        "a release ends whatever hold it finds",
+                        RULES,
+                        "return row.isHeldBy(owner) ? raised.freedAt(now.nanos()) : raised;",
+                        "return raised.freedAt(now.nanos());"),
+                new Variant(
+                        "sql-renew-without-owner-check",
+                        "a renewal extends whatever hold it finds",
+                        RULES,
+                        "if (held == null || !row.isHeldBy(owner)) {\n            return null;",
+                        "if (held == null) {\n            return null;"),
+                new Variant(
+                        "sql-fence-lost-at-delete",
+                        "the fence of a row that is deleted is not kept in the floor",
+                        VERBS,
+                        "table.raiseFenceFloor(floor);",
+                        ""),
+                new Variant(
+                        "sql-floor-ignored",
+                        "a row that is made anew begins without regard to the floor",
+                        VERBS,
+                        "long floor = absent.isEmpty() ? 0 : table.fenceFloor();",
+                        "long floor = 0;"),
+                new Variant(
+                        "sql-retention-by-the-clients-clock",
+                        "how long a row has been idle is told by the client's clock",
+                        VERBS,
+                        "now.wallMicros() - retention.toNanos() / 1000)",
+                        "runtime.wallMillis() * 1000 - retention.toNanos() / 1000)"),
+                new Variant(
+                        "sql-held-rows-pruned",
+                        "a row is deleted without a look whether it is held",
+                        VERBS,
+                        "lives.asOf(row, now).held() == null && row.equals",
+                        "row.equals"),
+                new Variant(
+                        "sql-validity-from-the-reply",
+                        "validity counts from when the time was told, not from when it was asked for",
+                        "jdbc/store/DatabaseClock.java",
+                        "return new StoreTime(KIND, micros * 1000, micros, readAtNanos);",
+                        "return new StoreTime(KIND, micros * 1000, micros, runtime.nanoTime());"),
+                new Variant(
+                        "sql-quick-grant-from-the-reply",
+                        "the validity of what one statement grants counts from its reply",
+                        VERBS,
+                        "new Grant(request.owner(), tokens, readAtNanos, table.incarnation()), List.of());\n        }",
+                        "new Grant(request.owner(), tokens, runtime.nanoTime(), table.incarnation()), List.of());\n"
+                                + "        }"),
+                new Variant(
+                        "sql-fence-not-counted",
+                        "a token is not above the fence of the row",
+                        RULES,
+                        "first = Math.max(first, row.fence() + 1);",
+                        "first = Math.max(first, 1);"),
+                new Variant(
+                        "sql-nobody-told",
+                        "a release tells no waiter",
+                        "jdbc/store/NotificationWatch.java",
+                        "if (before.waiter() != null) {",
+                        "if (before.waiter() == null) {"),
+                new Variant(
+                        "sql-rollback-forgotten",
+                        "a connection is used again with the transaction that has failed on it",
+                        "jdbc/store/LeaseTable.java",
+                        """
+                        } else if (!connection.getAutoCommit()) {
+                                    connection.rollback();
+                        """,
+                        """
+                        } else if (!connection.getAutoCommit()) {
+                        """));
+    }
+}
