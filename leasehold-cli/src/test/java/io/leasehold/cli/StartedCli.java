@@ -193,7 +193,9 @@ final class StartedCli implements AutoCloseable {
 
     /** A search path that has everything that is in ours, but not this command. */
     static String pathWithout(String command) {
-        Path commands = Path.of("target", "without-" + command + "-" + ProcessHandle.current().pid())
+        Path commands = Path.of(
+                        "target",
+                        "without-" + command + "-" + ProcessHandle.current().pid())
                 .toAbsolutePath();
         shell("mkdir -p '" + commands + "'; IFS=:; for d in $PATH; do ln -s \"$d\"/* '" + commands
                 + "' 2>/dev/null; done; rm -f '" + commands.resolve(command) + "'");

@@ -52,7 +52,8 @@ class RightsOneByOneTest {
             List<String> rights = List.of(RedisErrors.RIGHTS.split(" "));
             for (String missing : rights) {
                 String others = String.join(
-                        " ", rights.stream().filter(right -> !right.equals(missing)).toList());
+                        " ",
+                        rights.stream().filter(right -> !right.equals(missing)).toList());
                 String user = "app" + rights.indexOf(missing);
                 set(server, user, "on >secret resetchannels " + others);
                 String found = whatIsWrong(server, user, missing);
@@ -113,8 +114,9 @@ class RightsOneByOneTest {
         try (NodeBench bench = new NodeBench("redis://" + user + ":secret@127.0.0.1:" + server.port() + "/1")) {
             doEverything(server, bench, said);
             if (missing.equals("+ping")) {
-                until("a ping was refused or answered", () -> server.call("INFO", "commandstats")
-                        .contains("cmdstat_ping"));
+                until(
+                        "a ping was refused or answered",
+                        () -> server.call("INFO", "commandstats").contains("cmdstat_ping"));
             }
         } catch (RuntimeException e) {
             said.add(String.valueOf(e.getMessage()));
@@ -160,12 +162,22 @@ class RightsOneByOneTest {
     }
 
     private static void inDatabaseOne(RedisServer server, String command, String key, String value) {
-        server.call("EVAL", "redis.call('SELECT', 1) return redis.call(ARGV[1], KEYS[1], ARGV[2])", "1", key, command, value);
+        server.call(
+                "EVAL",
+                "redis.call('SELECT', 1) return redis.call(ARGV[1], KEYS[1], ARGV[2])",
+                "1",
+                key,
+                command,
+                value);
     }
 
     private static NodeReply waiting(NodeBench bench, OwnerToken owner, long claimNanos) {
         AcquireRequest request = AcquireRequest.exclusive(
-                        List.of(NAME), owner, "host/1/test", TimeUnit.SECONDS.toNanos(300), TimeUnit.SECONDS.toNanos(20))
+                        List.of(NAME),
+                        owner,
+                        "host/1/test",
+                        TimeUnit.SECONDS.toNanos(300),
+                        TimeUnit.SECONDS.toNanos(20))
                 .waiting(TimeUnit.SECONDS.toNanos(60));
         CompletableFuture<NodeReply> reply =
                 bench.node.acquire(new Ballot(request, bench.candidate() + 1_000_000, 1, claimNanos));

@@ -54,6 +54,7 @@ final class WorkQueue {
     private int takenBeforeHousekeeping;
     /** What the worker waits for, if it does. */
     private @Nullable CompletableFuture<Void> arrival;
+
     private boolean closed;
     private volatile Supplier<@Nullable String> delayedBy = () -> null;
 

@@ -45,12 +45,10 @@ class NotificationWatchTest {
     void aThreadThatCouldNotStartIsTriedAgain() throws Exception {
         runtime.failures.set(1);
         CompletableFuture<Void> listens = new CompletableFuture<>();
-        NotificationWatch watch = watch(
-                new Told(),
-                () -> {
-                    listens.complete(null);
-                    throw new SQLException("nobody there");
-                });
+        NotificationWatch watch = watch(new Told(), () -> {
+            listens.complete(null);
+            throw new SQLException("nobody there");
+        });
         assertThat(watch.isReady()).isFalse();
         assertThat(watch.isReady()).isFalse();
         assertThat(runtime.threads).as("not at once").hasValue(1);

@@ -277,9 +277,10 @@ public final class VirtualWorld {
 
     void requireOwner() {
         if (!strands.isTurnOf(Thread.currentThread())) {
-            throw new IllegalStateException("this virtual world belongs to thread \"" + strands.owner().getName()
-                    + "\" and was used by \"" + Thread.currentThread().getName()
-                    + "\"; everything in it runs in that thread, or in those that its processes start, so use the asynchronous methods");
+            throw new IllegalStateException(
+                    "this virtual world belongs to thread \"" + strands.owner().getName()
+                            + "\" and was used by \"" + Thread.currentThread().getName()
+                            + "\"; everything in it runs in that thread, or in those that its processes start, so use the asynchronous methods");
         }
     }
 

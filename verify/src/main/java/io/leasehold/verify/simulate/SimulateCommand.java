@@ -1,10 +1,10 @@
 package io.leasehold.verify.simulate;
 
+import com.sun.management.OperatingSystemMXBean;
 import io.leasehold.testkit.simulation.SimulationPlan;
 import io.leasehold.testkit.simulation.SimulationReport;
 import io.leasehold.testkit.simulation.SimulationResult;
 import io.leasehold.testkit.simulation.Simulator;
-import com.sun.management.OperatingSystemMXBean;
 import io.leasehold.verify.sql.SqlSimulator;
 import java.lang.management.ManagementFactory;
 import java.util.Locale;
@@ -48,7 +48,8 @@ public final class SimulateCommand implements Callable<Integer> {
     @Option(
             names = "--store",
             paramLabel = "redis|sql",
-            description = "Nodes of Redis, or the lease table over models of PostgreSQL, MariaDB and H2. Default: redis")
+            description =
+                    "Nodes of Redis, or the lease table over models of PostgreSQL, MariaDB and H2. Default: redis")
     private Store store = Store.REDIS;
 
     private enum Store {

@@ -35,20 +35,18 @@ enum Flavour {
     }
 
     SQLException error(Refusal refusal) {
-        String state =
-                switch (refusal) {
-                    case LOCKED -> "55P03";
-                    case DUPLICATE -> "23505";
-                    case ABORTED -> "25P02";
-                    case NO_RIGHT -> "42501";
-                };
-        int code =
-                switch (refusal) {
-                    case LOCKED -> this == MARIADB ? 1205 : 50200;
-                    case DUPLICATE -> this == MARIADB ? 1062 : 23505;
-                    case ABORTED -> 0;
-                    case NO_RIGHT -> this == MARIADB ? 1142 : 90096;
-                };
+        String state = switch (refusal) {
+            case LOCKED -> "55P03";
+            case DUPLICATE -> "23505";
+            case ABORTED -> "25P02";
+            case NO_RIGHT -> "42501";
+        };
+        int code = switch (refusal) {
+            case LOCKED -> this == MARIADB ? 1205 : 50200;
+            case DUPLICATE -> this == MARIADB ? 1062 : 23505;
+            case ABORTED -> 0;
+            case NO_RIGHT -> this == MARIADB ? 1142 : 90096;
+        };
         return new SQLException("the model refuses: " + refusal, state, code);
     }
 

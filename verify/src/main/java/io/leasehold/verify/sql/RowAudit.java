@@ -25,7 +25,8 @@ final class RowAudit implements RowStore.Audit {
         if (before != null && after.fence() < before.fence()) {
             simulation.problem("fence: a fence went down: " + before + " became " + after);
         }
-        boolean granted = after.owner() != null && (before == null || !after.owner().equals(before.owner()));
+        boolean granted =
+                after.owner() != null && (before == null || !after.owner().equals(before.owner()));
         if (granted && before != null && before.isHeldAt(micros) && simulation.plan.hasEvenClock()) {
             simulation.problem("taken: a hold was taken from its owner: " + before + " became " + after);
         }

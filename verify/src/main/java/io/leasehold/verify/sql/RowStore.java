@@ -178,9 +178,10 @@ final class RowStore {
             case STORE -> description == null ? new Rows(List.of()) : one(description);
             case FLOOR -> {
                 visible(session);
-                yield one(session.raisedFloor >= 0
-                        ? session.raisedFloor
-                        : session.snapshot != null ? session.snapshotFloor : floor);
+                yield one(
+                        session.raisedFloor >= 0
+                                ? session.raisedFloor
+                                : session.snapshot != null ? session.snapshotFloor : floor);
             }
             case LOCK_FLOOR -> lock(session, STORE) ? one(latestFloor(session)) : new Rows(List.of());
             case RAISE_FLOOR -> {
@@ -320,9 +321,7 @@ final class RowStore {
 
     private Answer held(Session session) {
         List<@Nullable Object[]> found = new ArrayList<>();
-        visible(session).values().stream()
-                .filter(row -> row.owner() != null)
-                .forEach(row -> found.add(row.columns()));
+        visible(session).values().stream().filter(row -> row.owner() != null).forEach(row -> found.add(row.columns()));
         return new Rows(found);
     }
 
@@ -397,14 +396,7 @@ final class RowStore {
 
     private static @Nullable Object[] seen(Row row, Begun begun, boolean granted) {
         return new @Nullable Object[] {
-            row.owner(),
-            row.holder(),
-            row.expiresAt(),
-            row.token(),
-            row.fence(),
-            row.waiter(),
-            begun.micros(),
-            granted
+            row.owner(), row.holder(), row.expiresAt(), row.token(), row.fence(), row.waiter(), begun.micros(), granted
         };
     }
 

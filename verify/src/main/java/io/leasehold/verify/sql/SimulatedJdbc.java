@@ -102,7 +102,8 @@ final class SimulatedJdbc {
             case "isClosed" -> line.wire.isBroken();
             case "getMetaData" -> metaData(line);
             case "isWrapperFor" ->
-                line.flavour == Flavour.POSTGRESQL && ((Class<?>) args[0]).getName().endsWith(".PGConnection");
+                line.flavour == Flavour.POSTGRESQL
+                        && ((Class<?>) args[0]).getName().endsWith(".PGConnection");
             case "unwrap" -> proxy((Class<?>) args[0], (own, call, with) -> postgres(line, call.getName(), with));
             default -> throw unknown(method.getName());
         });

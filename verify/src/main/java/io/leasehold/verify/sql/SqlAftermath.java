@@ -61,8 +61,8 @@ final class SqlAftermath {
         clients.forEach(LockClient::close);
         world.runFor(IDLE);
         if (world.pendingEvents() != 0) {
-            simulation.problem("orphan: " + world.pendingEvents()
-                    + " timers or messages are left when all clients are closed");
+            simulation.problem(
+                    "orphan: " + world.pendingEvents() + " timers or messages are left when all clients are closed");
         }
     }
 

@@ -99,16 +99,18 @@ final class SqlClient {
             if (opened == null) {
                 return;
             }
-            LockClient client =
-                    Leasehold.builder()
-                            .store(opened)
-                            .runtime(process)
-                            .defaults(LockOptions.defaults().ttl(TTL))
-                            .connect();
+            LockClient client = Leasehold.builder()
+                    .store(opened)
+                    .runtime(process)
+                    .defaults(LockOptions.defaults().ttl(TTL))
+                    .connect();
             try {
-                CompletableFuture<Attempt<Lease>> attempt = client.named(scratch).attemptAsync(Duration.ZERO);
+                CompletableFuture<Attempt<Lease>> attempt =
+                        client.named(scratch).attemptAsync(Duration.ZERO);
                 process.await(attempt);
-                Lease lease = attempt.isCompletedExceptionally() ? null : attempt.join().orElseNull();
+                Lease lease = attempt.isCompletedExceptionally()
+                        ? null
+                        : attempt.join().orElseNull();
                 if (lease != null) {
                     process.await(lease.releaseAsync());
                 }
@@ -370,8 +372,7 @@ final class SqlClient {
         }
 
         private void end(String how) {
-            simulation.history.add(
-                    new HistoryEvent.Ended(world.elapsedNanos(), process.name(), lock, token, how));
+            simulation.history.add(new HistoryEvent.Ended(world.elapsedNanos(), process.name(), lock, token, how));
             pending++;
             lease.releaseAsync().whenComplete((outcome, error) -> {
                 pending--;

@@ -80,7 +80,8 @@ final class SqlServer {
 
     /** Whether it was answered. */
     private boolean answerOrWait(Request request, Session session, @Nullable Object known, List<String> told) {
-        Answer answer = store.execute(session, request.op(), request.params().toArray(), request.autoCommit(), known, told);
+        Answer answer =
+                store.execute(session, request.op(), request.params().toArray(), request.autoCommit(), known, told);
         if (answer instanceof Blocked blocked) {
             counts.saw(SqlFault.ROW_WAITED_FOR);
             Waiting before = waiting.get(request.wire());

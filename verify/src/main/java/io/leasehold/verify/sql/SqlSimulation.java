@@ -111,9 +111,7 @@ final class SqlSimulation {
             if (row.name().equals(lock)) {
                 // A hold has a range of tokens: it may be passed on within the process.
                 boolean isIts = row.owner() != null && row.token() <= token && token <= row.fence();
-                long leftNanos = isIts
-                        ? row.expiresAt() - server.micros() * 1000
-                        : Long.MIN_VALUE;
+                long leftNanos = isIts ? row.expiresAt() - server.micros() * 1000 : Long.MIN_VALUE;
                 if (leftNanos <= 0 || server.host.worldNanosAfter(leftNanos) + 2_000 < untilNanos) {
                     problem("validity: token " + token + " of " + lock + " is believed in until " + untilNanos / 1e9
                             + ", and the database has " + row);
@@ -151,7 +149,9 @@ final class SqlSimulation {
         return bad == 0
                 ? CALM
                 : LinkFaults.none()
-                        .delay(Duration.ofNanos(20_000), Duration.ofNanos(50_000 + world.randomBelow(1_500_000L * bad)));
+                        .delay(
+                                Duration.ofNanos(20_000),
+                                Duration.ofNanos(50_000 + world.randomBelow(1_500_000L * bad)));
     }
 
     boolean drawsReset(SqlFault fault) {

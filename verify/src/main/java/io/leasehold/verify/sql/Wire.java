@@ -70,8 +70,7 @@ final class Wire {
                 replies.send(() -> opened.completeExceptionally(Flavour.lost()));
             }
         });
-        LockRuntime.Timer limit =
-                process.schedule(5_000_000_000L, () -> opened.completeExceptionally(Flavour.lost()));
+        LockRuntime.Timer limit = process.schedule(5_000_000_000L, () -> opened.completeExceptionally(Flavour.lost()));
         await(opened);
         limit.cancel();
         try {
@@ -90,13 +89,15 @@ final class Wire {
         }
         CompletableFuture<Answer> reply = new CompletableFuture<>();
         awaited = reply;
-        SqlServer.Request request = new SqlServer.Request(op, Arrays.asList(params.clone()), autoCommit, this, ++numbered);
+        SqlServer.Request request =
+                new SqlServer.Request(op, Arrays.asList(params.clone()), autoCommit, this, ++numbered);
         if (client.draws(SqlFault.RESET_BEFORE_STATEMENT)) {
             breakOff();
         } else {
             requests.send(() -> server.receive(request));
         }
-        LockRuntime.Timer limit = timeoutMillis == 0 ? null : process.schedule(timeoutMillis * 1_000_000L, this::silent);
+        LockRuntime.Timer limit =
+                timeoutMillis == 0 ? null : process.schedule(timeoutMillis * 1_000_000L, this::silent);
         await(reply);
         if (limit != null) {
             limit.cancel();

@@ -19,11 +19,7 @@ final class SqlVariants {
                         VERBS,
                         "row.equals(table.findUnlessLocked(row.name()))",
                         "table.findUnlessLocked(row.name()) != null"),
-                new Variant(
-                        "sql-clock-before-the-row",
-                        "the time is read before the row is locked",
-                        VERBS,
-                        """
+                new Variant("sql-clock-before-the-row", "the time is read before the row is locked", VERBS, """
                         Set<LockName> absent = new HashSet<>();
                                 for (LockName name : names) {
                                     LeaseRow row = table.find(name);
@@ -33,8 +29,7 @@ final class SqlVariants {
                                     }
                                 }
                                 StoreTime now = clock.readBehindRows(table, askedAtNanos);
-                        """,
-                        """
+                        """, """
                         Set<LockName> absent = new HashSet<>();
                                 StoreTime now = clock.read(table);
                                 for (LockName name : names) {

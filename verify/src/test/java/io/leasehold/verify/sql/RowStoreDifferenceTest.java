@@ -42,9 +42,30 @@ final class RowStoreDifferenceTest {
     private static final long FAR_AHEAD = 4_000_000_000_000_000_000L;
 
     private static final Op[] OPS = {
-        Op.FIND, Op.FIND, Op.FIND_UNLESS_LOCKED, Op.FIND_UNLESS_LOCKED, Op.READ, Op.INSERT, Op.INSERT, Op.UPDATE,
-        Op.NOTE, Op.EXTEND, Op.HELD, Op.IDLE, Op.DELETE, Op.DELETE, Op.ACQUIRE, Op.ACQUIRE, Op.ACQUIRE, Op.FLOOR,
-        Op.LOCK_FLOOR, Op.RAISE_FLOOR, Op.COMMIT, Op.COMMIT, Op.COMMIT, Op.ROLLBACK
+        Op.FIND,
+        Op.FIND,
+        Op.FIND_UNLESS_LOCKED,
+        Op.FIND_UNLESS_LOCKED,
+        Op.READ,
+        Op.INSERT,
+        Op.INSERT,
+        Op.UPDATE,
+        Op.NOTE,
+        Op.EXTEND,
+        Op.HELD,
+        Op.IDLE,
+        Op.DELETE,
+        Op.DELETE,
+        Op.ACQUIRE,
+        Op.ACQUIRE,
+        Op.ACQUIRE,
+        Op.FLOOR,
+        Op.LOCK_FLOOR,
+        Op.RAISE_FLOOR,
+        Op.COMMIT,
+        Op.COMMIT,
+        Op.COMMIT,
+        Op.ROLLBACK
     };
 
     @TempDir
@@ -146,7 +167,13 @@ final class RowStoreDifferenceTest {
             case RAISE_FLOOR -> new @Nullable Object[] {(long) random.nextInt(1_000)};
             case ACQUIRE ->
                 new @Nullable Object[] {
-                    "1ms", name, "o" + random.nextInt(3), "h", 1_000L, (long) random.nextInt(10), (long) random.nextInt(3)
+                    "1ms",
+                    name,
+                    "o" + random.nextInt(3),
+                    "h",
+                    1_000L,
+                    (long) random.nextInt(10),
+                    (long) random.nextInt(3)
                 };
             default -> new @Nullable Object[0];
         };
