@@ -132,13 +132,7 @@ public final class JdbcStores {
             @Nullable CredentialsProvider credentials,
             LockRuntime runtime) {
         return connect(
-                url,
-                redacted,
-                dialect.statements(),
-                dialect,
-                credentials,
-                runtime,
-                LeaseTableStore.Settings.RETENTION);
+                url, redacted, dialect.statements(), dialect, credentials, runtime, LeaseTableStore.Settings.RETENTION);
     }
 
     /** A store with one connection of its own to a JDBC URL, which deletes what nobody has used for so long. */
@@ -158,8 +152,7 @@ public final class JdbcStores {
         SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), redacted);
         refuseWithoutDriver(statements, url, redacted);
         CredentialsDesk desk = credentials == null ? null : new CredentialsDesk(credentials, redacted, runtime);
-        LeaseTableStore.Spare opener =
-                discreet(() -> DriverManager.getConnection(url, properties(dialect, url, desk)));
+        LeaseTableStore.Spare opener = discreet(() -> DriverManager.getConnection(url, properties(dialect, url, desk)));
         Tables tables =
                 new Tables(opener, statements, schema, redacted, ServerWaits.sessionLimit(dialect), desk != null);
         try {
@@ -190,6 +183,9 @@ public final class JdbcStores {
                 return connections.open();
             } catch (SQLException e) {
                 throw DriverWords.withoutUrl(e);
+            } catch (LockStoreException e) {
+                // In our own words: what names the store does so without secrets.
+                throw e;
             } catch (RuntimeException e) {
                 throw DriverWords.withoutUrl(e);
             }
