@@ -23,9 +23,15 @@ import org.jspecify.annotations.Nullable;
  * @param workers where the work of {@code holdWhile} runs
  * @param enter puts an attempt with so much patience, in nanoseconds, on its way
  * @param opened told of a hold that the current thread waited for
+ * @param close ends waits of which nothing tells any more once the client is closed
  */
 record Acquiring<H extends Hold>(
-        String what, LockRuntime runtime, Workers workers, LongFunction<? extends Pending<H>> enter, Consumer<H> opened)
+        String what,
+        LockRuntime runtime,
+        Workers workers,
+        LongFunction<? extends Pending<H>> enter,
+        Consumer<H> opened,
+        CloseEnds close)
         implements Acquirable<H> {
 
     private static final long FOR_EVER = Long.MAX_VALUE;
@@ -67,12 +73,15 @@ record Acquiring<H extends Hold>(
         CompletableFuture<Void> waited = new CompletableFuture<>();
         LockRuntime.Timer limit = runtime.schedule(patienceNanos, () -> waited.complete(null));
         undone.whenComplete((nothing, error) -> waited.complete(null));
+        // No timer runs, and perhaps no answer comes, once the client is closed.
+        close.ends(waited);
         try {
             runtime.await(waited);
         } catch (InterruptedException again) {
             Thread.currentThread().interrupt();
         } finally {
             limit.cancel();
+            close.forget(waited);
         }
     }
 

@@ -51,7 +51,7 @@ public final class EngineClient implements LockClient {
     private final AtomicInteger entering = new AtomicInteger();
 
     private final CompletableFuture<Void> quiet = new CompletableFuture<>();
-    private final CompletableFuture<Void> closed = new CompletableFuture<>();
+    private final CloseEnds closeEnds = new CloseEnds();
     private volatile boolean closing;
     private volatile LockRuntime.Timer exit = () -> {};
 
@@ -233,6 +233,10 @@ public final class EngineClient implements LockClient {
         return workers;
     }
 
+    CloseEnds closeEnds() {
+        return closeEnds;
+    }
+
     ReentrantHolds reentrantHolds() {
         return reentrantHolds;
     }
@@ -304,9 +308,10 @@ public final class EngineClient implements LockClient {
     private void awaitClosed(long patienceNanos) {
         CompletableFuture<Void> waited = new CompletableFuture<>();
         LockRuntime.Timer limit = wiring.runtime().schedule(patienceNanos, () -> waited.complete(null));
-        closed.whenComplete((nothing, error) -> waited.complete(null));
+        closeEnds.ends(waited);
         Edge.join(wiring.runtime(), waited);
         limit.cancel();
+        closeEnds.forget(waited);
     }
 
     /** Closes the client, unless that was begun before: false then. */
@@ -320,7 +325,7 @@ public final class EngineClient implements LockClient {
         try {
             endEverything(patienceNanos, isAwaited);
         } finally {
-            closed.complete(null);
+            closeEnds.closed();
         }
         return true;
     }
