@@ -53,6 +53,7 @@ public final class EngineClient implements LockClient {
     private final CompletableFuture<Void> quiet = new CompletableFuture<>();
     private final CloseEnds closeEnds = new CloseEnds();
     private volatile boolean closing;
+    private volatile @Nullable Thread closer;
     private volatile LockRuntime.Timer exit = () -> {};
 
     /**
@@ -286,10 +287,19 @@ public final class EngineClient implements LockClient {
 
     @Override
     public void close(Duration patience) {
-        Thread closer = Thread.currentThread();
+        Thread caller = Thread.currentThread();
         long patienceNanos = Timings.saturatedNanos(Objects.requireNonNull(patience, "patience"));
-        if (close(patienceNanos, grant -> grant.awaitsOtherThan(closer))) {
-            exit.cancel();
+        boolean isFirst = true;
+        try {
+            isFirst = close(patienceNanos, grant -> grant.awaitsOtherThan(caller));
+        } finally {
+            // Also if the store could not be closed.
+            if (isFirst) {
+                exit.cancel();
+            }
+        }
+        if (!isFirst && closer != caller) {
+            awaitClosed(patienceNanos);
         }
     }
 
@@ -304,8 +314,11 @@ public final class EngineClient implements LockClient {
         return this;
     }
 
-    /** Another thread closes the client: the exit waits for that. */
+    /** Another thread closes the client: who closes it as well goes on when it is closed, not before. */
     private void awaitClosed(long patienceNanos) {
+        if (closeEnds.isClosed()) {
+            return;
+        }
         CompletableFuture<Void> waited = new CompletableFuture<>();
         LockRuntime.Timer limit = wiring.runtime().schedule(patienceNanos, () -> waited.complete(null));
         closeEnds.ends(waited);
@@ -321,10 +334,12 @@ public final class EngineClient implements LockClient {
                 return false;
             }
             closing = true;
+            closer = Thread.currentThread();
         }
         try {
             endEverything(patienceNanos, isAwaited);
         } finally {
+            closer = null;
             closeEnds.closed();
         }
         return true;
