@@ -156,7 +156,7 @@ record Acquiring<H extends Hold>(
         try {
             submit(hold, work, done);
         } catch (RuntimeException | Error e) {
-            giveBack(hold, null, e, done);
+            giveBackUnused(hold, e, done);
         }
     }
 
@@ -171,7 +171,12 @@ record Acquiring<H extends Hold>(
                     }
                 },
                 // Without a thread for it there is no work: nothing may stay held for it.
-                refused -> runHolding(hold, nothing -> CompletableFuture.failedFuture(refused), done));
+                refused -> giveBackUnused(hold, refused, done));
+    }
+
+    /** The work never ran: as of what no caller has seen, nothing of it is kept. */
+    private static <H extends Hold, T> void giveBackUnused(H hold, Throwable why, CompletableFuture<T> done) {
+        LeaseHandle.giveBackUnseen(hold).whenComplete((outcome, ignored) -> done.completeExceptionally(unwrapped(why)));
     }
 
     private static <H extends Hold, T> void runHolding(
