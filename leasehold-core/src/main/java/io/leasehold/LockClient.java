@@ -70,6 +70,9 @@ public interface LockClient extends AutoCloseable {
      * that exits without this leaves its leases to end by themselves, unless the client was set up with {@link
      * Leasehold.Builder#releaseOnShutdown}. A lock with a {@linkplain LockOptions#lockDelay lock delay} that its holder has not given back is left
      * to end by itself. Not interruptible; the flag is kept.
+     *
+     * <p>While another thread closes the client, this waits for that, for up to {@code patience}; a call from inside the close, on
+     * the thread that closes, returns at once.
      */
     void close(Duration patience);
 }

@@ -76,7 +76,8 @@ public interface ReentrantLockView extends Lock {
 
     /**
      * Whether the current thread holds this lock and has not lost it. A local look, except after a suspension of the machine:
-     * then the store is asked first, and a hold that it does not confirm counts as lost.
+     * then the store is asked first, and a hold that it does not confirm is lost from then on ({@link LossCause#EXPIRED}), also
+     * if it would have been confirmed later: it is given back at the store, so that nothing stays held after a "no".
      */
     boolean isHeldByCurrentThread();
 

@@ -23,9 +23,15 @@ import org.jspecify.annotations.Nullable;
  * @param workers where the work of {@code holdWhile} runs
  * @param enter puts an attempt with so much patience, in nanoseconds, on its way
  * @param opened told of a hold that the current thread waited for
+ * @param close ends waits of which nothing tells any more once the client is closed
  */
 record Acquiring<H extends Hold>(
-        String what, LockRuntime runtime, Workers workers, LongFunction<? extends Pending<H>> enter, Consumer<H> opened)
+        String what,
+        LockRuntime runtime,
+        Workers workers,
+        LongFunction<? extends Pending<H>> enter,
+        Consumer<H> opened,
+        CloseEnds close)
         implements Acquirable<H> {
 
     private static final long FOR_EVER = Long.MAX_VALUE;
@@ -67,12 +73,15 @@ record Acquiring<H extends Hold>(
         CompletableFuture<Void> waited = new CompletableFuture<>();
         LockRuntime.Timer limit = runtime.schedule(patienceNanos, () -> waited.complete(null));
         undone.whenComplete((nothing, error) -> waited.complete(null));
+        // No timer runs, and perhaps no answer comes, once the client is closed.
+        close.ends(waited);
         try {
             runtime.await(waited);
         } catch (InterruptedException again) {
             Thread.currentThread().interrupt();
         } finally {
             limit.cancel();
+            close.forget(waited);
         }
     }
 
@@ -147,7 +156,7 @@ record Acquiring<H extends Hold>(
         try {
             submit(hold, work, done);
         } catch (RuntimeException | Error e) {
-            giveBack(hold, null, e, done);
+            giveBackUnused(hold, e, done);
         }
     }
 
@@ -162,7 +171,12 @@ record Acquiring<H extends Hold>(
                     }
                 },
                 // Without a thread for it there is no work: nothing may stay held for it.
-                refused -> runHolding(hold, nothing -> CompletableFuture.failedFuture(refused), done));
+                refused -> giveBackUnused(hold, refused, done));
+    }
+
+    /** The work never ran: as of what no caller has seen, nothing of it is kept. */
+    private static <H extends Hold, T> void giveBackUnused(H hold, Throwable why, CompletableFuture<T> done) {
+        LeaseHandle.giveBackUnseen(hold).whenComplete((outcome, ignored) -> done.completeExceptionally(unwrapped(why)));
     }
 
     private static <H extends Hold, T> void runHolding(

@@ -51,8 +51,9 @@ public final class EngineClient implements LockClient {
     private final AtomicInteger entering = new AtomicInteger();
 
     private final CompletableFuture<Void> quiet = new CompletableFuture<>();
-    private final CompletableFuture<Void> closed = new CompletableFuture<>();
+    private final CloseEnds closeEnds = new CloseEnds();
     private volatile boolean closing;
+    private volatile @Nullable Thread closer;
     private volatile LockRuntime.Timer exit = () -> {};
 
     /**
@@ -233,6 +234,10 @@ public final class EngineClient implements LockClient {
         return workers;
     }
 
+    CloseEnds closeEnds() {
+        return closeEnds;
+    }
+
     ReentrantHolds reentrantHolds() {
         return reentrantHolds;
     }
@@ -282,10 +287,19 @@ public final class EngineClient implements LockClient {
 
     @Override
     public void close(Duration patience) {
-        Thread closer = Thread.currentThread();
+        Thread caller = Thread.currentThread();
         long patienceNanos = Timings.saturatedNanos(Objects.requireNonNull(patience, "patience"));
-        if (close(patienceNanos, grant -> grant.awaitsOtherThan(closer))) {
-            exit.cancel();
+        boolean isFirst = true;
+        try {
+            isFirst = close(patienceNanos, grant -> grant.awaitsOtherThan(caller));
+        } finally {
+            // Also if the store could not be closed.
+            if (isFirst) {
+                exit.cancel();
+            }
+        }
+        if (!isFirst && closer != caller) {
+            awaitClosed(patienceNanos);
         }
     }
 
@@ -300,13 +314,17 @@ public final class EngineClient implements LockClient {
         return this;
     }
 
-    /** Another thread closes the client: the exit waits for that. */
+    /** Another thread closes the client: who closes it as well goes on when it is closed, not before. */
     private void awaitClosed(long patienceNanos) {
+        if (closeEnds.isClosed()) {
+            return;
+        }
         CompletableFuture<Void> waited = new CompletableFuture<>();
         LockRuntime.Timer limit = wiring.runtime().schedule(patienceNanos, () -> waited.complete(null));
-        closed.whenComplete((nothing, error) -> waited.complete(null));
+        closeEnds.ends(waited);
         Edge.join(wiring.runtime(), waited);
         limit.cancel();
+        closeEnds.forget(waited);
     }
 
     /** Closes the client, unless that was begun before: false then. */
@@ -316,11 +334,13 @@ public final class EngineClient implements LockClient {
                 return false;
             }
             closing = true;
+            closer = Thread.currentThread();
         }
         try {
             endEverything(patienceNanos, isAwaited);
         } finally {
-            closed.complete(null);
+            closer = null;
+            closeEnds.closed();
         }
         return true;
     }

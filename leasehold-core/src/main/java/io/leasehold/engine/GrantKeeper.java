@@ -509,10 +509,10 @@ final class GrantKeeper {
         return true;
     }
 
-    /** A client that closes leaves a lock that must stay taken to its ttl. */
+    /** What must stay taken is left to its ttl, however it was lost, unless an operator has ended it. */
     private boolean isLeftToItsTtl(LossCause lost) {
         LeaseState lease = currentLease();
-        return lost == LossCause.CLIENT_CLOSED
+        return lost != LossCause.FORCE_RELEASED
                 && lease != null
                 && lease.keptUntilAtNanos() - wiring.runtime().nanoTime() > 0;
     }

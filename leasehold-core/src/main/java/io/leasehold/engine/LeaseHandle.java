@@ -106,6 +106,14 @@ final class LeaseHandle implements Lease {
         return state.whenEnded();
     }
 
+    /** Its holder takes it for lost, since nothing has confirmed it: so it is, and what is left of it is given back. */
+    void loseUnconfirmed() {
+        if (state.cause() == null && state.isUnreleased()) {
+            state.keeper().takenAway(LossCause.EXPIRED);
+            Edge.guarded("giving back an unconfirmed hold", this::give);
+        }
+    }
+
     private CompletableFuture<ReleaseOutcome> give() {
         trace.forget();
         return state.release();

@@ -31,7 +31,8 @@ final class NamedLock implements DistributedLock {
                 client.runtime(),
                 client.workers(),
                 maxWaitNanos -> client.enter(name, settings, maxWaitNanos),
-                NamedLock::opened);
+                NamedLock::opened,
+                client.closeEnds());
     }
 
     /** Remembers who waited for the lease: that thread must not wait for it again without limit. */

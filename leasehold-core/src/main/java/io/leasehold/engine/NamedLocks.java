@@ -27,7 +27,12 @@ final class NamedLocks implements MultiLock {
         this.settings = settings;
         this.client = client;
         this.acquiring = new Acquiring<>(
-                "locks " + this.names, client.runtime(), client.workers(), this::enter, NamedLocks::opened);
+                "locks " + this.names,
+                client.runtime(),
+                client.workers(),
+                this::enter,
+                NamedLocks::opened,
+                client.closeEnds());
     }
 
     /** Remembers who waited for the leases: that thread must not wait for them again without limit. */

@@ -199,8 +199,12 @@ final class ReentrantView implements ReentrantLockView {
             checkConfirmed(held);
             held.toldOver = false;
         } catch (LeaseLostException | LockStoreException | IllegalStateException over) {
-            // Also what nobody could confirm, or may renew no more.
+            // Also what nobody could confirm, or may renew no more: this thread may leave its section without an
+            // unlock().
             held.toldOver = true;
+            if (held.lease instanceof LeaseHandle handle) {
+                handle.loseUnconfirmed();
+            }
         }
         return !held.toldOver;
     }

@@ -125,6 +125,16 @@ final class InterruptedAcquireTest {
     }
 
     @Test
+    void theCloseOfTheClientEndsTheWait() throws Exception {
+        Thread caller = asking(Duration.ofMinutes(10), locks -> locks.named(ONE));
+        caller.interrupt();
+        await(() -> !caller.isInterrupted());
+        await(() -> caller.getState() == Thread.State.WAITING);
+        client.close(Duration.ZERO);
+        assertThat(ended.get(30, TimeUnit.SECONDS).thrown()).isInstanceOf(InterruptedException.class);
+    }
+
+    @Test
     void whoHasNothingAtTheStoreWaitsForNothing() throws Exception {
         Thread first = asking(Duration.ofMinutes(10), locks -> locks.named(ONE));
         CompletableFuture<Throwable> thrown = new CompletableFuture<>();

@@ -143,4 +143,68 @@ final class OrderlyCloseTest {
                 .isInstanceOf(IllegalStateException.class);
         operator.close();
     }
+
+    /** As beside a container that closes the client as well: what comes after the close may rely on it. */
+    @Test
+    void aSecondCloseWaitsForTheFirst() throws Exception {
+        LockClient client = client();
+        CountDownLatch holds = new CountDownLatch(1);
+        CountDownLatch told = new CountDownLatch(1);
+        CountDownLatch over = new CountDownLatch(1);
+        Thread holder = new Thread(() -> {
+            try (Lease lease = client.named(NAME).acquire()) {
+                lease.onLost(why -> told.countDown());
+                holds.countDown();
+                over.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        holder.start();
+        holds.await();
+        Thread first = new Thread(() -> client.close(Duration.ofMinutes(2)));
+        first.start();
+        told.await();
+        CompletableFuture<Boolean> heldAfterTheSecond = new CompletableFuture<>();
+        Thread second = new Thread(() -> {
+            client.close(Duration.ofMinutes(2));
+            heldAfterTheSecond.complete(isHeld());
+        });
+        second.start();
+        while (!heldAfterTheSecond.isDone() && second.getState() != Thread.State.WAITING) {
+            Thread.onSpinWait();
+        }
+        over.countDown();
+        assertThat(heldAfterTheSecond.get(60, TimeUnit.SECONDS)).isFalse();
+        first.join();
+        holder.join();
+        client.close(Duration.ofMinutes(2));
+    }
+
+    @Test
+    void aSecondCloseIsAsPatientAsItIsAsked() throws Exception {
+        LockClient client = client();
+        CountDownLatch holds = new CountDownLatch(1);
+        CountDownLatch told = new CountDownLatch(1);
+        CountDownLatch over = new CountDownLatch(1);
+        Thread holder = new Thread(() -> {
+            try (Lease lease = client.named(NAME).acquire()) {
+                lease.onLost(why -> told.countDown());
+                holds.countDown();
+                over.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        holder.start();
+        holds.await();
+        Thread first = new Thread(() -> client.close(Duration.ofMinutes(10)));
+        first.start();
+        told.await();
+        client.close(Duration.ofMillis(20));
+        assertThat(first.isAlive()).isTrue();
+        over.countDown();
+        first.join();
+        holder.join();
+    }
 }

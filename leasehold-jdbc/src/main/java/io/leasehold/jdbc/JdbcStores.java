@@ -193,6 +193,9 @@ public final class JdbcStores {
                 return connections.open();
             } catch (SQLException e) {
                 throw DriverWords.withoutUrl(e);
+            } catch (LockStoreException e) {
+                // In our own words: what names the store does so without secrets.
+                throw e;
             } catch (RuntimeException e) {
                 throw DriverWords.withoutUrl(e);
             }

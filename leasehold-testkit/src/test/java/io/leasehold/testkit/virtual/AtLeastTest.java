@@ -17,6 +17,7 @@ import io.leasehold.ballot.SingleNodeStore;
 import io.leasehold.memory.InMemoryNode;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -120,6 +121,46 @@ final class AtLeastTest {
         lease.close();
         world.runFor(Duration.ofSeconds(50));
         assertThat(isFree()).isFalse();
+    }
+
+    @Test
+    void whatWasLostIsLeftToItsTtlAsWell() throws InterruptedException {
+        FaultyNode mineToNode = new FaultyNode(node, mine, server);
+        LockClient client = Leasehold.builder()
+                .store(new SingleNodeStore(mineToNode, mine))
+                .runtime(mine)
+                .defaults(LockOptions.defaults()
+                        .ttl(Duration.ofSeconds(10))
+                        .lockDelay(Duration.ZERO)
+                        .atLeast(MINUTE))
+                .connect();
+        Lease lease = client.named(NAME).acquire();
+        mineToNode.refuseConnections();
+        Duration untilTheLoss = lease.remainingValidity();
+        world.runFor(untilTheLoss);
+        assertThat(lease.isValid()).isFalse();
+        mineToNode.acceptConnections();
+        lease.close();
+        assertThat(isFree()).as("its ttl is not over").isFalse();
+        world.runFor(Duration.ofSeconds(1));
+        assertThat(isFree()).isTrue();
+    }
+
+    @Test
+    void workThatNeverRanKeepsNothing() throws InterruptedException {
+        LockClient client = Leasehold.builder()
+                .store(new SingleNodeStore(node, mine))
+                .runtime(mine)
+                .defaults(LockOptions.defaults().atLeast(MINUTE))
+                .workExecutor(task -> {
+                    throw new RejectedExecutionException("full");
+                })
+                .connect();
+        CompletableFuture<Integer> done =
+                client.named(NAME).holdWhile(Duration.ZERO, lease -> CompletableFuture.completedFuture(1));
+        world.runFor(Duration.ofSeconds(1));
+        assertThat(done).isCompletedExceptionally();
+        assertThat(isFree()).isTrue();
     }
 
     @Test
