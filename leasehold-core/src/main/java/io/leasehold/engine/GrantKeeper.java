@@ -497,6 +497,18 @@ final class GrantKeeper {
 
     /** Its holder is done, and the lock is given back when {@link LockOptions#atLeast()} has passed. */
     private boolean isKept(LeaseState lease) {
+        if (options.atLeast().isZero()) {
+            return false;
+        }
+        try {
+            return keep(lease);
+        } catch (RuntimeException | Error e) {
+            LOG.error("lock \"{}\" could not be kept for {}; it is released", name, options.atLeast(), e);
+            return false;
+        }
+    }
+
+    private boolean keep(LeaseState lease) {
         long untilAtNanos = lease.keptUntilAtNanos();
         synchronized (this) {
             if (!machine.isHeld() || untilAtNanos - wiring.runtime().nanoTime() <= 0) {
@@ -511,7 +523,7 @@ final class GrantKeeper {
 
     /** What must stay taken is left to its ttl, however it was lost, unless an operator has ended it. */
     private boolean isLeftToItsTtl(LossCause lost) {
-        LeaseState lease = currentLease();
+        LeaseState lease = options.atLeast().isZero() ? null : currentLease();
         return lost != LossCause.FORCE_RELEASED
                 && lease != null
                 && lease.keptUntilAtNanos() - wiring.runtime().nanoTime() > 0;
