@@ -1,3 +1,4 @@
+// Long because all that one owner token has at the nodes, from its first ballot to its end, changes under one guard.
 package io.leasehold.quorum;
 
 import io.leasehold.LockName;
