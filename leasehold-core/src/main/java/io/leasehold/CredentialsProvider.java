@@ -24,9 +24,10 @@ import org.jspecify.annotations.Nullable;
  * does not accept what the provider gave, after it has once let the client in, it is asked again from time to time; an attempt
  * ends with that error when its patience does.
  *
- * <p><b>Threads.</b> It is asked on a thread for callbacks (of SQL stores, on the one that opens the connection), never on one that brings answers, runs timers or belongs to a caller,
- * and may block: nothing waits for it but the connection, so it should answer within a second or two, and keep what it fetched
- * for as long as that is good. One client asks once at a time. Several connections may be made with one answer.
+ * <p><b>Threads.</b> It is asked on a thread for callbacks, never on one that brings answers, runs timers or belongs to a caller,
+ * and may block: nothing waits for it but connections, so it should answer within a second or two, and keep what it fetched
+ * for as long as that is good. After ten seconds it counts as failed. One client asks once at a time, and one that hangs is not
+ * asked again before it has answered. Several connections may be made with one answer.
  *
  * <p><b>Errors.</b> What it throws counts as a store that cannot be reached now: {@link StoreUnavailableException} when a client is
  * opened, another try later. Its message is not repeated, since it may hold a secret; it is the cause.

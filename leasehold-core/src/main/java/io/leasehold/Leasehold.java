@@ -154,7 +154,8 @@ public final class Leasehold {
          * Closes the client when the JVM exits in order: by {@code System.exit}, by its last thread, or by a SIGTERM or SIGINT. Holders are told first
          * ({@link LossCause#CLIENT_CLOSED}: {@code isValid()} is false, {@code onLost} is called, {@code interruptOnLoss}
          * interrupts), and all that still hold, also those of asynchronous forms, get up to half of {@code atMost} to give back what they have; what is left is ended at the
-         * store, so that others need not wait for a ttl. The exit takes no longer than {@code atMost} for it. Without a call,
+         * store, so that others need not wait for a ttl. The exit takes no longer than {@code atMost} for that, and then what the store needs
+         * to close its connections: mostly milliseconds, at SQL stores up to five seconds for a transaction that is not answered. Without a call,
          * locks that are held at the exit end with their ttl, as they do when the process is killed.
          *
          * <p>Exit hooks run side by side: a data source or driver that another hook closes meanwhile cannot carry the releases.

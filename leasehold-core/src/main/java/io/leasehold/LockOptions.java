@@ -200,9 +200,11 @@ public final class LockOptions {
      * this client goes on renewing the lock until the time has come, and then lets others have it, waiters in this process
      * included. A forced release ends it at once.
      *
-     * <p>A client that is closed meanwhile, or crashes, leaves the lock to its ttl, so set a ttl no shorter than this for a process
-     * that ends with its job. At stores where a hold ends with its session or its process (ZooKeeper, SQLite) the client must
-     * stay open. From zero to {@link #maxHold}; without renewal, to the ttl. Default zero.
+     * <p>A client that is closed meanwhile, or crashes, leaves the lock to its ttl, and so does a lease that is lost: because its
+     * thread died ({@link LossCause#THREAD_DIED}), its handle was dropped ({@link LossCause#LEAKED}) or the store could not be reached. So set a ttl
+     * no shorter than this for a process that ends with its job. At stores where a hold ends with its session or its process
+     * (ZooKeeper, SQLite) the client must stay open. From zero to {@link #maxHold} less one renewal interval, since the last
+     * renewal may come so long before the end; without renewal, to the ttl. Default zero.
      */
     public LockOptions atLeast(Duration atLeast) {
         return with(v -> v.atLeast = Objects.requireNonNull(atLeast, "atLeast"));
@@ -239,14 +241,6 @@ public final class LockOptions {
         if (values.maxHold.compareTo(ttl) < 0) {
             throw refused("maxHold is " + values.maxHold + ", below the ttl of " + ttl);
         }
-        Duration longest = renewalInterval() == null ? ttl : values.maxHold;
-        if (values.atLeast.isNegative() || values.atLeast.compareTo(longest) > 0) {
-            throw refused("atLeast is " + values.atLeast + "; it must be between zero and "
-                    + (renewalInterval() == null
-                            ? "the ttl, for without renewal nothing keeps a lock longer: "
-                            : "maxHold = ")
-                    + longest);
-        }
         Duration interval = renewalInterval();
         if (interval != null && interval.compareTo(LEAST_INTERVAL) < 0) {
             throw refused("renewal every " + interval + " would keep the store busy; at least " + LEAST_INTERVAL);
@@ -255,6 +249,15 @@ public final class LockOptions {
             throw refused(
                     "renewal every " + interval + " leaves no room for a failed renewal: two intervals must fit into"
                             + " ttl − drift = " + validity());
+        }
+        // The last renewal may be one interval earlier than it would have to be to reach maxHold.
+        Duration longest = interval == null ? ttl : values.maxHold.minus(interval);
+        if (values.atLeast.isNegative() || values.atLeast.compareTo(longest) > 0) {
+            throw refused("atLeast is " + values.atLeast + "; it must be between zero and "
+                    + (interval == null
+                            ? "the ttl, for without renewal nothing keeps a lock longer: "
+                            : "maxHold less one renewal interval = ")
+                    + longest);
         }
         if (minimumValidity().isNegative() || minimumValidity().compareTo(validity()) >= 0) {
             throw refused("minimumValidity is " + minimumValidity() + "; it must be between zero and ttl − drift = "

@@ -21,6 +21,10 @@ import java.util.function.Consumer;
  * {@code lock()} or {@code tryLock()} of that thread is the first of a new hold, with a new fencing token, however many levels
  * of the lost one were left without an {@code unlock()}. So {@code if (isHeldByCurrentThread()) unlock()} is a sound end of
  * a section.
+ *
+ * <p><b>Suspension.</b> Re-entry costs no round trip unless the machine was suspended since the last look: then the store is asked
+ * first, and {@code lock()} and {@code tryLock()} may throw {@link LockStoreException} where it does not answer, or
+ * {@link LeaseAtRiskException} where nothing has confirmed the hold yet. It then goes on with the levels it had.
  */
 public interface ReentrantLockView extends Lock {
 

@@ -74,14 +74,14 @@ record Acquiring<H extends Hold>(
         LockRuntime.Timer limit = runtime.schedule(patienceNanos, () -> waited.complete(null));
         undone.whenComplete((nothing, error) -> waited.complete(null));
         // No timer runs, and perhaps no answer comes, once the client is closed.
-        close.ends(waited);
+        Runnable forget = close.ends(waited);
         try {
             runtime.await(waited);
         } catch (InterruptedException again) {
             Thread.currentThread().interrupt();
         } finally {
             limit.cancel();
-            close.forget(waited);
+            forget.run();
         }
     }
 

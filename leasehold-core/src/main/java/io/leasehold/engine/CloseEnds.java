@@ -1,26 +1,27 @@
 package io.leasehold.engine;
 
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 
 /** What is waited for until the client is closed, and no longer. Safe for use by any thread. */
 final class CloseEnds {
 
     private final CompletableFuture<Void> closed = new CompletableFuture<>();
-    private final Set<CompletableFuture<Void>> waits = ConcurrentHashMap.newKeySet();
+    private final ConcurrentMap<Object, CompletableFuture<Void>> waits = new ConcurrentHashMap<>();
 
-    /** The close completes this, at once if it has been. */
-    void ends(CompletableFuture<Void> wait) {
-        waits.add(wait);
+    /**
+     * The close completes this, at once if it has been.
+     *
+     * @return forgets it
+     */
+    Runnable ends(CompletableFuture<Void> wait) {
+        Object key = new Object();
+        waits.put(key, wait);
         if (closed.isDone()) {
             wait.complete(null);
         }
-    }
-
-    /** It is over. */
-    void forget(CompletableFuture<Void> wait) {
-        waits.remove(wait);
+        return () -> waits.remove(key);
     }
 
     boolean isClosed() {
@@ -30,6 +31,6 @@ final class CloseEnds {
     /** The client is closed. */
     void closed() {
         closed.complete(null);
-        waits.forEach(wait -> wait.complete(null));
+        waits.values().forEach(wait -> wait.complete(null));
     }
 }

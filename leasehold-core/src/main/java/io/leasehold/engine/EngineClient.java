@@ -321,10 +321,10 @@ public final class EngineClient implements LockClient {
         }
         CompletableFuture<Void> waited = new CompletableFuture<>();
         LockRuntime.Timer limit = wiring.runtime().schedule(patienceNanos, () -> waited.complete(null));
-        closeEnds.ends(waited);
+        Runnable forget = closeEnds.ends(waited);
         Edge.join(wiring.runtime(), waited);
         limit.cancel();
-        closeEnds.forget(waited);
+        forget.run();
     }
 
     /** Closes the client, unless that was begun before: false then. */

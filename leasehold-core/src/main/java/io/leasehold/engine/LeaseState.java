@@ -101,7 +101,7 @@ final class LeaseState {
     }
 
     synchronized boolean isToBeReleased() {
-        return !releaseCalled && (opener == null || opener.isAlive());
+        return !releaseCalled && (opener == null || shared || opener.isAlive());
     }
 
     /** Whether this thread opened it, and is, as far as can be known, the only one that can release it. */

@@ -5,6 +5,7 @@ import io.leasehold.CredentialsProvider;
 import io.leasehold.StoreUnavailableException;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CredentialsDesk {
 
-    /** An answer that has not come by then is not waited for by those who ask later. */
+    /** An answer that has not come by then is waited for no more. */
     private static final long PATIENCE_NANOS = 10_000_000_000L;
 
     private final CredentialsProvider provider;
@@ -33,29 +34,45 @@ public final class CredentialsDesk {
         this.runtime = runtime;
     }
 
-    /** The credentials now; fails with {@link StoreUnavailableException} where the provider does. */
+    /**
+     * The credentials now; fails with {@link StoreUnavailableException} where the provider does, or does not answer in time. One
+     * that hangs is not asked again before it has answered.
+     */
     public CompletableFuture<Credentials> ask() {
         CompletableFuture<Credentials> answer;
+        long nowNanos = runtime.nanoTime();
         synchronized (this) {
             CompletableFuture<Credentials> before = asked;
-            if (before != null && !before.isDone() && runtime.nanoTime() - askedAtNanos < PATIENCE_NANOS) {
-                return before.copy();
+            if (before != null && !before.isDone()) {
+                return within(PATIENCE_NANOS - (nowNanos - askedAtNanos), before);
             }
             answer = new CompletableFuture<>();
             asked = answer;
-            askedAtNanos = runtime.nanoTime();
+            askedAtNanos = nowNanos;
         }
         try {
             runtime.execute(() -> fetch(answer));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             answer.completeExceptionally(failed(e));
         }
-        return answer.copy();
+        return within(PATIENCE_NANOS, answer);
+    }
+
+    private CompletableFuture<Credentials> within(long nanos, CompletableFuture<Credentials> answer) {
+        if (nanos <= 0) {
+            return CompletableFuture.failedFuture(late());
+        }
+        CompletableFuture<Credentials> waited = answer.copy();
+        if (!waited.isDone()) {
+            LockRuntime.Timer limit = runtime.schedule(nanos, () -> waited.completeExceptionally(late()));
+            waited.whenComplete((login, error) -> limit.cancel());
+        }
+        return waited;
     }
 
     private void fetch(CompletableFuture<Credentials> answer) {
         try {
-            answer.complete(now());
+            answer.complete(given());
         } catch (StoreUnavailableException e) {
             answer.completeExceptionally(e);
         } catch (Error e) {
@@ -65,11 +82,24 @@ public final class CredentialsDesk {
     }
 
     /**
-     * The same on the thread that calls, which may have to wait.
+     * The same for a thread that may wait.
      *
-     * @throws StoreUnavailableException where the provider fails
+     * @throws StoreUnavailableException where the provider fails, or does not answer in time
      */
     public Credentials now() {
+        CompletableFuture<Credentials> answer = ask();
+        try {
+            runtime.await(answer);
+            return answer.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw failed(e);
+        } catch (CompletionException e) {
+            throw e.getCause() instanceof StoreUnavailableException failure ? failure : failed(e);
+        }
+    }
+
+    private Credentials given() {
         try {
             Credentials given = provider.credentials();
             if (given == null) {
@@ -84,6 +114,13 @@ public final class CredentialsDesk {
         } catch (Exception e) {
             throw failed(e);
         }
+    }
+
+    private StoreUnavailableException late() {
+        return new StoreUnavailableException(
+                "the credentials provider has not answered within " + PATIENCE_NANOS / 1_000_000_000 + " s for " + store
+                        + ", and is not asked again before it has; look at what it asks",
+                null);
     }
 
     private StoreUnavailableException failed(Throwable cause) {

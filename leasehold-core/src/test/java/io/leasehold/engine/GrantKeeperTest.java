@@ -75,6 +75,20 @@ final class GrantKeeperTest {
     }
 
     @Test
+    void theExitAwaitsALeaseThatItsOpenerHandedToAnotherThread() throws InterruptedException {
+        LeaseHandle lease = held();
+        Thread opener = new Thread(() -> {});
+        opener.start();
+        opener.join();
+        lease.state().openedBy(opener);
+        assertThat(lease.state().isToBeReleased()).as("nobody else has it").isFalse();
+
+        assertThat(lease.isValid()).isTrue();
+
+        assertThat(lease.state().isToBeReleased()).as("this thread has it").isTrue();
+    }
+
+    @Test
     void aRenewalThatAReleaseOvertakesFails() {
         LeaseHandle lease = held();
         CompletableFuture<Void> renewal = lease.state().renew();

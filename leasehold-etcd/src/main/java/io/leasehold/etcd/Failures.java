@@ -99,7 +99,8 @@ final class Failures {
             case UNAUTHENTICATED, INVALID_ARGUMENT -> {
                 Failure refused = access(at + "the cluster refused " + who() + ": " + said, cause);
                 // Provider and cluster do not change credentials at one moment: the next log-in may have the new ones.
-                yield withProvider ? new Failure(FailureKind.NO_EFFECT, refused.error()) : refused;
+                boolean mayPass = withProvider && (code == ErrorCode.UNAUTHENTICATED || isRefusedLogin(cause));
+                yield mayPass ? new Failure(FailureKind.NO_EFFECT, refused.error()) : refused;
             }
             case FAILED_PRECONDITION ->
                 access(
@@ -121,6 +122,16 @@ final class Failures {
             }
         }
         return null;
+    }
+
+    /** The same code says that a request is malformed or too large, which another log-in does not change. */
+    private static boolean isRefusedLogin(@Nullable Throwable error) {
+        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+            if (cause instanceof Login.Refused) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static @Nullable SSLException tlsFailure(@Nullable Throwable error) {

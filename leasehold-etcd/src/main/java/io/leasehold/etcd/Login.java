@@ -7,7 +7,10 @@ import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
 import io.grpc.ForwardingClientCall;
+import io.grpc.ForwardingClientCallListener;
+import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
+import io.grpc.Status;
 import io.leasehold.Credentials;
 import io.leasehold.spi.CredentialsDesk;
 import java.nio.charset.StandardCharsets;
@@ -24,6 +27,15 @@ final class Login implements ClientInterceptor {
 
     private final CredentialsDesk desk;
 
+    /** Marks what the cluster answered to a log-in: user and password are wrong, and not another request. */
+    static final class Refused extends RuntimeException {
+        private static final long serialVersionUID = 1;
+
+        private Refused() {
+            super("the cluster refused the log-in", null, false, false);
+        }
+    }
+
     Login(CredentialsDesk desk) {
         this.desk = desk;
     }
@@ -31,7 +43,20 @@ final class Login implements ClientInterceptor {
     @Override
     public <A, B> ClientCall<A, B> interceptCall(MethodDescriptor<A, B> method, CallOptions options, Channel next) {
         return new ForwardingClientCall.SimpleForwardingClientCall<>(next.newCall(method, options)) {
-            private @Nullable A held;
+            private volatile @Nullable A held;
+
+            @Override
+            public void start(Listener<B> listener, Metadata headers) {
+                super.start(
+                        new ForwardingClientCallListener.SimpleForwardingClientCallListener<>(listener) {
+                            @Override
+                            public void onClose(Status status, Metadata trailers) {
+                                boolean refused = held != null && status.getCode() == Status.Code.INVALID_ARGUMENT;
+                                super.onClose(refused ? status.withCause(new Refused()) : status, trailers);
+                            }
+                        },
+                        headers);
+            }
 
             @Override
             public void sendMessage(A message) {
@@ -52,9 +77,14 @@ final class Login implements ClientInterceptor {
                 desk.ask().whenComplete((login, error) -> {
                     if (error != null) {
                         super.cancel("no credentials", Failures.unwrapped(error));
-                    } else {
+                        return;
+                    }
+                    try {
                         super.sendMessage(filled(message, login));
                         super.halfClose();
+                    } catch (RuntimeException | Error e) {
+                        // Nothing else would end the call.
+                        super.cancel("the log-in could not be sent", e);
                     }
                 });
             }

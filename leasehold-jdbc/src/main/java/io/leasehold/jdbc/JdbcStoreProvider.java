@@ -28,7 +28,11 @@ public final class JdbcStoreProvider implements StoreProvider {
     private static final String OPTION = "synchronous=";
     private static final Pattern USER_BEFORE_HOST = Pattern.compile("(postgresql|mariadb)://[^/?]*@");
 
-    private static final Pattern NAMED_LOGIN = Pattern.compile("(?i)[?&;](user|password)=");
+    /** As parameters, after whatever drivers put before them, or before the host. */
+    private static final Pattern NAMED_LOGIN = Pattern.compile("(?i)[?&;(,:](user|password)=|^[^/]*//[^/?;]*@");
+
+    /** As Oracle's driver takes them; in a path of H2 the same characters mean nothing. */
+    private static final Pattern LOGIN_BEFORE_HOST = Pattern.compile("^[^/?;]*:[^:/?;@]+/[^@]*@");
 
     /** For {@link java.util.ServiceLoader}. */
     public JdbcStoreProvider() {}
@@ -55,7 +59,9 @@ public final class JdbcStoreProvider implements StoreProvider {
         if (uri.scheme().equals("sqlite") || rest.startsWith(SQLITE)) {
             throw refused(uri, "a file has no log-in: leave the credentials provider out");
         }
-        if (NAMED_LOGIN.matcher(rest).find()) {
+        boolean beforeHost =
+                dialect(rest) == null && LOGIN_BEFORE_HOST.matcher(rest).find();
+        if (beforeHost || NAMED_LOGIN.matcher(rest).find()) {
             throw refused(uri, "it names user or password, and a credentials provider is set: decide");
         }
         return connect(uri, credentials, runtime);

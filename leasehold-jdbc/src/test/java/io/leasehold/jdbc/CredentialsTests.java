@@ -60,7 +60,7 @@ interface CredentialsTests {
                         Leasehold.builder().store(uri()).credentials(vault).connect()) {
             livesThroughARotation(holding, waiting, vault);
         }
-        assertThat(vault.threads).isNotEmpty().allMatch(name -> name.startsWith("leasehold-jdbc-"));
+        assertThat(vault.threads).isNotEmpty().allMatch(name -> name.startsWith("leasehold-callback"));
     }
 
     /** A data source that changes its password by itself. */

@@ -25,6 +25,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What callers are told when the credentials provider has none for a connection to a database. */
 @Tag("quick")
@@ -50,6 +52,41 @@ class FailingProviderTest {
                 .hasMessageContaining("credentials provider")
                 .hasMessageNotContaining("sealed")
                 .hasRootCauseInstanceOf(IOException.class);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "jdbc:mysql://joe:pssst@db:3306/app",
+                "jdbc:mysql://address=(host=db)(user=joe)(password=pssst)/app",
+                "jdbc:mysql://(host=db,user=joe,password=pssst)/app",
+                "jdbc:mariadb://db/app?user=joe&password=pssst",
+                "jdbc:h2:tcp://db/app;USER=joe;PASSWORD=pssst",
+                "jdbc:oracle:thin:joe/pssst@//db:1521/app",
+                "jdbc:sqlserver://db;user=joe;password={ps;pssst}",
+                "jdbc:db2://db:50000/app:user=joe;password=pssst;"
+            })
+    void aUrlThatNamesALoginIsRefusedBesideAProvider(String url) {
+        SystemLockRuntime runtime = new SystemLockRuntime();
+        try {
+            assertThatThrownBy(() -> new JdbcStoreProvider().open(StoreUri.parse(url), provider, runtime))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("decide")
+                    .hasMessageNotContaining("pssst");
+        } finally {
+            runtime.close();
+        }
+    }
+
+    @Test
+    void aPathOfH2IsNoLogin() throws Exception {
+        SystemLockRuntime runtime = new SystemLockRuntime();
+        String path = "jdbc:h2:mem:a/b@" + UUID.randomUUID();
+        try (LockStore store = new JdbcStoreProvider().open(StoreUri.parse(path), provider, runtime)) {
+            assertThat(store.description()).startsWith("jdbc:");
+        } finally {
+            runtime.close();
+        }
     }
 
     @Test

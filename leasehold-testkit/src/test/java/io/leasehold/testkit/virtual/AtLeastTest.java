@@ -164,6 +164,21 @@ final class AtLeastTest {
     }
 
     @Test
+    void itIsKeptToItsEndNearMaxHold() throws InterruptedException {
+        Duration ttl = Duration.ofSeconds(9);
+        Duration longest = MINUTE.minusSeconds(3);
+        assertThatThrownBy(() -> LockOptions.defaults().ttl(ttl).maxHold(MINUTE).atLeast(longest.plusMillis(1)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("maxHold less one renewal interval = PT57S");
+        LockClient client = client(mine, o -> o.ttl(ttl).maxHold(MINUTE).atLeast(longest));
+        client.named(NAME).acquire().close();
+        world.runFor(longest.minusMillis(100));
+        assertThat(isFree()).isFalse();
+        world.runFor(Duration.ofSeconds(5));
+        assertThat(isFree()).isTrue();
+    }
+
+    @Test
     void withoutRenewalTheTtlBoundsIt() throws InterruptedException {
         assertThatThrownBy(() -> LockOptions.defaults().renewal(Renewal.none()).atLeast(MINUTE))
                 .isInstanceOf(IllegalArgumentException.class)

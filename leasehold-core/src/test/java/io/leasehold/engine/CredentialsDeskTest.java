@@ -1,0 +1,117 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.Credentials;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.CredentialsDesk;
+import io.leasehold.spi.LockRuntime;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A provider that does not answer costs one thread, and those who ask a bounded time. */
+@Tag("quick")
+@Timeout(60)
+final class CredentialsDeskTest {
+
+    private static final Credentials LOGIN = Credentials.of("app", "s3cret");
+
+    private final StillRuntime time = new StillRuntime();
+    private final AtomicInteger asked = new AtomicInteger();
+    private final CountDownLatch answers = new CountDownLatch(1);
+    private final CredentialsDesk desk = new CredentialsDesk(
+            () -> {
+                asked.incrementAndGet();
+                answers.await();
+                return LOGIN;
+            },
+            "a store",
+            withThreads());
+
+    /** Time that stands still, and threads for callbacks that do not. */
+    private LockRuntime withThreads() {
+        return (LockRuntime) Proxy.newProxyInstance(
+                LockRuntime.class.getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("execute")) {
+                        Thread thread = new Thread((Runnable) arguments[0]);
+                        thread.setDaemon(true);
+                        thread.start();
+                        return null;
+                    }
+                    try {
+                        return method.invoke(time, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+    }
+
+    @AfterEach
+    void answer() {
+        answers.countDown();
+    }
+
+    private void untilAsked() {
+        while (asked.get() == 0) {
+            Thread.onSpinWait();
+        }
+    }
+
+    @Test
+    void itIsNotWaitedForForEver() throws Exception {
+        CompletableFuture<Credentials> first = desk.ask();
+        untilAsked();
+        time.pass(Duration.ofSeconds(6));
+        CompletableFuture<Credentials> second = desk.ask();
+        assertThat(first).isNotDone();
+        time.pass(Duration.ofSeconds(5));
+        for (CompletableFuture<Credentials> late : List.of(first, second, desk.ask())) {
+            assertThatThrownBy(() -> late.get(0, TimeUnit.SECONDS))
+                    .hasCauseInstanceOf(StoreUnavailableException.class)
+                    .hasMessageContaining("has not answered");
+        }
+        assertThatThrownBy(desk::now).isInstanceOf(StoreUnavailableException.class);
+        assertThat(asked).as("while it hangs").hasValue(1);
+        answers.countDown();
+        while (desk.ask().handle((login, error) -> error).get(30, TimeUnit.SECONDS) != null) {
+            Thread.onSpinWait();
+        }
+    }
+
+    @Test
+    void threadsThatWaitShareOneAnswer() throws Exception {
+        CompletableFuture<Credentials> one = new CompletableFuture<>();
+        CompletableFuture<Credentials> other = new CompletableFuture<>();
+        Thread first = new Thread(() -> one.complete(desk.now()));
+        Thread second = new Thread(() -> other.complete(desk.now()));
+        first.start();
+        second.start();
+        while (first.getState() != Thread.State.WAITING || second.getState() != Thread.State.WAITING) {
+            Thread.onSpinWait();
+        }
+        untilAsked();
+        answers.countDown();
+        assertThat(one.get(30, TimeUnit.SECONDS)).isEqualTo(LOGIN);
+        assertThat(other.get(30, TimeUnit.SECONDS)).isEqualTo(LOGIN);
+        assertThat(asked).hasValue(1);
+    }
+
+    @Test
+    void whereNoThreadCanBeHadTheAnswerIsAFailure() {
+        CredentialsDesk withoutThreads = new CredentialsDesk(() -> LOGIN, "a store", time);
+        time.failToStart(1);
+        assertThat(withoutThreads.ask()).isCompletedExceptionally();
+        assertThat(withoutThreads.ask()).isCompletedWithValue(LOGIN);
+    }
+}
