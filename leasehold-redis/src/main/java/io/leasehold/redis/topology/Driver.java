@@ -3,6 +3,7 @@ package io.leasehold.redis.topology;
 import io.leasehold.spi.CredentialsDesk;
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
+import io.lettuce.core.ClientOptions.ReauthenticateBehavior;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisURI;
@@ -14,6 +15,7 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
 import java.io.File;
 import java.time.Duration;
@@ -45,6 +47,9 @@ public final class Driver implements AutoCloseable {
     private final RedisUri uri;
     private final DriverThreads threads;
     private final RedisClient client;
+    /** Of another kind only where the options make the driver refuse RESP2 for subscriptions: where it logs in again. */
+    private final RedisClient forPushes;
+
     private final Set<StatefulConnection<?, ?>> ended =
             Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
     private final Map<StatefulConnection<?, ?>, CompletableFuture<Void>> endings = new ConcurrentHashMap<>();
@@ -59,8 +64,17 @@ public final class Driver implements AutoCloseable {
     private Driver(RedisUri uri, DriverThreads threads, ClientOptions options) {
         this.uri = uri;
         this.threads = threads;
-        this.client = RedisClient.create(threads.use());
+        ClientResources resources = threads.use();
+        this.client = RedisClient.create(resources);
         client.setOptions(options);
+        if (options.getReauthenticateBehaviour() == ReauthenticateBehavior.DEFAULT) {
+            this.forPushes = client;
+        } else {
+            this.forPushes = RedisClient.create(resources);
+            forPushes.setOptions(options.mutate()
+                    .reauthenticateBehavior(ReauthenticateBehavior.DEFAULT)
+                    .build());
+        }
     }
 
     /** A driver for the servers of a deployment. */
@@ -116,7 +130,7 @@ public final class Driver implements AutoCloseable {
 
     /** Makes a connection for subscriptions. */
     CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectForPushes(RedisUri server) {
-        return handshake(server).thenCompose(uri -> client.connectPubSubAsync(StringCodec.UTF8, uri));
+        return handshake(server).thenCompose(uri -> forPushes.connectPubSubAsync(StringCodec.UTF8, uri));
     }
 
     /** Makes a connection for questions to a Sentinel. */
@@ -147,6 +161,10 @@ public final class Driver implements AutoCloseable {
         }
     }
 
+    private static CompletableFuture<Void> ended(RedisClient client) {
+        return client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
+    }
+
     /** Ends all connections and threads. */
     @Override
     public void close() {
@@ -154,7 +172,7 @@ public final class Driver implements AutoCloseable {
         CompletableFuture<Void> allEnded = CompletableFuture.allOf(
                         endings.values().toArray(CompletableFuture<?>[]::new))
                 .handle((done, error) -> error)
-                .thenCompose(error -> client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS));
+                .thenCompose(error -> CompletableFuture.allOf(ended(client), ended(forPushes)));
         try {
             allEnded.get(2 * SHUTDOWN_SECONDS, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
