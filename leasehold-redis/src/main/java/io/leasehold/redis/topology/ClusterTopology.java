@@ -234,6 +234,7 @@ final class ClusterTopology implements Topology {
     private void looked(@Nullable SlotTable found, @Nullable Throwable error) {
         try {
             if (found != null) {
+                failure = null;
                 adopt(found, this::counts).forEach(this::connect);
                 ClusterWakeUps subscriptions = pushes;
                 if (subscriptions != null) {
