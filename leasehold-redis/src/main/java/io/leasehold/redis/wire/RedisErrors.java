@@ -54,6 +54,8 @@ public final class RedisErrors {
     /** Has no code of its own; also "… clients + cluster connections reached". */
     private static final String FULL = "ERR max number of clients";
 
+    private static final String ARGUMENTS = ", with args beginning with";
+
     /**
      * Redis 6.2 wraps the error of a command in a script, once more where the script does not catch it; later versions pass it on.
      */
@@ -146,7 +148,9 @@ public final class RedisErrors {
         return answered(text, what, null);
     }
 
-    private Failure answered(String whole, String what, @Nullable Throwable cause) {
+    private Failure answered(String words, String what, @Nullable Throwable thrown) {
+        String whole = withoutArguments(words);
+        Throwable cause = causeOf(words, thrown);
         String text = ofCommand(whole);
         String code = code(text);
         if (ACCESS.contains(code) || isScriptWithoutRight(text)) {
@@ -160,6 +164,17 @@ public final class RedisErrors {
         }
         return new Failure(
                 FailureKind.PERMANENT, new LockStoreException(node + " refuses to " + what + ": " + text, cause));
+    }
+
+    /** What a server answered, without the arguments of a command that it does not know: a password, an owner token. */
+    public static String withoutArguments(String error) {
+        int arguments = error.toLowerCase(Locale.ROOT).indexOf(ARGUMENTS);
+        return arguments < 0 ? error : error.substring(0, arguments);
+    }
+
+    /** What may stand behind an error with these words: nothing that repeats arguments. */
+    public static @Nullable Throwable causeOf(String error, @Nullable Throwable thrown) {
+        return withoutArguments(error).equals(error) ? thrown : null;
     }
 
     /** What a command was answered with, out of what a script that ran it was. */
