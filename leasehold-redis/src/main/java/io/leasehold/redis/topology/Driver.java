@@ -24,10 +24,12 @@ import java.util.Map;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -121,21 +123,41 @@ public final class Driver implements AutoCloseable {
 
     /** Makes a connection for commands. */
     CompletableFuture<StatefulRedisConnection<String, String>> connect(RedisUri server) {
-        if (closing) {
-            // On threads that have ended it could not even fail.
-            return CompletableFuture.failedFuture(new RedisException("Connection is closed"));
-        }
-        return handshake(server).thenCompose(uri -> client.connectAsync(StringCodec.UTF8, uri));
+        return connected(server, uri -> client.connectAsync(StringCodec.UTF8, uri));
     }
 
     /** Makes a connection for subscriptions. */
     CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectForPushes(RedisUri server) {
-        return handshake(server).thenCompose(uri -> forPushes.connectPubSubAsync(StringCodec.UTF8, uri));
+        return connected(server, uri -> forPushes.connectPubSubAsync(StringCodec.UTF8, uri));
     }
 
     /** Makes a connection for questions to a Sentinel. */
     CompletableFuture<StatefulRedisSentinelConnection<String, String>> connectToSentinel(RedisUri sentinel) {
-        return handshake(sentinel).thenCompose(uri -> client.connectSentinelAsync(StringCodec.UTF8, uri));
+        return connected(sentinel, uri -> client.connectSentinelAsync(StringCodec.UTF8, uri));
+    }
+
+    /** None is begun after the close, and one that comes after it is ended: on borrowed threads it would stay. */
+    private <C extends StatefulConnection<?, ?>> CompletableFuture<C> connected(
+            RedisUri server, Function<RedisURI, CompletionStage<C>> connecting) {
+        if (closing) {
+            return refusedByClose();
+        }
+        return handshake(server)
+                .thenCompose(uri -> closing ? Driver.<C>refusedByClose() : connecting.apply(uri))
+                .thenCompose(connection -> {
+                    if (!closing) {
+                        return CompletableFuture.completedFuture(connection);
+                    }
+                    return connection
+                            .closeAsync()
+                            .handle((done, error) -> Driver.<C>refusedByClose())
+                            .thenCompose(f -> f);
+                });
+    }
+
+    private static <C> CompletableFuture<C> refusedByClose() {
+        // On threads that have ended it could not even fail.
+        return CompletableFuture.failedFuture(new RedisException("Connection is closed"));
     }
 
     private CompletableFuture<RedisURI> handshake(RedisUri server) {
