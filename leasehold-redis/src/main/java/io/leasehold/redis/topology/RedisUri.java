@@ -338,6 +338,10 @@ public final class RedisUri {
         return host;
     }
 
+    int port() {
+        return port;
+    }
+
     /** The database, 0 unless named. */
     int database() {
         return database;
