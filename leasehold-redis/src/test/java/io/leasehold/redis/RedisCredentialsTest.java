@@ -251,34 +251,67 @@ final class RedisCredentialsTest {
                 .hasMessageContaining("takes no credentials");
     }
 
-    /** Lettuce's own provider is asked at each connection as well; one that streams logs in again on open connections. */
-    @Test
-    void theDriversOwnProviders() throws Exception {
+    private static RedisClient reauthenticating() {
         RedisClient client = RedisClient.create();
         client.setOptions(ClientOptions.builder()
                 .reauthenticateBehavior(ClientOptions.ReauthenticateBehavior.ON_NEW_CREDENTIALS)
                 .build());
+        return client;
+    }
+
+    private static RedisURI streaming(RedisServer server, Sinks.Many<RedisCredentials> news) {
+        RedisURI uri = RedisURI.create("127.0.0.1", server.port());
+        uri.setCredentialsProvider(new RedisCredentialsProvider() {
+            @Override
+            public Mono<RedisCredentials> resolveCredentials() {
+                return news.asFlux().next();
+            }
+
+            @Override
+            public boolean supportsStreaming() {
+                return true;
+            }
+
+            @Override
+            public Flux<RedisCredentials> credentials() {
+                return news.asFlux();
+            }
+        });
+        return uri;
+    }
+
+    /** Lettuce makes no connection for subscriptions that would log in again over RESP2: wake-ups go without that. */
+    @Test
+    void aClientThatLogsInAgainIsWoken() throws Exception {
+        RedisClient client = reauthenticating();
         try (RedisServer server = RedisUnderTest.start(b -> b)) {
             makeUser(Stream.of(server));
             Sinks.Many<RedisCredentials> news = Sinks.many().replay().latest();
             news.tryEmitNext(RedisCredentials.just("app", OLD));
-            RedisURI uri = RedisURI.create("127.0.0.1", server.port());
-            uri.setCredentialsProvider(new RedisCredentialsProvider() {
-                @Override
-                public Mono<RedisCredentials> resolveCredentials() {
-                    return news.asFlux().next();
-                }
+            RedisStore store = RedisStore.over(client, streaming(server, news));
+            try (LockClient holding = Leasehold.builder().store(store::open).connect();
+                    LockClient waiting = Leasehold.builder().store(store::open).connect()) {
+                Lease lease = holding.named("order:1").acquire();
+                CompletableFuture<Lease> next = waiting.named("order:1").acquireAsync();
+                NodeBench.until(
+                        "subscribed", () -> server.call("PUBSUB", "CHANNELS").contains("lock:wake:"));
+                lease.close();
+                next.get(60, TimeUnit.SECONDS).close();
+            }
+        } finally {
+            client.shutdown(0, 2, TimeUnit.SECONDS);
+        }
+    }
 
-                @Override
-                public boolean supportsStreaming() {
-                    return true;
-                }
-
-                @Override
-                public Flux<RedisCredentials> credentials() {
-                    return news.asFlux();
-                }
-            });
+    /** Lettuce's own provider is asked at each connection as well; one that streams logs in again on open connections. */
+    @Test
+    void theDriversOwnProviders() throws Exception {
+        RedisClient client = reauthenticating();
+        try (RedisServer server = RedisUnderTest.start(b -> b)) {
+            makeUser(Stream.of(server));
+            Sinks.Many<RedisCredentials> news = Sinks.many().replay().latest();
+            news.tryEmitNext(RedisCredentials.just("app", OLD));
+            RedisURI uri = streaming(server, news);
             try (LockClient locks = Leasehold.builder()
                     .store(RedisStore.over(client, uri)::open)
                     .connect()) {

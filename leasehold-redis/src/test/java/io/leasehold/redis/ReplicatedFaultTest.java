@@ -6,6 +6,7 @@ import static io.leasehold.redis.TopologyBench.until;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Lease;
+import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
@@ -21,6 +22,20 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 @Tag("full")
 final class ReplicatedFaultTest {
+
+    /** One that is down is no reason to refuse, and one that is frozen is none either. */
+    @Test
+    void aFrozenReplicaKeepsNobodyFromOpening() throws InterruptedException {
+        try (RedisReplicated group = Groups.replicated(1)) {
+            RedisServer replica = group.replicas().get(0);
+            replica.freeze();
+            try (LockClient client = Leasehold.connect(group.uri())) {
+                client.named("free").acquire().close();
+            } finally {
+                replica.thaw();
+            }
+        }
+    }
 
     @Test
     void aDemotedMasterIsSaidToTakeNoWritesAndServesAgainWhenItDoes() throws InterruptedException {

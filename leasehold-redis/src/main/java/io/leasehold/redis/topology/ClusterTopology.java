@@ -234,6 +234,7 @@ final class ClusterTopology implements Topology {
     private void looked(@Nullable SlotTable found, @Nullable Throwable error) {
         try {
             if (found != null) {
+                failure = null;
                 adopt(found, this::counts).forEach(this::connect);
                 ClusterWakeUps subscriptions = pushes;
                 if (subscriptions != null) {
@@ -249,9 +250,7 @@ final class ClusterTopology implements Topology {
     }
 
     private void lookAgain(@Nullable SlotTable found) {
-        boolean missing = found == null
-                || found.served() < SlotTable.SLOTS
-                || membersNow().stream().anyMatch(member -> member.current() == null);
+        boolean missing = found == null || found.served() < SlotTable.SLOTS || isAnyMasterMissing();
         boolean again;
         int before;
         synchronized (this) {
@@ -367,22 +366,32 @@ final class ClusterTopology implements Topology {
                         "slot " + Slots.of(key) + " of " + where + " is served by nobody", null);
     }
 
+    /** All masters, and those guests that answer: a guest may have locks of a slot that is being moved to it. */
     @Override
     public List<Link> everywhere() {
         List<Link> links = new ArrayList<>();
         synchronized (this) {
-            for (Map.Entry<String, Connections> member : members.entrySet()) {
-                Link link = member.getValue().current();
+            for (String master : table.masters()) {
+                Connections member = members.get(master);
+                Link link = member == null ? null : member.current();
                 if (link == null) {
-                    throw errors.notConnected(
-                                    "ask the master " + member.getKey(),
-                                    member.getValue().failure())
+                    throw errors.notConnected("ask the master " + master, member == null ? failure : member.failure())
                             .error();
                 }
                 links.add(link);
             }
+            members.values().stream()
+                    .map(Connections::current)
+                    .filter(link -> link != null && !links.contains(link))
+                    .forEach(links::add);
         }
         return links;
+    }
+
+    private synchronized boolean isAnyMasterMissing() {
+        return table.masters().stream()
+                .map(members::get)
+                .anyMatch(member -> member == null || member.current() == null);
     }
 
     @Override
@@ -421,7 +430,7 @@ final class ClusterTopology implements Topology {
             if (moved) {
                 moved(Integer.parseInt(parts[1]), target);
             }
-            return linkTo(target).thenApply(link -> new Detour(link, !moved));
+            return linkTo(target, !moved).thenApply(link -> new Detour(link, !moved));
         }
         if (error.startsWith("READONLY") || error.startsWith("CLUSTERDOWN") || error.startsWith("MASTERDOWN")) {
             look();
@@ -436,12 +445,14 @@ final class ClusterTopology implements Topology {
         look();
     }
 
-    /** The link to a node, perhaps one that has only begun to take over slots. */
-    private CompletableFuture<Link> linkTo(String address) {
+    /** The link to a node; a guest is one that may only have begun to take over slots. */
+    private CompletableFuture<Link> linkTo(String address, boolean guest) {
         Connections member;
         boolean fresh = false;
         synchronized (this) {
-            guestsAtNanos.put(address, runtime.nanoTime());
+            if (guest) {
+                guestsAtNanos.put(address, runtime.nanoTime());
+            }
             member = members.get(address);
             if (member == null) {
                 member = member(address);

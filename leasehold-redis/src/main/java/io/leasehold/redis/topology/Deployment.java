@@ -118,12 +118,16 @@ public final class Deployment {
      * of all.
      */
     public static Deployment ofCluster(List<RedisUri> nodes) {
-        RedisUri first = nodes.get(0);
-        if (first.database() != 0) {
-            throw new IllegalArgumentException(
-                    "the RedisURI " + first + " names a database, and a Cluster has only one: leave it out");
+        for (RedisUri node : nodes) {
+            if (node.database() != 0) {
+                throw new IllegalArgumentException(
+                        "the RedisURI " + node + " names a database, and a Cluster has only one: leave it out");
+            }
         }
-        return new Deployment(Kind.CLUSTER, nodes, first, null);
+        RedisUri first = nodes.get(0);
+        List<RedisUri> alike =
+                nodes.stream().map(node -> first.at(node.host(), node.port())).toList();
+        return new Deployment(Kind.CLUSTER, alike, first, null);
     }
 
     /** The same with the locks elsewhere. */

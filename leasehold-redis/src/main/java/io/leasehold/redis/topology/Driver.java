@@ -3,6 +3,7 @@ package io.leasehold.redis.topology;
 import io.leasehold.spi.CredentialsDesk;
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
+import io.lettuce.core.ClientOptions.ReauthenticateBehavior;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisURI;
@@ -14,6 +15,7 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
 import java.io.File;
 import java.time.Duration;
@@ -22,10 +24,12 @@ import java.util.Map;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,6 +49,9 @@ public final class Driver implements AutoCloseable {
     private final RedisUri uri;
     private final DriverThreads threads;
     private final RedisClient client;
+    /** Of another kind only where the options make the driver refuse RESP2 for subscriptions: where it logs in again. */
+    private final RedisClient forPushes;
+
     private final Set<StatefulConnection<?, ?>> ended =
             Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
     private final Map<StatefulConnection<?, ?>, CompletableFuture<Void>> endings = new ConcurrentHashMap<>();
@@ -59,8 +66,17 @@ public final class Driver implements AutoCloseable {
     private Driver(RedisUri uri, DriverThreads threads, ClientOptions options) {
         this.uri = uri;
         this.threads = threads;
-        this.client = RedisClient.create(threads.use());
+        ClientResources resources = threads.use();
+        this.client = RedisClient.create(resources);
         client.setOptions(options);
+        if (options.getReauthenticateBehaviour() == ReauthenticateBehavior.DEFAULT) {
+            this.forPushes = client;
+        } else {
+            this.forPushes = RedisClient.create(resources);
+            forPushes.setOptions(options.mutate()
+                    .reauthenticateBehavior(ReauthenticateBehavior.DEFAULT)
+                    .build());
+        }
     }
 
     /** A driver for the servers of a deployment. */
@@ -107,21 +123,41 @@ public final class Driver implements AutoCloseable {
 
     /** Makes a connection for commands. */
     CompletableFuture<StatefulRedisConnection<String, String>> connect(RedisUri server) {
-        if (closing) {
-            // On threads that have ended it could not even fail.
-            return CompletableFuture.failedFuture(new RedisException("Connection is closed"));
-        }
-        return handshake(server).thenCompose(uri -> client.connectAsync(StringCodec.UTF8, uri));
+        return connected(server, uri -> client.connectAsync(StringCodec.UTF8, uri));
     }
 
     /** Makes a connection for subscriptions. */
     CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectForPushes(RedisUri server) {
-        return handshake(server).thenCompose(uri -> client.connectPubSubAsync(StringCodec.UTF8, uri));
+        return connected(server, uri -> forPushes.connectPubSubAsync(StringCodec.UTF8, uri));
     }
 
     /** Makes a connection for questions to a Sentinel. */
     CompletableFuture<StatefulRedisSentinelConnection<String, String>> connectToSentinel(RedisUri sentinel) {
-        return handshake(sentinel).thenCompose(uri -> client.connectSentinelAsync(StringCodec.UTF8, uri));
+        return connected(sentinel, uri -> client.connectSentinelAsync(StringCodec.UTF8, uri));
+    }
+
+    /** None is begun after the close, and one that comes after it is ended: on borrowed threads it would stay. */
+    private <C extends StatefulConnection<?, ?>> CompletableFuture<C> connected(
+            RedisUri server, Function<RedisURI, CompletionStage<C>> connecting) {
+        if (closing) {
+            return refusedByClose();
+        }
+        return handshake(server)
+                .thenCompose(uri -> closing ? Driver.<C>refusedByClose() : connecting.apply(uri))
+                .thenCompose(connection -> {
+                    if (!closing) {
+                        return CompletableFuture.completedFuture(connection);
+                    }
+                    return connection
+                            .closeAsync()
+                            .handle((done, error) -> Driver.<C>refusedByClose())
+                            .thenCompose(f -> f);
+                });
+    }
+
+    private static <C> CompletableFuture<C> refusedByClose() {
+        // On threads that have ended it could not even fail.
+        return CompletableFuture.failedFuture(new RedisException("Connection is closed"));
     }
 
     private CompletableFuture<RedisURI> handshake(RedisUri server) {
@@ -147,6 +183,10 @@ public final class Driver implements AutoCloseable {
         }
     }
 
+    private static CompletableFuture<Void> ended(RedisClient client) {
+        return client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
+    }
+
     /** Ends all connections and threads. */
     @Override
     public void close() {
@@ -154,7 +194,7 @@ public final class Driver implements AutoCloseable {
         CompletableFuture<Void> allEnded = CompletableFuture.allOf(
                         endings.values().toArray(CompletableFuture<?>[]::new))
                 .handle((done, error) -> error)
-                .thenCompose(error -> client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS));
+                .thenCompose(error -> CompletableFuture.allOf(ended(client), ended(forPushes)));
         try {
             allEnded.get(2 * SHUTDOWN_SECONDS, TimeUnit.SECONDS);
         } catch (InterruptedException e) {

@@ -1,10 +1,12 @@
 package io.leasehold.redis.topology;
 
 import io.leasehold.LockStoreException;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.api.StatefulRedisConnection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -17,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * links to a former one are ended as soon as one of them says so, a request was not answered, or it answers READONLY.
  */
 final class MasterTopology implements Topology {
+
+    /** Less than an opening may take. */
+    private static final long REPLICA_NANOS = 2_000_000_000L;
 
     private final Deployment where;
     private final Driver driver;
@@ -64,30 +69,41 @@ final class MasterTopology implements Topology {
     private CompletableFuture<Void> replicasFollow(Link master) {
         CompletableFuture<?>[] each = where.servers().stream()
                 .skip(1)
-                .map(replica -> driver.connect(replica)
-                        .thenCompose(connection -> connection
-                                .async()
-                                .info()
-                                .toCompletableFuture()
-                                .whenComplete((info, error) -> driver.end(connection)))
-                        .handle((info, error) -> {
-                            if (error == null && !ServerFacts.parse(info).replica()) {
-                                throw new UnsafeStoreException(
-                                        replica.address() + " is named as a replica of "
-                                                + master.address().address() + " and is a master itself: nobody"
-                                                + " else may be one. If it was promoted, name it first",
-                                        null);
-                            }
-                            if (error != null
-                                    && RedisErrors.unwrapped(error) instanceof RedisCommandExecutionException refusal) {
-                                errors.warnOnce(
-                                        String.valueOf(refusal.getMessage()),
-                                        "see whether " + replica.address() + " is a replica");
-                            }
-                            return info;
-                        }))
+                .map(replica -> infoOf(replica).handle((info, error) -> {
+                    if (error == null && !ServerFacts.parse(info).replica()) {
+                        throw new UnsafeStoreException(
+                                replica.address() + " is named as a replica of "
+                                        + master.address().address() + " and is a master itself: nobody"
+                                        + " else may be one. If it was promoted, name it first",
+                                null);
+                    }
+                    if (error != null
+                            && RedisErrors.unwrapped(error) instanceof RedisCommandExecutionException refusal) {
+                        errors.warnOnce(
+                                String.valueOf(refusal.getMessage()),
+                                "see whether " + replica.address() + " is a replica");
+                    }
+                    return info;
+                }))
                 .toArray(CompletableFuture<?>[]::new);
         return CompletableFuture.allOf(each);
+    }
+
+    /** What a replica tells of itself, if it does so soon: the opening does not wait for one that is frozen. */
+    private CompletableFuture<String> infoOf(RedisUri replica) {
+        CompletableFuture<StatefulRedisConnection<String, String>> connected = driver.connect(replica);
+        CompletableFuture<String> limited =
+                connected.thenCompose(connection -> connection.async().info()).copy();
+        LockRuntime.Timer patience = runtime.schedule(
+                REPLICA_NANOS,
+                () -> limited.completeExceptionally(new StoreUnavailableException(
+                        replica.address() + " did not tell in time whether it is a replica", null)));
+        limited.whenComplete((info, error) -> {
+            patience.cancel();
+            // Also one that is only now being made.
+            connected.thenAccept(driver::end);
+        });
+        return limited;
     }
 
     @Override

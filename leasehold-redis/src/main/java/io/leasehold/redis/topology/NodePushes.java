@@ -61,7 +61,7 @@ final class NodePushes {
 
     /** Connects, once: its owner has to know it before, since its end may be told at once. */
     void open() {
-        driver.connectForPushes(node).whenComplete((made, error) -> {
+        Patience.limited(driver.connectForPushes(node), driver, errors, runtime).whenComplete((made, error) -> {
             if (error != null) {
                 lost();
                 connection.completeExceptionally(error);

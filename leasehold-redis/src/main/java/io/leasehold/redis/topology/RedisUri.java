@@ -285,11 +285,14 @@ public final class RedisUri {
     /**
      * For the driver.
      *
+     * @param handshakeTimeout also in place of what was given: it is meant for requests, a minute unless set, and each try that a
+     *     frozen server does not answer would stay as long
      * @param login in place of what the URI names, unless null
      */
     RedisURI forDriver(Duration handshakeTimeout, @Nullable Credentials login) {
         if (given != null) {
-            return login == null ? given : authenticated(RedisURI.builder(given), login.user(), login.password());
+            RedisURI.Builder limited = RedisURI.builder(given).withTimeout(handshakeTimeout);
+            return login == null ? limited.build() : authenticated(limited, login.user(), login.password());
         }
         RedisURI.Builder builder = RedisURI.builder()
                 .withHost(host)
@@ -333,6 +336,10 @@ public final class RedisUri {
     /** The host alone. */
     String host() {
         return host;
+    }
+
+    int port() {
+        return port;
     }
 
     /** The database, 0 unless named. */

@@ -4,6 +4,8 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.redis.wire.RedisErrors;
+import org.jspecify.annotations.Nullable;
 
 /** Turns what a Sentinel refuses into typed errors. */
 final class SentinelErrors {
@@ -14,7 +16,9 @@ final class SentinelErrors {
 
     private SentinelErrors() {}
 
-    static LockStoreException of(RedisUri sentinel, String text, Throwable cause) {
+    static LockStoreException of(RedisUri sentinel, String words, Throwable thrown) {
+        String text = RedisErrors.withoutArguments(words);
+        @Nullable Throwable cause = RedisErrors.causeOf(words, thrown);
         String who = "Sentinel " + sentinel.address();
         if (text.startsWith("NOAUTH")) {
             return new StoreAccessException(

@@ -101,7 +101,13 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
             }
             asking = true;
         }
-        locate().whenComplete(this::asked);
+        CompletableFuture<RedisUri> located;
+        try {
+            located = locate();
+        } catch (RuntimeException e) {
+            located = CompletableFuture.failedFuture(e);
+        }
+        located.whenComplete(this::asked);
     }
 
     /** The same without a pause: they say so themselves. */
@@ -121,9 +127,17 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
     }
 
     private void asked(@Nullable RedisUri master, @Nullable Throwable error) {
-        if (master != null) {
-            onNamed.accept(master);
+        try {
+            if (master != null) {
+                onNamed.accept(master);
+            }
+        } finally {
+            // Whatever happens here, the next question does not depend on it.
+            rest();
         }
+    }
+
+    private void rest() {
         boolean atOnce;
         synchronized (this) {
             asking = false;

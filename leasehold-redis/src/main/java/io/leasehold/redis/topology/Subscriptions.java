@@ -110,7 +110,7 @@ final class Subscriptions implements WakeUps {
         locator.locate()
                 .thenCompose(server -> {
                     place = server;
-                    return driver.connectForPushes(server);
+                    return Patience.limited(driver.connectForPushes(server), driver, errors, runtime);
                 })
                 .whenComplete(this::connected);
     }

@@ -18,6 +18,9 @@ final class TableReader {
 
     private static final long ANSWER_NANOS = 3_000_000_000L;
 
+    /** With the connection, whose credentials may never come. */
+    private static final long VISIT_NANOS = 2 * ANSWER_NANOS;
+
     private final Driver driver;
     private final RedisErrors errors;
     private final LockRuntime runtime;
@@ -150,6 +153,7 @@ final class TableReader {
                         .exceptionally(error -> {
                             throw refused(error);
                         }),
+                ANSWER_NANOS,
                 link.address());
     }
 
@@ -176,13 +180,14 @@ final class TableReader {
                 node.toString(),
                 errors.of(node.toString()),
                 runtime);
-        return connections.open().thenCompose(this::view).whenComplete((table, error) -> connections.retire());
+        return limited(connections.open().thenCompose(this::view), VISIT_NANOS, node)
+                .whenComplete((table, error) -> connections.retire());
     }
 
-    private CompletableFuture<SlotTable> limited(CompletableFuture<SlotTable> view, RedisUri node) {
+    private CompletableFuture<SlotTable> limited(CompletableFuture<SlotTable> view, long nanos, RedisUri node) {
         CompletableFuture<SlotTable> limited = view.copy();
         LockRuntime.Timer patience = runtime.schedule(
-                ANSWER_NANOS,
+                nanos,
                 () -> limited.completeExceptionally(
                         new StoreUnavailableException(node + " did not tell who serves what in time", null)));
         limited.whenComplete((table, error) -> patience.cancel());

@@ -51,6 +51,11 @@ public final class RedisErrors {
             "EXECABORT",
             "UNBLOCKED");
 
+    /** Has no code of its own; also "… clients + cluster connections reached". */
+    private static final String FULL = "ERR max number of clients";
+
+    private static final String ARGUMENTS = ", with args beginning with";
+
     /**
      * Redis 6.2 wraps the error of a command in a script, once more where the script does not catch it; later versions pass it on.
      */
@@ -143,7 +148,9 @@ public final class RedisErrors {
         return answered(text, what, null);
     }
 
-    private Failure answered(String whole, String what, @Nullable Throwable cause) {
+    private Failure answered(String words, String what, @Nullable Throwable thrown) {
+        String whole = withoutArguments(words);
+        Throwable cause = causeOf(words, thrown);
         String text = ofCommand(whole);
         String code = code(text);
         if (ACCESS.contains(code) || isScriptWithoutRight(text)) {
@@ -151,12 +158,23 @@ public final class RedisErrors {
             return new Failure(
                     mayPass ? FailureKind.NO_EFFECT : FailureKind.PERMANENT, access(text, whole, what, cause));
         }
-        if (TRANSIENT.contains(code)) {
+        if (isTransient(text)) {
             return new Failure(
-                    FailureKind.NO_EFFECT, unavailable("cannot " + what + " now: " + text + advice(code), cause));
+                    FailureKind.NO_EFFECT, unavailable("cannot " + what + " now: " + text + advice(text), cause));
         }
         return new Failure(
                 FailureKind.PERMANENT, new LockStoreException(node + " refuses to " + what + ": " + text, cause));
+    }
+
+    /** What a server answered, without the arguments of a command that it does not know: a password, an owner token. */
+    public static String withoutArguments(String error) {
+        int arguments = error.toLowerCase(Locale.ROOT).indexOf(ARGUMENTS);
+        return arguments < 0 ? error : error.substring(0, arguments);
+    }
+
+    /** What may stand behind an error with these words: nothing that repeats arguments. */
+    public static @Nullable Throwable causeOf(String error, @Nullable Throwable thrown) {
+        return withoutArguments(error).equals(error) ? thrown : null;
     }
 
     /** What a command was answered with, out of what a script that ran it was. */
@@ -176,8 +194,16 @@ public final class RedisErrors {
                 || text.contains("No permissions");
     }
 
-    private static String advice(String code) {
-        return switch (code) {
+    /** What the server refuses only for now, before it has written anything. */
+    private static boolean isTransient(String text) {
+        return TRANSIENT.contains(code(text)) || text.startsWith(FULL);
+    }
+
+    private static String advice(String text) {
+        if (text.startsWith(FULL)) {
+            return "; it has as many connections as it takes: raise maxclients, or look for clients that leak them";
+        }
+        return switch (code(text)) {
             case "OOM" -> "; its memory is full: raise maxmemory, keep maxmemory-policy noeviction";
             case "MISCONF" -> "; it cannot write its snapshot or append-only file: look at its disk";
             case "READONLY" -> "; it is a replica: connect to its primary";
@@ -314,9 +340,10 @@ public final class RedisErrors {
      */
     public static boolean isRefused(Throwable thrown) {
         Throwable cause = unwrapped(thrown);
-        String code = code(String.valueOf(cause.getMessage()));
+        String text = String.valueOf(cause.getMessage());
+        String code = code(text);
         return cause instanceof RedisCommandExecutionException
-                && !TRANSIENT.contains(code)
+                && !isTransient(text)
                 && (code.equals("NOPERM") || !ACCESS.contains(code));
     }
 

@@ -32,6 +32,8 @@
 --   Those of a lock that others wait for may end with "besides", error: what was refused while they were served
 -- Errors
 --   Redis' own (OOM, READONLY, NOPERM ...). The first write decides; after an error the lock is as it was.
+--   Where +pttl, +hset or +pexpire is missing, a place in the queue may stay after it, in WAITERS without end; the next waiter
+--   that joins drops it, once it counts as dead.
 
 local LOCK, FENCE, QUEUED, WAITERS, ASKED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local candidate, last = tonumber(ARGV[3]), tonumber(ARGV[4])

@@ -31,6 +31,8 @@
 --   Each of these may end with "besides", error: what was refused on the way
 -- Errors
 --   Redis' own (OOM, READONLY, NOPERM ...). The first write decides; after an error the lock is as it was.
+--   Where +pttl or +pexpire is missing, a watcher may stay after it, in WATCHERS without end; the next one that joins drops it,
+--   once it counts as dead.
 
 local LOCK, FENCE, WATCHERS, MARKER = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local candidate, last = tonumber(ARGV[3]), tonumber(ARGV[4])

@@ -22,6 +22,7 @@
 -- Errors
 --   Redis' own (NOREPLICAS, MISCONF, NOPERM ...); then the lock is as it was, and the owner token is not ended: to be
 --   repeated. A deletion is not refused for lack of memory, nor is anything after it.
+--   Where +exists is missing the lock may be gone already, and the next waiter is not served.
 
 local LOCK, FENCE, QUEUED, WAITERS, ASKED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local owner = ARGV[1]

@@ -3,7 +3,9 @@ package io.leasehold.redis.topology;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.StoreUri;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.SlotHash;
 import java.util.Arrays;
 import java.util.List;
@@ -111,6 +113,20 @@ class DeploymentTest {
         assertThatThrownBy(() -> parse(text))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageNotContaining("hunter2");
+    }
+
+    @Test
+    void theFirstNodeNamesTheSettingsOfAll() {
+        RedisUri first = RedisUri.of(RedisURI.create("rediss://:hunter2@a:1"), KeyLayout.standard());
+        RedisUri second = RedisUri.of(RedisURI.create("redis://b:2"), KeyLayout.standard());
+        RedisUri withDatabase = RedisUri.of(RedisURI.create("redis://c:3/4"), KeyLayout.standard());
+
+        assertThat(Deployment.ofCluster(List.of(first, second)).servers())
+                .extracting(RedisUri::toString)
+                .containsExactly("rediss://a:1", "rediss://b:2");
+        assertThatThrownBy(() -> Deployment.ofCluster(List.of(first, withDatabase)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("redis://c:3/4");
     }
 
     @Test

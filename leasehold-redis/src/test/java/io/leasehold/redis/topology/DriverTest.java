@@ -3,10 +3,12 @@ package io.leasehold.redis.topology;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Credentials;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.CredentialsDesk;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.proxy.TcpProxy;
@@ -22,6 +24,7 @@ import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Tag;
@@ -99,6 +102,36 @@ class DriverTest {
         } finally {
             driver.close();
             runtime.close();
+        }
+    }
+
+    /** The threads of a client that is brought along go on: what comes after the close would stay connected for good. */
+    @Test
+    void whatComesAfterTheCloseIsEnded() throws Exception {
+        RedisClient client = RedisClient.create();
+        LockRuntime runtime = new SystemLockRuntime();
+        try (TcpProxy proxy = TcpProxy.to(SERVER.server().port())) {
+            RedisUri late = RedisUri.of(RedisURI.create("127.0.0.1", proxy.port()), KeyLayout.standard())
+                    .askingForLogin();
+            CompletableFuture<Credentials> login = new CompletableFuture<>();
+            Driver driver = Driver.over(client, Deployment.of(late));
+            driver.logInWith(new CredentialsDesk(login::get, "the server", runtime));
+            List<CompletableFuture<?>> connections =
+                    List.of(driver.connect(late), driver.connectForPushes(late), driver.connectToSentinel(late));
+            driver.close();
+            login.complete(Credentials.of("app", "s3cret"));
+            for (CompletableFuture<?> connection : connections) {
+                assertThatThrownBy(() -> connection.get(60, TimeUnit.SECONDS))
+                        .isInstanceOf(java.util.concurrent.ExecutionException.class);
+            }
+            assertThat(proxy.connections().accepted()).isZero();
+            assertThatThrownBy(() -> driver.connectForPushes(late).get(60, TimeUnit.SECONDS))
+                    .hasMessageContaining("closed");
+            assertThatThrownBy(() -> driver.connectToSentinel(late).get(60, TimeUnit.SECONDS))
+                    .hasMessageContaining("closed");
+        } finally {
+            runtime.close();
+            client.shutdown(0, 2, TimeUnit.SECONDS);
         }
     }
 

@@ -3,6 +3,7 @@ package io.leasehold.redis.topology;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.StoreUri;
 import io.lettuce.core.RedisCredentials;
 import io.lettuce.core.RedisURI;
@@ -67,6 +68,24 @@ class RedisUriTest {
         assertThat(uri.getDatabase()).isEqualTo(5);
         assertThat(uri.isSsl()).isTrue();
         assertThat(uri.isVerifyPeer()).isTrue();
+    }
+
+    /** The time limit of one's own RedisURI is one for requests, a minute unless set: tries would pile up at a frozen server. */
+    @Test
+    void aServerThatWasGivenGetsTheTimeOfAHandshake() {
+        RedisURI given = RedisURI.builder()
+                .withHost("h")
+                .withClientName("mine")
+                .withAuthentication("app", "hunter2".toCharArray())
+                .build();
+        assertThat(given.getTimeout()).isEqualTo(Duration.ofMinutes(1));
+
+        RedisURI uri = RedisUri.of(given, KeyLayout.standard()).forDriver(Duration.ofSeconds(2), null);
+
+        assertThat(uri.getTimeout()).isEqualTo(Duration.ofSeconds(2));
+        assertThat(uri.getClientName()).isEqualTo("mine");
+        assertThat(uri.getCredentialsProvider()).isSameAs(given.getCredentialsProvider());
+        assertThat(given.getTimeout()).isEqualTo(Duration.ofMinutes(1));
     }
 
     @ParameterizedTest

@@ -84,6 +84,27 @@ class PatternSubscribersTest {
         }
     }
 
+    /** Whoever listens: what was not published was told to nobody, and a lock that is handed over so stays taken for a claim. */
+    @Test
+    void whatMayNotBePublishedIsHeardByNobody() {
+        try (StatefulRedisPubSubConnection<String, String> listener =
+                SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()))) {
+            listener.sync().subscribe(ALIVE);
+            long token = bench.now();
+            bench.acquire(ALICE, token);
+            queue(BOB, ALIVE, 4_000);
+            SERVER.server().call("ACL", "SETUSER", "default", "-publish");
+
+            List<Object> reply = bench.release(ALICE, token);
+
+            assertThat(reply).hasSize(3).startsWith("released", "besides");
+            assertThat((String) reply.get(2)).contains("publish");
+            assertThat(SERVER.redis().exists(bench.lock)).as("held by nobody").isZero();
+        } finally {
+            SERVER.server().call("ACL", "SETUSER", "default", "+@all");
+        }
+    }
+
     @Test
     void aWatcherOfAMemberIsPassedOverToo() {
         String watchers = KeyLayout.watchers(bench.lock);
