@@ -37,6 +37,11 @@ public interface KilledWaiterTck extends SharesFront {
                     public void leave() throws InterruptedException {
                         child.kill();
                     }
+
+                    @Override
+                    public boolean canTell() {
+                        return false;
+                    }
                 };
                 StoreFront front = Objects.requireNonNull(fronts.get(one.getKey()));
                 LeavingTck.leaves(bench, front, one.getKey(), nameOf(bench, one.getKey()), killed);
