@@ -1,5 +1,6 @@
 package io.leasehold.verify.sql;
 
+import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.verify.sql.Flavour.Refusal;
 import io.leasehold.verify.sql.Statements.Op;
 import java.util.ArrayList;
@@ -191,6 +192,7 @@ final class RowStore {
                 session.raisedFloor = Math.max(latestFloor(session), number(p, 0));
                 yield new Count(1);
             }
+            case DISTINCT -> one((long) Dialect.Store.LOOK_ALIKES);
             case MICROS -> one(time(session));
             case LIMITS -> {
                 session.rowWaitMillis = millis(text(p, 0));

@@ -27,6 +27,7 @@ final class Statements {
         FLOOR,
         LOCK_FLOOR,
         RAISE_FLOOR,
+        DISTINCT,
         MICROS,
         LIMITS,
         TELL,
@@ -64,6 +65,7 @@ final class Statements {
         known.put(store.floor(), Op.FLOOR);
         known.put(store.lockFloor(), Op.LOCK_FLOOR);
         known.put(store.raiseFloor(), Op.RAISE_FLOOR);
+        known.put(store.distinct(), Op.DISTINCT);
         // No lock depends on what clients tell of themselves: the model has no such table, nor the right to make it.
         known.put(dialect.clients().find(), Op.NO_RIGHT);
         known.put(dialect.clients().create(), Op.NO_RIGHT);
