@@ -21,9 +21,13 @@ public interface LeavingTck extends SharesFront {
 
     /** When the waiter leaves. */
     enum Moment {
+        /** Its request has not reached the store. */
         BEFORE_ITS_REQUEST_IS_SENT,
+        /** The store has its request, and the waiter has no reply. */
         BETWEEN_REQUEST_AND_REPLY,
+        /** It waits, and the store knows it. */
         AFTER_ITS_PLACE_IS_KNOWN,
+        /** The lock became free, and the news of it is under way. */
         WHILE_IT_IS_TOLD
     }
 
