@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The short form of the script {@code leasehold-cli/stress}, and the proof that it would find a lock that does not hold. */
-@Tag("quick")
+@Tag("full")
 class RunStressTest {
 
     @TempDir

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The backend contract over a real PostgreSQL server, which can be restarted. */
-@Tag("quick")
+@Tag("full")
 class PostgresTckTest implements BackendTck {
 
     @TempDir

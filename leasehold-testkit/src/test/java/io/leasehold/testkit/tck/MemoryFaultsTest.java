@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 
 /** The in-memory store survives the faults of the TCK, as far as it can suffer them. */
-@Tag("quick")
+@Tag("full")
 final class MemoryFaultsTest implements FaultsTck {
 
     private static final FaultyFixture FIXTURE = new FaultyFixture() {
