@@ -54,7 +54,7 @@ public final class Credentials {
         return user;
     }
 
-    /** A copy of the password: never for people. */
+    /** A copy of the password. It must not be shown or logged. */
     public char[] password() {
         return password.clone();
     }

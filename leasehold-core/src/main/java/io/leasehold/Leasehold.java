@@ -69,7 +69,7 @@ public final class Leasehold {
         }
 
         /**
-         * Who is asked for user and password at every connection to the store that {@link #store(String)} names, in place of what its
+         * Sets the provider of user and password for every connection to the store that {@link #store(String)} names, in place of what its
          * URI would name, so that they may change while leases are held.
          */
         public Builder credentials(CredentialsProvider credentials) {

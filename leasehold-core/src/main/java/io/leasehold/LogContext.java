@@ -83,7 +83,7 @@ public final class LogContext implements AutoCloseable {
     /**
      * Brings back what was there before; nothing if it was closed.
      *
-     * @throws IllegalStateException in another thread than the one that opened it, whose context nobody else can change
+     * @throws IllegalStateException in a thread other than the one that opened it: only that thread can change its context
      */
     @Override
     public void close() {

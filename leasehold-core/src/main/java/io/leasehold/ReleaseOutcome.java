@@ -6,7 +6,7 @@ public enum ReleaseOutcome {
     RELEASED,
     /** The hold had ended before the release was called, or the store said so inside the validity. */
     ALREADY_LOST,
-    /** It was given back before {@link LockOptions#atLeast(java.time.Duration)} had passed: nobody holds the lock until then. */
+    /** It was given back before {@link LockOptions#atLeast(java.time.Duration)} had passed: the lock stays taken, without a holder, until then. */
     KEPT,
     /**
      * No answer proved either. The request is repeated in the background until it is answered or the

@@ -4,7 +4,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
-/** What is waited for until the client is closed, and no longer. Safe for use by any thread. */
+/** Waits that end, at the latest, when the client has closed. Safe for use by any thread. */
 final class CloseEnds {
 
     private final CompletableFuture<Void> closed = new CompletableFuture<>();

@@ -314,7 +314,7 @@ public final class EngineClient implements LockClient {
         return this;
     }
 
-    /** Another thread closes the client: who closes it as well goes on when it is closed, not before. */
+    /** Another thread closes the client: this one waits until it is closed. */
     private void awaitClosed(long patienceNanos) {
         if (closeEnds.isClosed()) {
             return;

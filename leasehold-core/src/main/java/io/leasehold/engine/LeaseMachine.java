@@ -262,7 +262,7 @@ final class LeaseMachine {
         if (unconfirmed) {
             armConfirmation(nowNanos, actions);
         } else if (timings.renewed() && !(armed && renewingByHand)) {
-            // One that the holder asked for puts off none of ours.
+            // A renewal that the holder asked for does not delay the next automatic one.
             arm(nowNanos + timings.renewalRetryNanos(), actions);
         }
         tellIfAtRisk(nowNanos, actions);

@@ -52,7 +52,7 @@ final class MultiWaiter implements Pending<MultiLease> {
     private int asking;
     /** Completes when the last of these has been dealt with. */
     private CompletableFuture<?> dealtWith = CompletableFuture.completedFuture(null);
-    /** What is being undone or given back. */
+    /** The undos and releases that have not been answered. */
     private CompletableFuture<?> leaving = CompletableFuture.completedFuture(null);
 
     MultiWaiter(

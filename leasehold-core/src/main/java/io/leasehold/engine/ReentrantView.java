@@ -97,7 +97,7 @@ final class ReentrantView implements ReentrantLockView {
     }
 
     /**
-     * Throws unless the hold is valid. After a suspension nobody knows whether it is, so the store is asked: a thread that
+     * Throws unless the hold is valid. After a suspension the validity is unconfirmed, so the store is asked: a thread that
      * was told "no" leaves its section, and must not leave behind a hold that turns out to be valid.
      */
     private static void checkConfirmed(ReentrantHolds.Counted held) {

@@ -245,7 +245,7 @@ final class Tenure {
     }
 
     /**
-     * For how long this ballot waits for each node. Who does not wait for the lock has this one round: it gets the time that an
+     * How long this ballot waits for each node. An attempt without patience has this one round: it gets the time that an
      * answer may take, unless the lock has a node timeout of its own.
      */
     private long nodeTimeoutNanos(AcquireRequest wanted) {

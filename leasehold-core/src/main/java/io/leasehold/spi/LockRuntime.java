@@ -47,7 +47,7 @@ public interface LockRuntime {
      * Runs a task on a daemon thread of its own until it returns: what talks to a store by a driver that blocks. It waits for
      * other threads by {@link #await} alone, holds no lock while it waits, and so can live in a virtual world.
      *
-     * @param name the thread's, for people
+     * @param name of the thread, as thread dumps show it
      */
     default void startThread(String name, Runnable task) {
         Thread thread = new Thread(task, name);

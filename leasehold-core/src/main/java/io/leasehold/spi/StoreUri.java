@@ -18,7 +18,7 @@ public final class StoreUri {
     /** The same where the slashes, or scheme and slashes, were forgotten: {@code user:password@host}. */
     private static final Pattern BARE_USER_INFO = Pattern.compile("(?s)^([^/@:]*:)?+(?!/).*@");
 
-    /** What the name of a parameter has in it whose value is nobody's business. */
+    /** What the name of a parameter contains whose value is a secret. */
     private static final String SECRET =
             "[^=?&;,(:/]*(?:password|passwd|passphrase|pass|pwd|secret|token|key|credential)[^=?&;,(]*=";
 
@@ -29,7 +29,7 @@ public final class StoreUri {
     private static final Pattern AFTER_SEMICOLON =
             Pattern.compile("(?is)(;" + SECRET + ")(?:\\{(?:[^}]|\\}\\})*+(?:\\}|$)|(?:\\\\.|[^;\\\\]|\\\\$)*+)");
 
-    /** Elsewhere, as in {@code (host=h,password=…)}, nobody knows where it ends. */
+    /** Elsewhere, as in {@code (host=h,password=…)}, the end of the value cannot be told. */
     private static final Pattern ELSEWHERE = Pattern.compile("(?is)([,(:]" + SECRET + ").*");
 
     private static final Pattern NESTED = Pattern.compile("(?i)(node=)[^&]*");

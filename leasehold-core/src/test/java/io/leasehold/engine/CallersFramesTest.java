@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What is told of a call that another thread has answered shows where the call was made. */
+/** The failure of a call that another thread has answered shows where the call was made. */
 @Tag("quick")
 @Timeout(120)
 final class CallersFramesTest {
@@ -55,7 +55,7 @@ final class CallersFramesTest {
         onADriversThread(() -> asked.answer().complete(new AcquireReply.Granted(grant, List.of())));
     }
 
-    /** What is logged until a dropped lease has been found. */
+    /** The log events until a dropped lease has been found. */
     private String logOfADroppedLease(Consumer<LockClient> drop) throws InterruptedException {
         PrintStream before = System.err;
         ByteArrayOutputStream log = new ByteArrayOutputStream();

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A provider that does not answer costs one thread, and those who ask a bounded time. */
+/** A provider that does not answer costs one thread, and each caller a bounded time. */
 @Tag("quick")
 @Timeout(60)
 final class CredentialsDeskTest {

@@ -151,7 +151,7 @@ final class EtcdCredentialsTest {
                     .hasMessageContaining("credentials provider")
                     .hasMessageNotContaining("s3cret");
         }
-        // At the start nobody has to be patient.
+        // At the start there is no reason to wait.
         assertThatThrownBy(() -> connect(vault))
                 .isInstanceOf(StoreAccessException.class)
                 .hasMessageNotContaining("s3cret");

@@ -71,7 +71,7 @@ public final class JdbcStores {
         return over(dataSource, dialect, null, runtime, LeaseTableStore.Settings.RETENTION);
     }
 
-    /** The same, which deletes what nobody has used for so long. */
+    /** The same, with a retention: rows that were not used for so long are deleted. */
     static LockStore over(DataSource dataSource, SqlDialect dialect, LockRuntime runtime, Duration retention) {
         return over(dataSource, dialect.statements(), dialect, runtime, retention);
     }

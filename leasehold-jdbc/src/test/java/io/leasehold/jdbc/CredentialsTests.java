@@ -125,7 +125,7 @@ interface CredentialsTests {
                     .isInstanceOf(StoreAccessException.class)
                     .hasMessageNotContaining("s3cret");
         }
-        // At the start nobody has to be patient.
+        // At the start there is no reason to wait.
         assertThatThrownBy(() ->
                         Leasehold.builder().store(uri()).credentials(vault).connect())
                 .isInstanceOf(StoreAccessException.class)

@@ -12,7 +12,7 @@
 --   {"admitted"}         and, for "read", the value if there is one
 --   {"rejected", token}  a newer holder has been here, with this token; nothing was changed
 -- Errors
---   Redis' own, and ERR if the second key holds no token: then nobody is let in. Value and token are as they were.
+--   Redis' own, and ERR if the second key holds no token: then no holder is let in. Value and token are as they were.
 
 local VALUE, FENCE = KEYS[1], KEYS[2]
 local token = tonumber(ARGV[1])

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A client that somebody brings along is used, and left as it was. */
+/** A client that the user brings along is used, and left as it was. */
 @Tag("quick")
 class BringYourOwnLettuceTest {
 

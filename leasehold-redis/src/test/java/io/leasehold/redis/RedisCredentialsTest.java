@@ -206,7 +206,7 @@ final class RedisCredentialsTest {
                         .hasMessageContaining("credentials provider")
                         .hasMessageNotContaining("s3cret");
             }
-            // At the start nobody has to be patient.
+            // At the start there is no reason to wait.
             assertThatThrownBy(() -> connect("redis://127.0.0.1:" + server.port(), vault))
                     .isInstanceOf(StoreAccessException.class)
                     .hasMessageContaining("WRONGPASS");

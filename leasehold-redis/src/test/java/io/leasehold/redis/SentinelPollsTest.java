@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** How often Sentinels are asked who is the master: just when they must agree on another they have better things to do. */
+/** How often Sentinels are asked for the master: while they elect one, questions cost them time. */
 @Timeout(180)
 @Tag("full")
 final class SentinelPollsTest {

@@ -11,7 +11,7 @@ public final class StoresOverModel {
 
     private StoresOverModel() {}
 
-    /** A store as {@link JdbcStores#over} makes it, which deletes what nobody has used for so long. */
+    /** A store as {@link JdbcStores#over} makes it, with a retention: rows that were not used for so long are deleted. */
     public static LockStore open(DataSource source, SqlDialect dialect, LockRuntime runtime, Duration retention) {
         return JdbcStores.over(source, dialect, runtime, retention);
     }

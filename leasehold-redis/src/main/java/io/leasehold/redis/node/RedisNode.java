@@ -331,7 +331,7 @@ public final class RedisNode implements LockNode {
     }
 
     /**
-     * What is refused for a password or a right is repeated as well, unlike a request for a lock: it may be accepted again, as when a user
+     * A release that is refused for a password or a right is repeated as well, unlike a request for a lock: it may be accepted again, as when a user
      * was made anew, long before the lock would end by itself.
      */
     static ReleaseReply releaseFailed(Failure failure) {

@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * A Redis Cluster: one link to each master, and the table of who serves which slot.
  *
  * <p>The table is read anew when a server says that it is wrong, when a link ends or a request is not answered, and, while a master
- * is missing, again and again. One of an earlier epoch counts only when nobody that can be asked knows of the later one any more: the
+ * is missing, again and again. One of an earlier epoch counts only when no node that can be asked knows of the later one any more: the
  * Cluster was made anew. Links are never reused by the driver: what was in flight when one ended is not sent again. State is
  * guarded by {@code this}; listeners and connections are called outside of it.
  */
@@ -40,7 +40,7 @@ final class ClusterTopology implements Topology {
     /** What a node with which nothing is wrong gets to answer at the start. */
     private static final long OPEN_NANOS = 1_500_000_000L;
 
-    /** So long nobody that answers has to know of the table's epoch until a table of an earlier one counts. */
+    /** How long no node that answers may know our table's epoch before a table of an earlier epoch replaces it. */
     private static final long FORGOTTEN_NANOS = 1_000_000_000L;
 
     /** How long a node that has no slots yet is kept after an ASK has led to it. */
@@ -59,7 +59,7 @@ final class ClusterTopology implements Topology {
     private volatile @Nullable LockStoreException failure;
     private volatile Runnable onReconnected = () -> {};
     private volatile @Nullable ClusterWakeUps pushes;
-    /** Since when nobody that answers knows of the epoch of our table, or null. */
+    /** Since when no node that answers knows the epoch of our table, or null. */
     private @Nullable Long forgottenSinceNanos;
 
     private boolean reading;
@@ -159,7 +159,7 @@ final class ClusterTopology implements Topology {
         return fresh;
     }
 
-    /** Whether a table that was read counts. Called by whoever holds {@code this}. */
+    /** Whether a table that was read replaces ours. The caller holds {@code this}. */
     private boolean counts(SlotTable found) {
         if (found.isAsNewAs(table)) {
             forgottenSinceNanos = null;
@@ -174,7 +174,7 @@ final class ClusterTopology implements Topology {
         if (!found.isAny() || now - since < FORGOTTEN_NANOS) {
             return false;
         }
-        LOG.warn("{} was made anew: nobody that answers knows of its later epoch any more", where);
+        LOG.warn("{} was made anew: no node that answers knows its later epoch", where);
         forgottenSinceNanos = null;
         return true;
     }

@@ -162,7 +162,7 @@ public final class Deployment {
                 provider);
     }
 
-    /** Who is asked for the credentials of the data servers, or null if their URI names them, or there are none. */
+    /** The provider of the data servers' credentials, or null if their URI names them, or there are none. */
     @Nullable
     CredentialsProvider credentials() {
         return credentials;

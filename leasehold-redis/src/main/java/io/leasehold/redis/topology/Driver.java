@@ -84,7 +84,7 @@ public final class Driver implements AutoCloseable {
         return new Driver(where.data(), threads);
     }
 
-    /** With the threads and options of somebody else's client, of one server or of a Cluster, which stays as it is. */
+    /** With the threads and options of the user's client, of one server or of a Cluster, which stays as it is. */
     public static Driver over(AbstractRedisClient client, Deployment where) {
         return new Driver(where.data(), DriverThreads.borrowed(client.getResources()), atMostOnce(client.getOptions()));
     }
@@ -116,7 +116,7 @@ public final class Driver implements AutoCloseable {
         return options.build();
     }
 
-    /** Who is asked for the logins that are not named; to be said before the first connection. */
+    /** Sets the provider of the logins that no URI names; before the first connection. */
     void logInWith(CredentialsDesk desk) {
         credentials = desk;
     }

@@ -169,7 +169,7 @@ final class MasterTopology implements Topology {
         }
     }
 
-    /** The Sentinels say who is the master: whoever is it no more is left. */
+    /** The Sentinels name the master: the link leaves a server that is no longer it. */
     private void named(RedisUri master) {
         connections.leaveUnlessAt(master);
     }

@@ -312,7 +312,7 @@ public final class RedisUri {
         return (user == null ? builder.withPassword(password) : builder.withAuthentication(user, password)).build();
     }
 
-    /** Whether the URI names a password. What is named in the driver's own form does not tell. */
+    /** Whether the URI names a password. A login in the driver's own form does not count. */
     boolean hasPassword() {
         return password != null;
     }

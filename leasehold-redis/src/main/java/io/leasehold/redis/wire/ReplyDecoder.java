@@ -166,7 +166,7 @@ public final class ReplyDecoder {
     private void heed(List<?> reply) {
         int last = reply.size() - 1;
         if (last > 1 && "besides".equals(reply.get(last - 1))) {
-            errors.warnOnce(text(reply, last), "serve those who wait for a lock");
+            errors.warnOnce(text(reply, last), "serve the waiters of a lock");
         }
     }
 

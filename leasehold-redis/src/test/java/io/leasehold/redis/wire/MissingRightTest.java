@@ -12,7 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What is said of a right that is missing, by how servers word it. */
+/** The message of a missing right, by how servers word it. */
 @Tag("quick")
 class MissingRightTest {
 

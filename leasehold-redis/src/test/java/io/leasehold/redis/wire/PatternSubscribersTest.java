@@ -84,7 +84,7 @@ class PatternSubscribersTest {
         }
     }
 
-    /** Whoever listens: what was not published was told to nobody, and a lock that is handed over so stays taken for a claim. */
+    /** A message that was not published reached no subscriber; a lock that is handed over by it stays taken for a claim. */
     @Test
     void whatMayNotBePublishedIsHeardByNobody() {
         try (StatefulRedisPubSubConnection<String, String> listener =

@@ -55,7 +55,7 @@ public interface DutiesTck extends SharesFront {
         });
     }
 
-    /** The look of a waiter whom nobody tells that the holder is gone. */
+    /** The look of a waiter that gets no news that the holder is gone. */
     @Test
     default void looksOfAWaiterGoOn(TckBench bench) {
         StoreFront front = bench.front();

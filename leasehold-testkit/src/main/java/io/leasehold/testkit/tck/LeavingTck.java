@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * A waiter leaves, by whatever way and at whatever moment: the store keeps nothing of it, and whoever comes next is served.
+ * A waiter leaves, by whatever way and at whatever moment: the store keeps nothing of it, and the next caller is served.
  */
 public interface LeavingTck extends SharesFront {
 

@@ -101,7 +101,7 @@ public interface SendingTck extends SharesFront {
         lease.release();
     }
 
-    /** What is passed on within the process keeps the end that it had. */
+    /** A lease that is passed on within the process keeps its end. */
     @Test
     default void aHandOverInTheProcessKeepsTheEnd(TckBench bench) throws InterruptedException {
         StoreFront front = bench.front();

@@ -21,7 +21,7 @@ public interface StoreFront extends AutoCloseable {
         return null;
     }
 
-    /** From now on each reply, and each message that nobody asked for, comes so much later. Requests are not delayed. */
+    /** From now on each reply, and each unrequested message, comes so much later. Requests are not delayed. */
     void delayReplies(Duration delay);
 
     /** From now on no reply comes. Requests are carried out. */

@@ -108,7 +108,7 @@ final class RowStore {
      * Carries out a statement.
      *
      * @param known null, or what it said when it was blocked
-     * @param told takes what those who listen are told
+     * @param told receives the notifications of the listeners
      */
     Answer execute(
             Session session,

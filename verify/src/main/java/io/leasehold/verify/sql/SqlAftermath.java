@@ -25,12 +25,12 @@ final class SqlAftermath {
     /** So long is it not tested again whether notifications arrive. */
     private static final Duration REST = Duration.ofSeconds(130);
 
-    /** Where nobody is told, waiters ask again. */
+    /** Without notifications waiters ask again. */
     private static final Duration POLLED = Duration.ofMillis(2_500);
 
     private static final Duration AT_ONCE = Duration.ofMillis(100);
 
-    /** Longer than a connection is kept that nobody needs. */
+    /** Longer than an idle connection is kept. */
     private static final Duration IDLE = Duration.ofSeconds(60);
 
     private SqlAftermath() {}

@@ -320,7 +320,7 @@ final class SqlClient {
         return leftNanos == 0 ? world.elapsedNanos() : process.worldNanosAfter(leftNanos);
     }
 
-    /** What is done under one hold: a read, then some writes, each after a look at the lease. */
+    /** The work of one hold: a read, then some writes, each after a look at the lease. */
     private final class Work {
         private final Lease lease;
         private final String lock;

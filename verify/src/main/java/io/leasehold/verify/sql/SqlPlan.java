@@ -17,7 +17,7 @@ import java.util.SplittableRandom;
  * @param network how slow connections are and how often they break, from 0 to 10
  * @param pauses how often a client stands still at a suspension point, in parts in 10,000
  * @param driftPartsPerMillion the largest error of a clock's rate
- * @param retentionMillis for how long rows are kept that nobody uses
+ * @param retentionMillis how long unused rows are kept
  * @param harms the faults that come at a time
  */
 record SqlPlan(

@@ -160,7 +160,7 @@ final class SqlServer {
         }
     }
 
-    /** All sessions end, and nobody is let in for so long; what was committed stays. */
+    /** All sessions end, and no session is let in for so long; committed rows stay. */
     void crash(Duration span) {
         down = true;
         List<Wire> all = new ArrayList<>(sessions.keySet());

@@ -1,4 +1,4 @@
--- Whether anybody heard it; where that cannot be told, yes; what could not be published was heard by nobody. On a Cluster the
+-- Whether a subscriber received it; where that cannot be told, yes; where PUBLISH was refused, no. On a Cluster the
 -- channel is one of the lock's slot, and has its tag in braces; or it ends with ~, and is broadcast: the count of that says
 -- nothing. PUBLISH also counts those that subscribe to patterns, who are not the waiter: so where it counts anybody, the
 -- subscribers of the channel itself are counted.
