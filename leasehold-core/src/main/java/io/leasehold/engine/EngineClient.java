@@ -410,9 +410,11 @@ public final class EngineClient implements LockClient {
      * entered, a grant is among the holds before its attempt is over, and with the undoer before it leaves the holds.
      */
     private boolean isQuiet() {
-        boolean nobodyAsks = entering.get() == 0 && desks.isEmpty() && several.isEmpty();
+        boolean noneAsks = entering.get() == 0 && desks.isEmpty() && several.isEmpty();
+        // One that another thread releases stays among the holds until its release is with the undoer.
+        boolean noneHeld = wiring.holds().all().isEmpty();
         endStragglers();
-        return nobodyAsks && wiring.undoer().isIdle();
+        return noneAsks && noneHeld && wiring.undoer().isIdle();
     }
 
     /** Grants that came after close() had told the holders; those it told are not among the holds any more. */
