@@ -9,6 +9,7 @@ import io.leasehold.ballot.SingleNodeStore;
 import io.leasehold.redis.node.NodeSettings;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
+import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;
@@ -58,7 +59,12 @@ class OneOffNamesTest {
             use(locks, 1_000);
 
             List<String> left = SERVER.redis().keys("*");
-            assertThat(left).hasSize(1_000).allMatch(key -> key.endsWith(":fence"));
+            // A client that has held something for a second has a record, too, which a slow run of this test meets.
+            String record = KeyLayout.client(locks.holderId());
+            assertThat(left)
+                    .filteredOn(key -> !key.equals(record))
+                    .hasSize(1_000)
+                    .allMatch(key -> key.endsWith(":fence"));
             assertThat(left)
                     .allSatisfy(key -> assertThat(SERVER.redis().pttl(key))
                             .isPositive()
