@@ -1,50 +1,51 @@
 package io.leasehold.verify.chaos;
 
 import io.leasehold.Lease;
-import io.leasehold.Leasehold;
 import io.leasehold.LockAdmin;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.testkit.history.Violation;
+import io.leasehold.verify.client.Names;
+import io.leasehold.verify.client.StoreAccess;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * When every client has ended: within a ttl no lock is left (orphans), and each is granted to who asks (liveness).
+ * When every client has ended: within a ttl no lock is left (orphans), each is granted to who asks (liveness), and of clients that were
+ * killed or left, the store keeps nothing.
  */
 final class ChaosAftermath {
 
     private static final Logger LOG = LoggerFactory.getLogger(ChaosAftermath.class);
     private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration GONE_PATIENCE = Duration.ofSeconds(30);
     private static final Duration RETRYING = Duration.ofMinutes(2);
 
     private ChaosAftermath() {}
 
-    static List<Violation> check(ChaosPlan plan, String uri) throws InterruptedException {
+    static List<Violation> check(ChaosPlan plan, String uri, Remains remains) throws Exception {
         if (plan.control() != null && (plan.control().needsQuorum() || !usesOurKeys(plan))) {
             return List.of();
         }
         List<Violation> violations = new ArrayList<>();
         LockOptions options = LockOptions.defaults().ttl(plan.ttl());
-        try (LockClient client = retried(() -> Leasehold.builder()
-                .store(uri)
-                .defaults(options)
-                .label("aftermath")
-                .connect())) {
+        try (StoreAccess.Opened opened = retried(() -> plan.access(uri, 0).connect(options, "aftermath"))) {
+            LockClient client = opened.client();
             List<LockAdmin.HeldLock> left = awaitNone(client, plan);
             for (LockAdmin.HeldLock lock : left) {
                 violations.add(new Violation(
                         lock.name().text(), "orphan: still held by " + lock.holder() + " when all clients had ended"));
             }
-            for (int i = 0; i < plan.locks(); i++) {
-                String name = "lock-" + i;
+            for (String name : names(plan)) {
                 // What is held for ever need not be waited for.
                 boolean stays =
                         left.stream().anyMatch(lock -> lock.name().text().equals(name));
@@ -55,7 +56,35 @@ final class ChaosAftermath {
                 }
             }
         }
+        awaitGone(plan, uri, remains).forEach(what -> violations.add(new Violation("store", "left behind: " + what)));
+        remains.wrongs().forEach(what -> violations.add(new Violation("store", what)));
         return violations;
+    }
+
+    private static List<String> names(ChaosPlan plan) {
+        return Stream.concat(
+                        IntStream.range(0, plan.locks()).mapToObj(Names::hot),
+                        IntStream.range(0, plan.coolLocks()).mapToObj(Names::cool))
+                .toList();
+    }
+
+    /** What sessions and leases keep goes with them; what a lease table keeps goes when a client looks, which a new one does at once. */
+    private static List<String> awaitGone(ChaosPlan plan, String uri, Remains remains) throws Exception {
+        long start = System.nanoTime();
+        while (true) {
+            if (plan.store().keepsHouse()) {
+                TimeUnit.NANOSECONDS.sleep(StoreKind.RETENTION.toNanos());
+                try (StoreAccess.Opened opened =
+                        retried(() -> plan.access(uri, 0).connect(LockOptions.defaults(), "sweep"))) {
+                    isGranted(opened.client(), "sweep", PATIENCE);
+                }
+            }
+            List<String> left = remains.left();
+            if (left.isEmpty() || System.nanoTime() - start > GONE_PATIENCE.toNanos()) {
+                return left;
+            }
+            TimeUnit.MILLISECONDS.sleep(200);
+        }
     }
 
     /** A busy machine may be too slow for the time that a connection or a request is given. */
@@ -96,7 +125,7 @@ final class ChaosAftermath {
         long start = System.nanoTime();
         long mostNanos = plan.ttl().plusSeconds(plan.control() == null ? 15 : 2).toNanos();
         while (true) {
-            List<LockAdmin.HeldLock> left = retried(() -> client.admin().list("lock-*", 100));
+            List<LockAdmin.HeldLock> left = retried(() -> client.admin().list("*", 100));
             if (left.isEmpty() || System.nanoTime() - start > mostNanos) {
                 return left;
             }

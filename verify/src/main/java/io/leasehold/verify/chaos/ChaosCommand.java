@@ -22,7 +22,8 @@ import picocli.CommandLine.Spec;
         description = {
             "Client JVMs contend for a few locks and update a protected resource, while they are stopped and killed and",
             "their connections suffer. At the end checkers read the histories. Exit code: 0 nothing was violated, 1",
-            "something was, 2 the run proves nothing because nothing was acquired or no fault happened. With --control:",
+            "something was, 2 the run proves nothing because nothing was acquired, no fault happened, or a lease table's",
+            "housekeeping never removed a row. With --control:",
             "0 the broken lock was caught, 1 it was not. 64: the options make no sense."
         },
         exitCodeOnInvalidInput = 64,
@@ -41,7 +42,8 @@ public final class ChaosCommand implements Callable<Integer> {
     @Option(
             names = "--store",
             paramLabel = "STORE",
-            description = "redis, redlock (5 nodes), sentinel, cluster, sqlite, postgresql, zk or etcd. Default: redis")
+            description =
+                    "redis, redlock (5 nodes), sentinel, cluster, sqlite, postgresql, mariadb, zk or etcd. Default: redis")
     private StoreKind store = StoreKind.REDIS;
 
     @Option(names = "--seed", paramLabel = "N", description = "Decides which faults come when. Default: the clock")

@@ -1,6 +1,7 @@
 package io.leasehold.verify.chaos;
 
 import io.leasehold.verify.client.ControlKind;
+import io.leasehold.verify.client.StoreAccess;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Set;
@@ -30,4 +31,20 @@ record ChaosPlan(
         @Nullable ControlKind control,
         int updates,
         Set<FaultGroup> faults,
-        @Nullable Path keep) {}
+        @Nullable Path keep) {
+
+    /** How many names there are for each lock that many want, so that most lie idle most of the time. */
+    private static final int COOL_NAMES = 5;
+
+    /** How many locks lie idle in between. */
+    int coolLocks() {
+        return control == null && store.usesManyNames() ? locks * COOL_NAMES : 0;
+    }
+
+    /** How a client comes to the store. */
+    StoreAccess access(String uri, int pool) {
+        return control == null && store.keepsHouse()
+                ? new StoreAccess(uri, StoreKind.RETENTION, pool)
+                : StoreAccess.of(uri);
+    }
+}

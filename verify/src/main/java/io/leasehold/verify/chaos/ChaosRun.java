@@ -53,7 +53,7 @@ final class ChaosRun {
         }
     }
 
-    private Verdict start() throws InterruptedException {
+    private Verdict start() throws Exception {
         Path resourceHistory = directory.resolve("resource.history");
         ChildJvm resource = ChildJvm.of(ResourceMain.class)
                 .jvmArgument("-Xmx96m")
@@ -65,10 +65,16 @@ final class ChaosRun {
         if (servers != null) {
             started.push(servers);
         }
+        Remains remains = servers == null || plan.control() != null ? Remains.UNSEEN : servers.remains();
+        remains.prepare();
         List<ClientSlot> clients = startClients(servers, port);
         FaultDriver driver =
                 new FaultDriver(clients, servers, plan.faults(), plan.ttl(), new SplittableRandom(plan.seed()), faults);
         driver.run(plan.duration());
+        List<Violation> left = new ArrayList<>();
+        if (plan.control() == null && plan.faults().contains(FaultGroup.NETWORK)) {
+            left.addAll(SilentConnections.check(clients));
+        }
         for (ClientSlot client : clients) {
             client.askToEnd();
         }
@@ -77,9 +83,9 @@ final class ChaosRun {
             client.awaitEnd();
             client.histories().stream().filter(Files::exists).forEach(histories::add);
         }
-        List<Violation> left = ChaosAftermath.check(plan, uri(servers, servers == null ? List.of() : servers.ports()));
+        left.addAll(ChaosAftermath.check(plan, uri(servers, servers == null ? List.of() : servers.ports()), remains));
         String store = servers == null ? "sqlite" : servers.name();
-        return Verdict.of(plan, store, faults, History.read(histories), left);
+        return Verdict.of(plan, store, faults, remains.removed(), History.read(histories), left);
     }
 
     private @Nullable ServerGroup servers() throws InterruptedException {
@@ -88,7 +94,8 @@ final class ChaosRun {
             case REDLOCK -> ServerGroup.redlock(Math.max(3_000, plan.ttl().toMillis()));
             case SENTINEL -> ServerGroup.sentinel();
             case CLUSTER -> ServerGroup.cluster();
-            case POSTGRESQL -> ServerGroup.postgresql(directory.resolve("postgresql"));
+            case POSTGRESQL -> ServerGroup.of(DatabaseUnderTest.postgresql(directory.resolve("postgresql")));
+            case MARIADB -> ServerGroup.of(DatabaseUnderTest.mariadb(directory.resolve("mariadb")));
             case ETCD -> ServerGroup.of(ServerUnderTest.etcd());
             case ZK -> ServerGroup.of(ServerUnderTest.zooKeeper(directory));
             case SQLITE -> null;

@@ -20,6 +20,9 @@ final class ClientSlot implements AutoCloseable {
     /** For a JVM to begin or to end; a machine that is busy with other things takes its time. */
     private static final Duration PATIENCE = Duration.ofMinutes(3);
 
+    /** Every other client has the connections of a pool, if that can be: two at first, then three. */
+    private static final int LEAST_POOL = 2;
+
     private final int number;
     private final String uri;
     private final List<TcpProxy> proxies;
@@ -45,11 +48,12 @@ final class ClientSlot implements AutoCloseable {
         String name = "client-" + number + "." + ++life;
         Path history = directory.resolve(name + ".history");
         histories.add(history);
-        return ChildJvm.of(ClientMain.class)
-                .jvmArgument("-Xmx128m")
+        ChildJvm.Builder jvm = ChildJvm.of(ClientMain.class);
+        int pool = number % 2 == 0 ? LEAST_POOL + number / 2 % 2 : 0;
+        plan.access(uri, pool).environment().forEach(jvm::environment);
+        return jvm.jvmArgument("-Xmx128m")
                 .jvmArgument("-XX:TieredStopAtLevel=1")
                 .jvmArgument("-XX:-UsePerfData")
-                .environment(ClientMain.URI_VARIABLE, uri)
                 .arguments(
                         name,
                         Long.toString(plan.seed() * 1_000 + number * 100L + life),
@@ -60,7 +64,8 @@ final class ClientSlot implements AutoCloseable {
                         plan.control() == null
                                 ? ClientMain.LEASE
                                 : plan.control().name(),
-                        Integer.toString(plan.updates()))
+                        Integer.toString(plan.updates()),
+                        Integer.toString(plan.coolLocks()))
                 .start();
     }
 
@@ -132,6 +137,18 @@ final class ClientSlot implements AutoCloseable {
             throw new IllegalStateException(
                     "client " + number + " ended by itself: " + String.join("\n", child.errorLines()));
         }
+    }
+
+    /** Whether the client has acquired something since then. */
+    boolean hasAcquiredSince(long nanos) {
+        Path history = histories.get(histories.size() - 1);
+        return Files.exists(history)
+                && History.read(List.of(history)).events().stream()
+                        .anyMatch(event -> event instanceof HistoryEvent.Acquired && event.atNanos() - nanos > 0);
+    }
+
+    int number() {
+        return number;
     }
 
     void askToEnd() {

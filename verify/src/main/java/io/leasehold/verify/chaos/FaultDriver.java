@@ -1,6 +1,7 @@
 package io.leasehold.verify.chaos;
 
 import io.leasehold.testkit.proxy.Connections;
+import io.leasehold.testkit.proxy.Direction;
 import io.leasehold.testkit.proxy.TcpProxy;
 import io.leasehold.testkit.proxy.Traffic;
 import java.time.Duration;
@@ -19,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  * touched something. One thread.
  */
 final class FaultDriver {
+
+    private static final int[] OPAQUE_KINDS = {0, 1, 2, 3, 4, 5, 6, 10, 11, 11, 12, 12, 13, 14, 14};
+    private static final long LEAST_SILENCE_MILLIS = 3_000;
 
     private final List<ClientSlot> clients;
     private final @Nullable ServerGroup servers;
@@ -94,8 +98,10 @@ final class FaultDriver {
         switch (group) {
             case CLIENT -> harmProcess(client, draw % 35);
             case NETWORK -> {
-                int kinds = servers != null && servers.speaksResp() ? 10 : 7; // the last three lose single messages
-                harmConnection(proxies.get(random.nextInt(proxies.size())), (draw - 35) / 6 % kinds);
+                TcpProxy proxy = proxies.get(random.nextInt(proxies.size()));
+                // Where a proxy can tell requests apart it loses single ones; elsewhere it goes by bytes and moments.
+                boolean apart = servers != null && servers.speaksResp();
+                harmConnection(proxy, apart ? (draw - 35) / 6 : OPAQUE_KINDS[random.nextInt(OPAQUE_KINDS.length)]);
             }
             case SERVER -> harmServer(draw % 2 == 0);
         }
@@ -162,7 +168,43 @@ final class FaultDriver {
                 proxy.silenceFromNextReplyTo(FaultDriver::isScript);
                 healAfter(proxy, briefly);
             }
-            default -> proxy.loseNextReplyTo(FaultDriver::isScript);
+            case 9 -> proxy.loseNextReplyTo(FaultDriver::isScript);
+            case 10 -> {
+                proxy.toServer().drop();
+                healAfter(proxy, briefly);
+            }
+            case 11 -> resetAfterLosses("reset before a request", proxy, proxy.toServer());
+            case 12 -> resetAfterLosses("reset before a reply", proxy, proxy.toClient());
+            case 13 -> {
+                (random.nextBoolean() ? proxy.toServer() : proxy.toClient()).resetAfter(1 + random.nextLong(3_000));
+                healAfter(proxy, briefly);
+            }
+            default -> {
+                silence(proxy);
+                healAfter(proxy, LEAST_SILENCE_MILLIS + random.nextLong(LEAST_SILENCE_MILLIS * 2));
+            }
+        }
+    }
+
+    /** What is under way for a moment is lost, and the connections that lost something are reset: others never notice. */
+    private void resetAfterLosses(String what, TcpProxy proxy, Direction direction) {
+        long before = direction.traffic().dropped();
+        direction.drop();
+        suffering.add(proxy);
+        after(5 + random.nextLong(150), () -> {
+            counts.saw(what, direction.traffic().dropped() > before ? 1 : 0);
+            proxy.heal();
+            suffering.remove(proxy);
+        });
+    }
+
+    /** For longer than a client waits for an answer, and nobody is told: one way, the other, or both. */
+    private void silence(TcpProxy proxy) {
+        switch (random.nextInt(4)) {
+            case 0 -> proxy.drop();
+            case 1 -> proxy.toServer().drop();
+            case 2 -> proxy.toClient().drop();
+            default -> proxy.stall();
         }
     }
 

@@ -3,13 +3,8 @@ package io.leasehold.verify.chaos;
 import io.leasehold.servers.RedisCluster;
 import io.leasehold.servers.RedisSentinelGroup;
 import io.leasehold.servers.RedisServer;
-import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
@@ -59,23 +54,6 @@ record ServerGroup(
         return new ServerGroup(name, List.copyOf(members), List.of(), ports -> uri, ports -> uri, stop);
     }
 
-    /** A PostgreSQL server that nothing is done to but on the way to it. */
-    static ServerGroup postgresql(Path directory) {
-        try {
-            EmbeddedPostgres server = EmbeddedPostgres.builder()
-                    .setDataDirectory(directory.resolve("data"))
-                    .setOverrideWorkingDirectory(directory.resolve("binaries").toFile())
-                    .setLocaleConfig("locale", "C")
-                    .setPGStartupWait(Duration.ofMinutes(2))
-                    .start();
-            Function<List<Integer>, String> uri =
-                    ports -> "jdbc:postgresql://127.0.0.1:" + ports.get(0) + "/postgres?user=postgres";
-            return new ServerGroup("postgresql", List.of(), List.of(server.getPort()), uri, uri, server);
-        } catch (IOException e) {
-            throw new UncheckedIOException("PostgreSQL does not start", e);
-        }
-    }
-
     /** Five durable Redis servers. Their names are the same for all clients, whatever way these take. */
     static ServerGroup redlock(long maxTtlMillis) {
         List<ServerUnderTest> nodes = new ArrayList<>();
@@ -104,6 +82,11 @@ record ServerGroup(
                         ",",
                         ports.stream().map(port -> "redis://127.0.0.1:" + port).toList()),
                 () -> nodes.forEach(ServerUnderTest::close));
+    }
+
+    /** What the store keeps, seen by its own means. */
+    Remains remains() {
+        return members.size() == 1 ? members.get(0).remains() : Remains.UNSEEN;
     }
 
     /** Whether a proxy can tell requests apart, to lose single ones. */

@@ -27,6 +27,11 @@ interface ServerUnderTest extends AutoCloseable {
     /** Whether its protocol lets a proxy lose a single request or reply. */
     boolean speaksResp();
 
+    /** What the store keeps, seen by its own means. */
+    default Remains remains() {
+        return Remains.UNSEEN;
+    }
+
     void kill() throws InterruptedException;
 
     void restart() throws InterruptedException;
@@ -127,6 +132,11 @@ interface ServerUnderTest extends AutoCloseable {
         }
 
         @Override
+        public Remains remains() {
+            return new EtcdRemains(port());
+        }
+
+        @Override
         public boolean speaksResp() {
             return false;
         }
@@ -201,6 +211,7 @@ interface ServerUnderTest extends AutoCloseable {
             return ChildJvm.of(ZooKeeperServerMain.class)
                     .jvmArgument("-Xmx128m")
                     .property("zookeeper.admin.enableServer", "false")
+                    .property("znode.container.checkIntervalMs", "1000")
                     .property("org.slf4j.simpleLogger.log.org.apache.zookeeper", "info")
                     .property("org.slf4j.simpleLogger.logFile", "System.out")
                     .arguments(configuration(directory, port).toString())
@@ -231,6 +242,11 @@ interface ServerUnderTest extends AutoCloseable {
         @Override
         public int port() {
             return port;
+        }
+
+        @Override
+        public Remains remains() {
+            return new ZooKeeperRemains(port);
         }
 
         @Override

@@ -1,5 +1,7 @@
 package io.leasehold.verify.chaos;
 
+import java.time.Duration;
+
 /** The stores that can be run against. */
 public enum StoreKind {
     /** A real Redis server that writes everything down, behind one proxy per client. */
@@ -12,16 +14,31 @@ public enum StoreKind {
     CLUSTER,
     /** A file that all client processes open. */
     SQLITE,
-    /** A PostgreSQL server, behind one proxy per client. It is not harmed itself. */
+    /** A PostgreSQL server, behind one proxy per client. */
     POSTGRESQL,
+    /** A MariaDB server of the PATH, behind one proxy per client. */
+    MARIADB,
     /** A ZooKeeper server of one member, behind one proxy per client. */
     ZK,
     /** A real etcd of one member, behind one proxy per client. */
     ETCD;
 
+    /** How long a lease table keeps rows in these runs; that of users is a day. */
+    static final Duration RETENTION = Duration.ofSeconds(2);
+
     /** Whether a fail-over may forget what was acknowledged, so that only the checking resource is promised anything. */
     boolean isBestEffort() {
         return this == SENTINEL || this == CLUSTER;
+    }
+
+    /** Whether locks live in a lease table, of which housekeeping removes what is not used for a {@link #RETENTION}. */
+    boolean keepsHouse() {
+        return this == POSTGRESQL || this == MARIADB;
+    }
+
+    /** Whether clients use more names than they hold at once, so that what the store keeps of a name comes and goes. */
+    boolean usesManyNames() {
+        return keepsHouse() || this == ZK || this == ETCD;
     }
 
     @Override

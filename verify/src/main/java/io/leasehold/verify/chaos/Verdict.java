@@ -8,6 +8,7 @@ import io.leasehold.testkit.history.TokenChecker;
 import io.leasehold.testkit.history.Violation;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 
 /**
  * What the histories of a run prove.
@@ -23,7 +24,19 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
     private static final String CHECKING = "checking/";
     private static final String NAIVE = "naive/";
 
-    static Verdict of(ChaosPlan plan, String store, FaultCounts faults, History history, List<Violation> aftermath) {
+    /**
+     * What it proves.
+     *
+     * @param removed how much housekeeping has removed, where that is counted: a run in which that was nothing proves nothing
+     * @param aftermath what was found when the faults were over
+     */
+    static Verdict of(
+            ChaosPlan plan,
+            String store,
+            FaultCounts faults,
+            OptionalLong removed,
+            History history,
+            List<Violation> aftermath) {
         List<Violation> overlaps = OverlapChecker.check(history);
         List<Violation> regressions = TokenChecker.check(history);
         List<LostUpdateChecker.Result> updates = LostUpdateChecker.check(history);
@@ -62,8 +75,9 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
                 + plan.ttl().toMillis() + " ms; acquisitions " + acquisitions + "; faults seen: " + faults
                 + "; " + broken
                 + ", lost updates naive=" + figures.naiveLost() + " of " + figures.naive() + ", checking="
-                + figures.checkingLost() + " of " + figures.checking() + " acknowledged";
-        boolean nothing = acquisitions == 0 || faults.isEmpty();
+                + figures.checkingLost() + " of " + figures.checking() + " acknowledged"
+                + (removed.isPresent() ? "; rows removed by housekeeping " + removed.getAsLong() : "");
+        boolean nothing = acquisitions == 0 || faults.isEmpty() || removed.orElse(1) == 0;
         int exitCode;
         if (plan.control() != null) {
             exitCode = overlaps.isEmpty() && regressions.isEmpty() && aftermath.isEmpty() ? 1 : 0;

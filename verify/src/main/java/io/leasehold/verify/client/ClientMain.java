@@ -18,9 +18,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class ClientMain {
 
-    /** The variable that names the store. */
-    public static final String URI_VARIABLE = "LEASEHOLD_VERIFY_STORE";
-
     private static final Logger LOG = LoggerFactory.getLogger(ClientMain.class);
     private static final Duration PATIENCE = Duration.ofSeconds(2);
     private static final int RARELY = 40;
@@ -31,41 +28,47 @@ public final class ClientMain {
     private final Contender contender;
     private final ResourceLink resource;
     private final SplittableRandom random;
-    private final int locks;
+    private final Names names;
     private final Duration ttl;
     private final int updates;
     private final AtomicBoolean stopping = new AtomicBoolean();
 
     private ClientMain(
-            Contender contender, ResourceLink resource, SplittableRandom random, int locks, Duration ttl, int updates) {
+            Contender contender,
+            ResourceLink resource,
+            SplittableRandom random,
+            Names names,
+            Duration ttl,
+            int updates) {
         this.contender = contender;
         this.resource = resource;
         this.random = random;
-        this.locks = locks;
+        this.names = names;
         this.ttl = ttl;
         this.updates = updates;
     }
 
-    /** Arguments: name, seed, resource port, history file, number of locks, ttl in ms, kind of lock, updates per hold. */
+    /**
+     * Arguments: name, seed, resource port, history file, number of locks, ttl in ms, kind of lock, updates per hold, number of locks
+     * that lie idle in between.
+     */
     public static void main(String[] args) throws IOException, InterruptedException {
         String name = args[0];
-        String uri = System.getenv(URI_VARIABLE);
-        if (uri == null) {
-            throw new IllegalStateException("the environment variable " + URI_VARIABLE + " is not set");
-        }
+        StoreAccess access = StoreAccess.fromEnvironment();
         Duration ttl = Duration.ofMillis(Long.parseLong(args[5]));
         HistoryFile history = HistoryFile.append(Path.of(args[3]));
         Contender contender = null;
         while (contender == null) {
-            contender = connect(args[6], uri, ttl, name, history);
+            contender = connect(args[6], access, ttl, name, history);
         }
         try (Contender closing = contender;
                 ResourceLink resource = new ResourceLink(Integer.parseInt(args[2]))) {
+            SplittableRandom random = new SplittableRandom(Long.parseLong(args[1]));
             ClientMain client = new ClientMain(
                     closing,
                     resource,
-                    new SplittableRandom(Long.parseLong(args[1])),
-                    Integer.parseInt(args[4]),
+                    random,
+                    new Names(name, random, Integer.parseInt(args[4]), Integer.parseInt(args[8])),
                     ttl,
                     Integer.parseInt(args[7]));
             client.stopWithInput();
@@ -78,16 +81,17 @@ public final class ClientMain {
 
     /** The network may be down just now, which is what these processes live in; null then. */
     private static @org.jspecify.annotations.Nullable Contender connect(
-            String kind, String uri, Duration ttl, String name, HistoryFile history) throws InterruptedException {
+            String kind, StoreAccess access, Duration ttl, String name, HistoryFile history)
+            throws InterruptedException {
         try {
             if (kind.equals(LEASE)) {
-                return new LeaseContender(uri, ttl, name, history);
+                return new LeaseContender(access, ttl, name, history);
             }
             ControlKind control = ControlKind.valueOf(kind);
             return switch (control) {
-                case QUORUM_WITHOUT_BALLOT -> new UnballotedQuorum(uri, ttl, name, history);
-                case REDISSON -> new RedissonContender(uri, ttl, name, history);
-                default -> new NaiveContender(control, uri, ttl, name, history);
+                case QUORUM_WITHOUT_BALLOT -> new UnballotedQuorum(access.uri(), ttl, name, history);
+                case REDISSON -> new RedissonContender(access.uri(), ttl, name, history);
+                default -> new NaiveContender(control, access.uri(), ttl, name, history);
             };
         } catch (RuntimeException e) {
             LOG.info("{} cannot connect yet: {}", name, e.toString());
@@ -115,7 +119,7 @@ public final class ClientMain {
 
     private void run() throws IOException, InterruptedException {
         while (!stopping.get()) {
-            String lock = "lock-" + random.nextInt(locks);
+            String lock = names.next();
             Contender.Held held;
             try {
                 held = contender.acquire(lock, PATIENCE);
@@ -140,7 +144,8 @@ public final class ClientMain {
      * check and the write is what only the token covers.
      */
     private void use(Contender.Held held, String lock) throws IOException, InterruptedException {
-        for (int update = 0; update < updates && !stopping.get(); update++) {
+        int most = Names.isHot(lock) ? updates : 1;
+        for (int update = 0; update < most && !stopping.get(); update++) {
             OptionalLong checking = resource.read("checking/" + lock, held.token());
             OptionalLong naive = resource.read("naive/" + lock, held.token());
             if (checking.isEmpty() || (update % 16 == 0 && !held.stillHolds())) {

@@ -2,7 +2,6 @@ package io.leasehold.verify.client;
 
 import io.leasehold.Backoff;
 import io.leasehold.Lease;
-import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
 import io.leasehold.ReentrantLockView;
@@ -15,20 +14,22 @@ import org.jspecify.annotations.Nullable;
 /** The lock under test. */
 final class LeaseContender implements Contender {
 
+    private final StoreAccess.Opened opened;
     private final LockClient client;
     private final LeaseRecorder recorder;
     private final String process;
     private final HistorySink sink;
     private long attempts;
 
-    LeaseContender(String uri, Duration ttl, String process, HistorySink sink) {
+    LeaseContender(StoreAccess access, Duration ttl, String process, HistorySink sink) {
         this.process = process;
         this.sink = sink;
         LockOptions options = LockOptions.defaults()
                 .ttl(ttl)
                 .recheck(Duration.ofMillis(500))
                 .retry(Backoff.exponential(Duration.ofMillis(5), Duration.ofMillis(200)));
-        client = Leasehold.builder().store(uri).defaults(options).label("chaos").connect();
+        opened = access.connect(options, "chaos");
+        client = opened.client();
         recorder = new LeaseRecorder(sink, process, System::nanoTime);
     }
 
@@ -66,6 +67,6 @@ final class LeaseContender implements Contender {
 
     @Override
     public void close() {
-        client.close();
+        opened.close();
     }
 }

@@ -1,0 +1,110 @@
+package io.leasehold.verify.chaos;
+
+import io.leasehold.LockOptions;
+import io.leasehold.verify.client.StoreAccess;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+
+/**
+ * The rows of a lease table. Triggers write down which were deleted, and what no statement may do whatever sends it: delete a row that is
+ * held, take a hold that has not ended, lower a fence.
+ */
+final class SqlRemains implements Remains {
+
+    /** A client looks for records that have expired about once a minute, and for a few at a time. */
+    private static final Duration RECORDS_STAY = Duration.ofMinutes(2);
+
+    private final String url;
+    private final Duration retention;
+    private final boolean postgresql;
+
+    SqlRemains(String url, Duration retention) {
+        this.url = url;
+        this.retention = retention;
+        this.postgresql = url.startsWith("jdbc:postgresql:");
+    }
+
+    /** Microseconds since 1970, now and not when the transaction began. */
+    private String micros() {
+        return postgresql
+                ? "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
+                : "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))";
+    }
+
+    @Override
+    public void prepare() throws SQLException {
+        new StoreAccess(url, retention, 0)
+                .connect(LockOptions.defaults(), "tables")
+                .close();
+        String held = "(OLD.owner IS NOT NULL AND OLD.expires_at > " + micros() + " * 1000)";
+        String note = "INSERT INTO chaos_note (what, name) VALUES ";
+        String deleted = note + "(CASE WHEN " + held + " THEN 'a held row was deleted' ELSE 'removed' END, OLD.name);";
+        String changed = "IF " + held + " AND NEW.owner IS NOT NULL AND NEW.owner <> OLD.owner THEN " + note
+                + "('a hold that had not ended was taken', OLD.name); END IF;"
+                + " IF NEW.fence < OLD.fence THEN " + note + "('the fence went down', OLD.name); END IF;";
+        try (Connection connection = DriverManager.getConnection(url);
+                Statement statement = connection.createStatement()) {
+            if (postgresql) {
+                statement.execute("CREATE TABLE chaos_note (id BIGSERIAL PRIMARY KEY, what TEXT, name TEXT)");
+                trigger(statement, "DELETE", deleted + " RETURN OLD;");
+                trigger(statement, "UPDATE", changed + " RETURN NEW;");
+            } else {
+                statement.execute("CREATE TABLE chaos_note (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(80),"
+                        + " name VARBINARY(1024)) ENGINE=InnoDB");
+                statement.execute("CREATE TRIGGER chaos_delete AFTER DELETE ON leasehold_lock FOR EACH ROW BEGIN "
+                        + deleted + " END");
+                statement.execute("CREATE TRIGGER chaos_update AFTER UPDATE ON leasehold_lock FOR EACH ROW BEGIN "
+                        + changed + " END");
+            }
+        }
+    }
+
+    private static void trigger(Statement statement, String event, String body) throws SQLException {
+        String name = "chaos_" + event;
+        statement.execute(
+                "CREATE FUNCTION " + name + "() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " + body + " END $$");
+        statement.execute("CREATE TRIGGER " + name + " AFTER " + event
+                + " ON leasehold_lock FOR EACH ROW EXECUTE FUNCTION " + name + "()");
+    }
+
+    @Override
+    public List<String> left() throws SQLException {
+        List<String> left = new ArrayList<>(ask("SELECT name FROM leasehold_lock WHERE fence < " + micros() + " - "
+                + retention.toNanos() / 1_000 + " ORDER BY name LIMIT 20"));
+        left.replaceAll(name -> "the row of " + name);
+        ask("SELECT holder FROM leasehold_client WHERE expires_at < (" + micros() + " - "
+                        + RECORDS_STAY.toNanos() / 1_000 + ") * 1000 LIMIT 20")
+                .forEach(holder -> left.add("the record of " + holder));
+        return left;
+    }
+
+    @Override
+    public List<String> wrongs() throws SQLException {
+        return ask("SELECT CONCAT(what, ': ', name) FROM chaos_note WHERE what <> 'removed' ORDER BY id LIMIT 20");
+    }
+
+    @Override
+    public OptionalLong removed() throws SQLException {
+        return OptionalLong.of(Long.parseLong(
+                ask("SELECT COUNT(*) FROM chaos_note WHERE what = 'removed'").get(0)));
+    }
+
+    private List<String> ask(String query) throws SQLException {
+        List<String> answers = new ArrayList<>();
+        try (Connection connection = DriverManager.getConnection(url);
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(query)) {
+            while (rows.next()) {
+                answers.add(rows.getString(1));
+            }
+        }
+        return answers;
+    }
+}
