@@ -40,17 +40,18 @@ final class ChaosRun {
         Path keep = plan.keep();
         Path directory = keep == null ? Files.createTempDirectory("leasehold-chaos-") : Files.createDirectories(keep);
         ChaosRun run = new ChaosRun(plan, directory);
+        Verdict verdict;
         try {
-            Verdict verdict = run.start();
-            if (keep == null && (verdict.exitCode() == 0 || plan.control() != null)) {
-                delete(directory);
-            } else {
-                LOG.info("histories are in {}", directory);
-            }
-            return verdict;
+            verdict = run.start();
         } finally {
             run.stop();
         }
+        if (keep == null && (verdict.exitCode() == 0 || plan.control() != null)) {
+            delete(directory);
+        } else {
+            LOG.info("histories are in {}", directory);
+        }
+        return verdict;
     }
 
     private Verdict start() throws Exception {

@@ -99,20 +99,22 @@ final class ClientSlot implements AutoCloseable {
         child = start();
     }
 
+    private record Held(String lock, long token) {}
+
     /**
      * The dead believe in nothing: their leases ended with them. A store that notices the death gives their locks to others
      * before the leases' own ends, and is right.
      */
     private void noteDeath(Path history, long beforeNanos) {
-        Map<String, HistoryEvent.Acquired> open = new HashMap<>();
+        Map<Held, HistoryEvent.Acquired> open = new HashMap<>();
         long lastNanos = beforeNanos;
         List<Path> written = Files.exists(history) ? List.of(history) : List.of();
         for (HistoryEvent event : History.read(written).events()) {
             lastNanos = Math.max(lastNanos, event.atNanos());
             if (event instanceof HistoryEvent.Acquired acquired) {
-                open.put(acquired.lock(), acquired);
+                open.put(new Held(acquired.lock(), acquired.token()), acquired);
             } else if (event instanceof HistoryEvent.Ended ended) {
-                open.remove(ended.lock());
+                open.remove(new Held(ended.lock(), ended.token()));
             }
         }
         if (open.isEmpty()) {

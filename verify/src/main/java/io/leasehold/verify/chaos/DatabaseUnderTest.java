@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.URI;
+import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -48,7 +50,7 @@ final class DatabaseUnderTest implements ServerUnderTest {
     /** PostgreSQL, from its Maven artefact. */
     static DatabaseUnderTest postgresql(Path directory) throws InterruptedException {
         try {
-            Path binaries = directory.resolve("binaries");
+            Path binaries = unpacked();
             Path data = directory.resolve("data");
             EmbeddedPostgres.builder()
                     .setDataDirectory(data)
@@ -140,6 +142,13 @@ final class DatabaseUnderTest implements ServerUnderTest {
                 server.close();
             }
         }
+    }
+
+    /** Where the programs are unpacked once for all runs: beside the classes of this harness. */
+    private static Path unpacked() throws IOException {
+        URL classes =
+                DatabaseUnderTest.class.getProtectionDomain().getCodeSource().getLocation();
+        return Files.createDirectories(Path.of(URI.create(classes.toString())).resolveSibling("postgresql"));
     }
 
     private static Path find(Path root, String program) throws IOException {

@@ -4,7 +4,8 @@ import io.leasehold.testkit.history.HistoryFile;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.OptionalLong;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -12,40 +13,27 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One client JVM: contends for a few locks without end; under each it reads and overwrites counters of the resource.
+ * One client JVM: contends for a few locks without end, in one thread or some.
  *
  * <p>Prints {@code READY} when connected. Ends in order when its standard input does, and prints {@code DONE}.
  */
 public final class ClientMain {
 
     private static final Logger LOG = LoggerFactory.getLogger(ClientMain.class);
-    private static final Duration PATIENCE = Duration.ofSeconds(2);
-    private static final int RARELY = 40;
 
     /** The lock under test; every other kind is a {@link ControlKind}. */
     public static final String LEASE = "lease";
 
-    private final Contender contender;
-    private final ResourceLink resource;
-    private final SplittableRandom random;
-    private final Names names;
-    private final Duration ttl;
-    private final int updates;
-    private final AtomicBoolean stopping = new AtomicBoolean();
+    /** Where names come and go, more threads of a process want them, and some are interrupted while they wait. */
+    private static final int THREADS = 3;
 
-    private ClientMain(
-            Contender contender,
-            ResourceLink resource,
-            SplittableRandom random,
-            Names names,
-            Duration ttl,
-            int updates) {
-        this.contender = contender;
-        this.resource = resource;
-        this.random = random;
-        this.names = names;
-        this.ttl = ttl;
-        this.updates = updates;
+    private static final int MOST_MILLIS_BETWEEN_INTERRUPTS = 1_500;
+
+    private final AtomicBoolean stopping = new AtomicBoolean();
+    private final String[] args;
+
+    private ClientMain(String[] args) {
+        this.args = args;
     }
 
     /**
@@ -61,22 +49,68 @@ public final class ClientMain {
         while (contender == null) {
             contender = connect(args[6], access, ttl, name, history);
         }
-        try (Contender closing = contender;
-                ResourceLink resource = new ResourceLink(Integer.parseInt(args[2]))) {
-            SplittableRandom random = new SplittableRandom(Long.parseLong(args[1]));
-            ClientMain client = new ClientMain(
-                    closing,
-                    resource,
-                    random,
-                    new Names(name, random, Integer.parseInt(args[4]), Integer.parseInt(args[8])),
-                    ttl,
-                    Integer.parseInt(args[7]));
+        try (Contender closing = contender) {
+            ClientMain client = new ClientMain(args);
             client.stopWithInput();
+            List<Thread> others = client.startOthers(closing, name);
             System.out.println("READY");
-            client.run();
+            client.work(closing, name, 0);
+            for (Thread other : others) {
+                other.join();
+            }
         }
         System.out.println("DONE");
         System.exit(0);
+    }
+
+    private void work(Contender contender, String process, int number) throws IOException, InterruptedException {
+        try (ResourceLink resource = new ResourceLink(Integer.parseInt(args[2]))) {
+            SplittableRandom random = new SplittableRandom(Long.parseLong(args[1]) + number * 1_000_003L);
+            Names names = new Names(process, random, Integer.parseInt(args[4]), Integer.parseInt(args[8]));
+            Duration ttl = Duration.ofMillis(Long.parseLong(args[5]));
+            new Worker(contender, resource, random, names, ttl, Integer.parseInt(args[7]), stopping::get).run();
+        }
+    }
+
+    private List<Thread> startOthers(Contender contender, String name) {
+        List<Thread> others = new ArrayList<>();
+        if (contender instanceof LeaseContender first && Integer.parseInt(args[8]) > 0) {
+            List<LeaseContender> all = new ArrayList<>(List.of(first));
+            for (int i = 1; i < THREADS; i++) {
+                int number = i;
+                String process = name + "/" + number;
+                LeaseContender beside = first.beside(process);
+                all.add(beside);
+                Thread thread = new Thread(() -> workOrEnd(beside, process, number), process);
+                thread.start();
+                others.add(thread);
+            }
+            Thread nuisance = new Thread(() -> interruptAtRandom(List.copyOf(all)), "nuisance");
+            nuisance.setDaemon(true);
+            nuisance.start();
+        }
+        return others;
+    }
+
+    private void workOrEnd(Contender contender, String process, int number) {
+        try {
+            work(contender, process, number);
+        } catch (IOException | InterruptedException | RuntimeException e) {
+            LOG.error("{} failed", process, e);
+            System.exit(1);
+        }
+    }
+
+    private static void interruptAtRandom(List<LeaseContender> contenders) {
+        SplittableRandom random = new SplittableRandom();
+        try {
+            while (true) {
+                TimeUnit.MILLISECONDS.sleep(random.nextInt(MOST_MILLIS_BETWEEN_INTERRUPTS));
+                contenders.get(random.nextInt(contenders.size())).interrupt();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /** The network may be down just now, which is what these processes live in; null then. */
@@ -115,56 +149,5 @@ public final class ClientMain {
                 "watcher");
         watcher.setDaemon(true);
         watcher.start();
-    }
-
-    private void run() throws IOException, InterruptedException {
-        while (!stopping.get()) {
-            String lock = names.next();
-            Contender.Held held;
-            try {
-                held = contender.acquire(lock, PATIENCE);
-            } catch (RuntimeException e) {
-                // The store cannot serve just now; that is what this run is about.
-                LOG.debug("acquiring {} failed", lock, e);
-                TimeUnit.MILLISECONDS.sleep(20);
-                continue;
-            }
-            if (held != null) {
-                try {
-                    use(held, lock);
-                } finally {
-                    held.release();
-                }
-            }
-        }
-    }
-
-    /**
-     * Reads, checks the lease, works, writes: as code does that does not know when it will be paused. A pause between the
-     * check and the write is what only the token covers.
-     */
-    private void use(Contender.Held held, String lock) throws IOException, InterruptedException {
-        int most = Names.isHot(lock) ? updates : 1;
-        for (int update = 0; update < most && !stopping.get(); update++) {
-            OptionalLong checking = resource.read("checking/" + lock, held.token());
-            OptionalLong naive = resource.read("naive/" + lock, held.token());
-            if (checking.isEmpty() || (update % 16 == 0 && !held.stillHolds())) {
-                return;
-            }
-            if (update == 0) {
-                think();
-            }
-            resource.write("checking/" + lock, held.token(), checking.getAsLong() + 1);
-            if (naive.isPresent()) {
-                resource.write("naive/" + lock, held.token(), naive.getAsLong() + 1);
-            }
-        }
-        held.stillHolds();
-    }
-
-    /** Mostly short, so that much happens; now and then longer than a ttl, so that renewal is needed. */
-    private void think() throws InterruptedException {
-        long most = random.nextInt(RARELY) == 0 ? ttl.toMillis() * 2 : 10;
-        TimeUnit.MILLISECONDS.sleep(random.nextLong(most + 1));
     }
 }

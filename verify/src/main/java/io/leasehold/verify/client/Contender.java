@@ -10,6 +10,11 @@ interface Contender extends AutoCloseable {
     @Nullable
     Held acquire(String lock, Duration patience) throws InterruptedException;
 
+    /** Two locks or none; the token is that of the first. */
+    default @Nullable Held acquireBoth(String lock, String other, Duration patience) throws InterruptedException {
+        throw new UnsupportedOperationException("this lock is one alone");
+    }
+
     @Override
     void close();
 

@@ -4,6 +4,7 @@ import io.leasehold.Backoff;
 import io.leasehold.Lease;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
+import io.leasehold.MultiLease;
 import io.leasehold.ReentrantLockView;
 import io.leasehold.testkit.history.HistorySink;
 import io.leasehold.testkit.history.LeaseRecorder;
@@ -20,6 +21,7 @@ final class LeaseContender implements Contender {
     private final String process;
     private final HistorySink sink;
     private long attempts;
+    private @Nullable Thread waiting;
 
     LeaseContender(StoreAccess access, Duration ttl, String process, HistorySink sink) {
         this.process = process;
@@ -33,15 +35,65 @@ final class LeaseContender implements Contender {
         recorder = new LeaseRecorder(sink, process, System::nanoTime);
     }
 
+    /** For another thread of the same process. */
+    private LeaseContender(StoreAccess.Opened opened, String process, HistorySink sink) {
+        this.process = process;
+        this.sink = sink;
+        this.opened = opened;
+        this.client = opened.client();
+        this.recorder = new LeaseRecorder(sink, process, System::nanoTime);
+    }
+
+    /** For another thread of this process, by the same client; not to be closed. */
+    LeaseContender beside(String ofProcess) {
+        return new LeaseContender(opened, ofProcess, sink);
+    }
+
+    /** Interrupts the thread that waits for a lock just now, if one does. */
+    synchronized void interrupt() {
+        if (waiting != null) {
+            waiting.interrupt();
+        }
+    }
+
+    private synchronized void waits(@Nullable Thread thread) {
+        waiting = thread;
+    }
+
+    private interface Waiting<T> {
+        @Nullable
+        T get() throws InterruptedException;
+    }
+
+    /** Can be interrupted in there, and nowhere else: an interrupt while the history is written would close its file. */
+    private <T> @Nullable T interruptibly(Waiting<T> attempt) {
+        waits(Thread.currentThread());
+        try {
+            return attempt.get();
+        } catch (InterruptedException e) {
+            // It is as if the patience had ended; this thread goes on.
+            return null;
+        } finally {
+            waits(null);
+            Thread.interrupted();
+        }
+    }
+
     @Override
-    public @Nullable Held acquire(String lock, Duration patience) throws InterruptedException {
+    public @Nullable Held acquireBoth(String lock, String other, Duration patience) {
+        MultiLease lease = interruptibly(() -> client.all(lock, other).tryAcquire(patience));
+        return lease == null ? null : MultiHeld.acquired(lease, lock, process, sink);
+    }
+
+    @Override
+    public @Nullable Held acquire(String lock, Duration patience) {
         if (++attempts % 4 == 0) {
             ReentrantLockView view = client.named(lock).asReentrantLock();
-            return view.tryLock(patience.toMillis(), TimeUnit.MILLISECONDS)
+            return Boolean.TRUE.equals(interruptibly(() -> view.tryLock(patience.toMillis(), TimeUnit.MILLISECONDS)))
                     ? ReentrantHeld.entered(view, lock, process, sink)
                     : null;
         }
-        Lease lease = client.named(lock).tryAcquire(patience);
+        Lease lease = interruptibly(() -> client.named(lock).tryAcquire(patience));
         if (lease == null) {
             return null;
         }

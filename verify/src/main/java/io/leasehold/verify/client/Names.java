@@ -34,7 +34,16 @@ public final class Names {
         if (draw < HOT) {
             return hot(random.nextInt(hot));
         }
-        return draw < HOT + COOL ? cool(random.nextInt(cool)) : "once-" + process + "-" + ++once;
+        return draw < HOT + COOL ? anyCool() : "once-" + process + "-" + ++once;
+    }
+
+    /** Whether there are more names than those that all want. */
+    boolean areMany() {
+        return cool > 0;
+    }
+
+    String anyCool() {
+        return cool(random.nextInt(cool));
     }
 
     /** One that many want. */
@@ -45,6 +54,10 @@ public final class Names {
     /** One that lies idle most of the time. */
     public static String cool(int number) {
         return "cool-" + number;
+    }
+
+    static boolean isCool(String lock) {
+        return lock.startsWith("cool-");
     }
 
     static boolean isHot(String lock) {

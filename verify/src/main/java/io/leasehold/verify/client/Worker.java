@@ -1,0 +1,110 @@
+package io.leasehold.verify.client;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.OptionalLong;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One thread of a client: takes locks without end; under each it reads and overwrites counters of the resource. */
+final class Worker {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Worker.class);
+    private static final Duration PATIENCE = Duration.ofSeconds(2);
+    private static final int LITTLE_PATIENCE_MILLIS = 100;
+    private static final int RARELY = 40;
+
+    private final Contender contender;
+    private final ResourceLink resource;
+    private final SplittableRandom random;
+    private final Names names;
+    private final Duration ttl;
+    private final int updates;
+    private final BooleanSupplier stopping;
+
+    /**
+     * A thread's work.
+     *
+     * @param updates under each lock that many want
+     * @param stopping whether it is to end
+     */
+    Worker(
+            Contender contender,
+            ResourceLink resource,
+            SplittableRandom random,
+            Names names,
+            Duration ttl,
+            int updates,
+            BooleanSupplier stopping) {
+        this.contender = contender;
+        this.resource = resource;
+        this.random = random;
+        this.names = names;
+        this.ttl = ttl;
+        this.updates = updates;
+        this.stopping = stopping;
+    }
+
+    void run() throws IOException, InterruptedException {
+        while (!stopping.getAsBoolean()) {
+            String lock = names.next();
+            Contender.Held held;
+            try {
+                held = acquire(lock);
+            } catch (RuntimeException e) {
+                // The store cannot serve just now; that is what this run is about.
+                LOG.debug("acquiring {} failed", lock, e);
+                TimeUnit.MILLISECONDS.sleep(20);
+                continue;
+            }
+            if (held != null) {
+                try {
+                    use(held, lock);
+                } finally {
+                    held.release();
+                }
+            }
+        }
+    }
+
+    /** Where there are many names: at times with little patience, at times two locks at once. */
+    private Contender.@org.jspecify.annotations.Nullable Held acquire(String lock) throws InterruptedException {
+        Duration patience = names.areMany() && random.nextInt(4) == 0
+                ? Duration.ofMillis(random.nextInt(LITTLE_PATIENCE_MILLIS))
+                : PATIENCE;
+        String other = Names.isCool(lock) && random.nextInt(4) == 0 ? names.anyCool() : lock;
+        return other.equals(lock) ? contender.acquire(lock, patience) : contender.acquireBoth(lock, other, patience);
+    }
+
+    /**
+     * Reads, checks the lease, works, writes: as code does that does not know when it will be paused. A pause between the
+     * check and the write is what only the token covers.
+     */
+    private void use(Contender.Held held, String lock) throws IOException, InterruptedException {
+        int most = Names.isHot(lock) ? updates : 1;
+        for (int update = 0; update < most && !stopping.getAsBoolean(); update++) {
+            OptionalLong checking = resource.read("checking/" + lock, held.token());
+            OptionalLong naive = resource.read("naive/" + lock, held.token());
+            if (checking.isEmpty() || (update % 16 == 0 && !held.stillHolds())) {
+                return;
+            }
+            if (update == 0) {
+                think();
+            }
+            resource.write("checking/" + lock, held.token(), checking.getAsLong() + 1);
+            if (naive.isPresent()) {
+                resource.write("naive/" + lock, held.token(), naive.getAsLong() + 1);
+            }
+        }
+        held.stillHolds();
+    }
+
+    /** Mostly short, so that much happens; now and then longer than a ttl, so that renewal is needed. */
+    private void think() throws InterruptedException {
+        long most = random.nextInt(RARELY) == 0 ? ttl.toMillis() * 2 : 10;
+        TimeUnit.MILLISECONDS.sleep(random.nextLong(most + 1));
+    }
+}
