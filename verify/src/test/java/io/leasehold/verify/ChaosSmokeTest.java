@@ -68,6 +68,20 @@ final class ChaosSmokeTest {
     }
 
     @Test
+    void aShortRunOverPostgresqlKeepsHouseAndFindsNothing() {
+        String system = System.getProperty("os.name") + " " + System.getProperty("os.arch");
+        Assumptions.assumeTrue(system.equals("Linux amd64"), "the archive of PostgreSQL is for Linux on x86-64");
+        Outcome outcome =
+                run("--minutes", "0.2", "--clients", "3", "--ttl", "1000", "--seed", "7", "--store", "postgresql");
+        assertThat(outcome.lines().get(0))
+                .contains("overlaps=0, token regressions=0")
+                .contains("orphans and liveness=0")
+                .contains("checking=0 of")
+                .containsPattern("rows removed by housekeeping [1-9]");
+        assertThat(outcome.exitCode()).isZero();
+    }
+
+    @Test
     void theBrokenLockIsCaught() {
         needsRedis();
         for (int seed = 1; seed <= 10; seed++) {

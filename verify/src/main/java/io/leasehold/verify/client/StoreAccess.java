@@ -24,6 +24,9 @@ public record StoreAccess(String uri, @Nullable Duration retention, int pool) {
     private static final String RETENTION = "LEASEHOLD_VERIFY_RETENTION_MS";
     private static final String POOL = "LEASEHOLD_VERIFY_POOL";
 
+    /** So that a connection that falls silent is noticed by the store, or not at all. */
+    private static final String NO_LIMIT_OF_THE_DRIVER = "&socketTimeout=0";
+
     /** As users open it. */
     public static StoreAccess of(String uri) {
         return new StoreAccess(uri, null, 0);
@@ -74,7 +77,9 @@ public record StoreAccess(String uri, @Nullable Duration retention, int pool) {
             return new Opened(builder.store(uri).connect(), () -> {});
         } else if (pool == 0) {
             return new Opened(
-                    builder.store(StoresOfShortRetention.connecting(uri, kept)).connect(), () -> {});
+                    builder.store(StoresOfShortRetention.connecting(uri + NO_LIMIT_OF_THE_DRIVER, kept))
+                            .connect(),
+                    () -> {});
         }
         HikariDataSource shared = new HikariDataSource(configuration());
         boolean connected = false;
