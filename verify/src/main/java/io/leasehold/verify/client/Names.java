@@ -34,12 +34,16 @@ public final class Names {
         if (draw < HOT) {
             return hot(random.nextInt(hot));
         }
-        return draw < HOT + COOL ? anyCool() : "once-" + process + "-" + ++once;
+        return draw < HOT + COOL ? anyCool() : once();
     }
 
     /** Whether there are more names than those that all want. */
     boolean areMany() {
         return cool > 0;
+    }
+
+    String once() {
+        return "once-" + process + "-" + ++once;
     }
 
     String anyCool() {
@@ -54,6 +58,10 @@ public final class Names {
     /** One that lies idle most of the time. */
     public static String cool(int number) {
         return "cool-" + number;
+    }
+
+    static boolean isOnce(String lock) {
+        return lock.startsWith("once-");
     }
 
     static boolean isCool(String lock) {

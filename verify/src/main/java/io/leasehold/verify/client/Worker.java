@@ -16,6 +16,8 @@ final class Worker {
     private static final Duration PATIENCE = Duration.ofSeconds(2);
     private static final int LITTLE_PATIENCE_MILLIS = 100;
     private static final int RARELY = 40;
+    private static final int OFTEN = 5;
+    private static final int MOST_IN_BURST = 10;
 
     private final Contender contender;
     private final ResourceLink resource;
@@ -51,21 +53,29 @@ final class Worker {
     void run() throws IOException, InterruptedException {
         while (!stopping.getAsBoolean()) {
             String lock = names.next();
-            Contender.Held held;
-            try {
-                held = acquire(lock);
-            } catch (RuntimeException e) {
-                // The store cannot serve just now; that is what this run is about.
-                LOG.debug("acquiring {} failed", lock, e);
-                TimeUnit.MILLISECONDS.sleep(20);
-                continue;
+            takeTurn(lock);
+            // Names that are used once come in bursts, which lets housekeeping begin.
+            for (int more = Names.isOnce(lock) ? random.nextInt(MOST_IN_BURST) : 0; more > 0; more--) {
+                takeTurn(names.once());
             }
-            if (held != null) {
-                try {
-                    use(held, lock);
-                } finally {
-                    held.release();
-                }
+        }
+    }
+
+    private void takeTurn(String lock) throws IOException, InterruptedException {
+        Contender.Held held;
+        try {
+            held = acquire(lock);
+        } catch (RuntimeException e) {
+            // The store cannot serve just now; that is what this run is about.
+            LOG.debug("acquiring {} failed", lock, e);
+            TimeUnit.MILLISECONDS.sleep(20);
+            return;
+        }
+        if (held != null) {
+            try {
+                use(held, lock);
+            } finally {
+                held.release();
             }
         }
     }
@@ -92,7 +102,7 @@ final class Worker {
                 return;
             }
             if (update == 0) {
-                think();
+                think(lock);
             }
             resource.write("checking/" + lock, held.token(), checking.getAsLong() + 1);
             if (naive.isPresent()) {
@@ -102,9 +112,16 @@ final class Worker {
         held.stillHolds();
     }
 
-    /** Mostly short, so that much happens; now and then longer than a ttl, so that renewal is needed. */
-    private void think() throws InterruptedException {
-        long most = random.nextInt(RARELY) == 0 ? ttl.toMillis() * 2 : 10;
+    /**
+     * Mostly short, so that much happens; now and then longer than a ttl, so that renewal is needed. Where names lie idle they are
+     * also held for longer than they are kept, more often.
+     */
+    private void think(String lock) throws InterruptedException {
+        if (Names.isOnce(lock)) {
+            return;
+        }
+        int oneIn = Names.isCool(lock) ? OFTEN : RARELY;
+        long most = random.nextInt(oneIn) == 0 ? ttl.toMillis() * 2 : 10;
         TimeUnit.MILLISECONDS.sleep(random.nextLong(most + 1));
     }
 }
