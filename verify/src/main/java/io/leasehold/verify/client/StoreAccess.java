@@ -20,12 +20,10 @@ import org.jspecify.annotations.Nullable;
  */
 public record StoreAccess(String uri, @Nullable Duration retention, int pool) {
 
+    private static final String POSTGRESQL = "jdbc:postgresql:";
     private static final String URI = "LEASEHOLD_VERIFY_STORE";
     private static final String RETENTION = "LEASEHOLD_VERIFY_RETENTION_MS";
     private static final String POOL = "LEASEHOLD_VERIFY_POOL";
-
-    /** So that a connection that falls silent is noticed by the store, or not at all. */
-    private static final String NO_LIMIT_OF_THE_DRIVER = "&socketTimeout=0";
 
     /** As users open it. */
     public static StoreAccess of(String uri) {
@@ -77,7 +75,7 @@ public record StoreAccess(String uri, @Nullable Duration retention, int pool) {
             return new Opened(builder.store(uri).connect(), () -> {});
         } else if (pool == 0) {
             return new Opened(
-                    builder.store(StoresOfShortRetention.connecting(uri + NO_LIMIT_OF_THE_DRIVER, kept))
+                    builder.store(StoresOfShortRetention.connecting(withoutLimitOfTheDriver(), kept))
                             .connect(),
                     () -> {});
         }
@@ -95,6 +93,14 @@ public record StoreAccess(String uri, @Nullable Duration retention, int pool) {
         }
     }
 
+    /**
+     * So that a connection that falls silent is noticed by the store, or not at all. Logging in is bounded by the driver alone:
+     * MariaDB's by its connectTimeout, PostgreSQL's by one that it does not have by itself.
+     */
+    private String withoutLimitOfTheDriver() {
+        return uri + "&socketTimeout=0" + (uri.startsWith(POSTGRESQL) ? "&loginTimeout=10" : "");
+    }
+
     private HikariConfig configuration() {
         HikariConfig configuration = new HikariConfig();
         configuration.setJdbcUrl(uri);
@@ -103,7 +109,7 @@ public record StoreAccess(String uri, @Nullable Duration retention, int pool) {
         configuration.setValidationTimeout(1_000);
         // The network may be down just now.
         configuration.setInitializationFailTimeout(-1);
-        boolean inSeconds = uri.startsWith("jdbc:postgresql:");
+        boolean inSeconds = uri.startsWith(POSTGRESQL);
         configuration.addDataSourceProperty("connectTimeout", inSeconds ? "5" : "5000");
         configuration.addDataSourceProperty("socketTimeout", inSeconds ? "10" : "10000");
         return configuration;
