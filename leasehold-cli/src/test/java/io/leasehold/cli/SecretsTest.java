@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A password in the store's URI is seen by nobody: not on the streams, not in the report, not by the command. */
-@Tag("quick")
+@Tag("full")
 class SecretsTest {
 
     private static final String SECRET = "s3cret";
