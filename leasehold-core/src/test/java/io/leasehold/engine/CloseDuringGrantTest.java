@@ -34,6 +34,7 @@ import org.junit.jupiter.api.Test;
  * each of its looks at the clock and each of its requests in turn, until the closing thread waits for it or is done. Whatever was
  * granted has been ended at the store when close() returns.
  */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class CloseDuringGrantTest {
 
