@@ -17,6 +17,7 @@ import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.TokenRange;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -256,6 +257,62 @@ final class ShellStepsTest {
         lease.state().release();
         assertThat(waiter.result()).isCompleted();
         assertThat(shop.timeline.size()).as("but the end of the hand-over").isEqualTo(before + 1);
+    }
+
+    @Test
+    void behindAnotherOneWithoutPatienceIsToldAtOnceAndAsksNobody() {
+        shop.desks.enter(shop.waiter());
+        Waiter impatient = shop.waiter(0);
+        shop.desks.enter(impatient);
+        assertThat(impatient.result()).isCompleted();
+        assertThat(impatient.result().join().orElseNull()).isNull();
+        assertThat(store.acquires()).hasSize(1);
+    }
+
+    @Test
+    void oneThatWasHandedTheLockHasLeftTheLine() {
+        LeaseHandle lease = shop.keeper().begin(shop.wiring.suspensions().mark(), null);
+        shop.desks.granted(Workshop.NAME, lease.state().keeper(), 1_063);
+        shop.desks.enter(shop.waiter());
+        lease.state().release();
+        assertThat(shop.desks.firstInLine(Workshop.NAME)).isNull();
+    }
+
+    @Test
+    void aClosedClientIsAnotherReasonThanAWithdrawal() {
+        Waiter withdrawn = shop.waiter();
+        Waiter closed = shop.waiter();
+        withdrawn.giveUp();
+        closed.clientClosing();
+        assertThat(withdrawn.result()).isCancelled();
+        assertThat(closed.result()).isCompletedExceptionally();
+        assertThat(closed.result().handle((attempt, error) -> error).join())
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
+        assertThat(closed.undoPatienceNanos())
+                .isEqualTo(shop.settings.options().nodeTimeout().toNanos());
+    }
+
+    @Test
+    void anAttemptOfWhichNothingIsKnownIsToldAsAmbiguous() {
+        client().named("a").attemptAsync(Duration.ZERO);
+        store.acquires().get(0).answer().completeExceptionally(new IllegalStateException("made by the test"));
+        assertThat(news).containsExactly("began", "AMBIGUOUS after 0");
+    }
+
+    /** A renewal that the store has forgotten in its answer has failed; the others have not. */
+    @Test
+    void anAnswerThatIsTooShortFailsTheRenewalsItDoesNotName() {
+        LeaseHandle first = shop.keeper().begin(shop.wiring.suspensions().mark(), null);
+        LeaseHandle second = shop.keeper().begin(shop.wiring.suspensions().mark(), null);
+        shop.wiring.renewals().renew(first.state().keeper(), 1_000_000);
+        CompletableFuture<Void> byHand = second.renewAsync();
+        assertThat(store.renewals()).hasSize(1);
+        assertThat(store.renewals().get(0).request().items()).hasSize(2);
+        store.renewals().get(0).answer().complete(new RenewReply(List.of(new RenewReply.Renewed(runtime.nanoTime()))));
+        assertThat(byHand.handle((nothing, error) -> error).join())
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("no answer for it");
     }
 
     // ---- what is ended
