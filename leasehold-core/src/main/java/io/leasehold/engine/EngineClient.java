@@ -407,14 +407,14 @@ public final class EngineClient implements LockClient {
 
     /**
      * Whether nothing is under way. It is looked for in the order in which it moves: who enters is at a desk before it has
-     * entered, a grant is among the holds before its attempt is over, and with the undoer before it leaves the holds.
+     * entered, a grant is among the holds before its attempt is over, and its end is noted when it is decided, and with the
+     * undoer before that is forgotten.
      */
     private boolean isQuiet() {
         boolean noneAsks = entering.get() == 0 && desks.isEmpty() && several.isEmpty();
-        // One that another thread releases stays among the holds until its release is with the undoer.
-        boolean noneHeld = wiring.holds().all().isEmpty();
         endStragglers();
-        return noneAsks && noneHeld && wiring.undoer().isIdle();
+        boolean noneEnds = wiring.holds().isNoneEnding();
+        return noneAsks && noneEnds && wiring.undoer().isIdle();
     }
 
     /** Grants that came after close() had told the holders; those it told are not among the holds any more. */

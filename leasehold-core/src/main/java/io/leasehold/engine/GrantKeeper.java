@@ -125,7 +125,12 @@ final class GrantKeeper {
     }
 
     private synchronized List<LeaseMachine.Action> decide(LeaseMachine.Event event) {
-        return machine.on(event, wiring.runtime().nanoTime());
+        boolean wasReleased = machine.isReleased();
+        List<LeaseMachine.Action> actions = machine.on(event, wiring.runtime().nanoTime());
+        if (machine.isReleased() && !wasReleased) {
+            wiring.holds().endBegun(this);
+        }
+        return actions;
     }
 
     private void perform(List<LeaseMachine.Action> actions) {
@@ -162,9 +167,18 @@ final class GrantKeeper {
         } else if (action instanceof LeaseMachine.TellLost lost) {
             tellLost(lost.cause());
         } else if (action instanceof LeaseMachine.SendRelease release) {
-            sendRelease(release.lost());
+            ending(() -> sendRelease(release.lost()));
         } else if (action instanceof LeaseMachine.LeaveToEnd) {
-            leaveToEnd();
+            ending(this::leaveToEnd);
+        }
+    }
+
+    /** A client that closes waits for an end from its decision on: it may have to follow a renewal that is being sent. */
+    private void ending(Runnable end) {
+        try {
+            end.run();
+        } finally {
+            wiring.holds().endSent(this);
         }
     }
 

@@ -2,14 +2,18 @@ package io.leasehold.engine;
 
 import io.leasehold.spi.OwnerToken;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.stream.Stream;
 
-/** The grants a client holds, by owner token; those of one atomic request share theirs. */
+/** The grants a client holds, by owner token; those of one atomic request share theirs. And those that it is ending. */
 final class HoldTable {
 
     private final ConcurrentMap<OwnerToken, List<GrantKeeper>> held = new ConcurrentHashMap<>();
+
+    /** Their end is decided, and not yet with the {@link Undoer}; what was lost before is not among those held any more. */
+    private final Set<GrantKeeper> ending = ConcurrentHashMap.newKeySet();
 
     void add(OwnerToken owner, GrantKeeper grant) {
         held.merge(
@@ -37,5 +41,17 @@ final class HoldTable {
 
     List<GrantKeeper> all() {
         return held.values().stream().flatMap(List::stream).toList();
+    }
+
+    void endBegun(GrantKeeper grant) {
+        ending.add(grant);
+    }
+
+    void endSent(GrantKeeper grant) {
+        ending.remove(grant);
+    }
+
+    boolean isNoneEnding() {
+        return ending.isEmpty();
     }
 }

@@ -388,6 +388,11 @@ final class LeaseMachine {
         return state == State.HELD;
     }
 
+    /** Whether its end at the store is decided; it may have been lost before. */
+    boolean isReleased() {
+        return state == State.RELEASED;
+    }
+
     /** The validity left, never negative; zero once ended, or while a suspension is not yet confirmed as survived. */
     long remainingNanos(long nowNanos) {
         return state == State.HELD && !unconfirmed ? Math.max(0, validUntilAtNanos - nowNanos) : 0;

@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.Hold;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
@@ -10,119 +11,245 @@ import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
 import io.leasehold.spi.TokenRange;
-import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * A client is closed while the thread that brings a grant is anywhere in its way: stopped at each of its looks at the clock in
- * turn, until the closing thread waits for it or is done. Whatever was granted has been ended at the store when close() returns.
+ * A client is closed while another thread brings a grant, renews a lease or gives it back, and is anywhere in its way: stopped at
+ * each of its looks at the clock and each of its requests in turn, until the closing thread waits for it or is done. Whatever was
+ * granted has been ended at the store when close() returns.
  */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class CloseDuringGrantTest {
 
-    /** Far more than the looks at the clock between a reply and the end of its attempt. */
+    /** Far more than there are points on any of these ways. */
     private static final int MANY = 100;
+    /** How often a closing thread that waits has looked whether it still has to. */
+    private static final int LOOKS_OF_THE_CLOSER = 5;
 
-    private static final Set<Thread.State> AT_REST =
-            EnumSet.of(Thread.State.BLOCKED, Thread.State.WAITING, Thread.State.TIMED_WAITING, Thread.State.TERMINATED);
+    private static final LockName A = LockName.exactly("a");
+    private static final LockName B = LockName.exactly("b");
+
+    /** What a thread does until its result is there. */
+    private interface Step {
+        CompletableFuture<?> run() throws Exception;
+    }
 
     @Test
     void aGrantOfOneLock() throws Exception {
-        whereverItIsStopped(client -> client.named("a").acquireAsync());
+        whereverItIsStopped(bench -> granting(bench, bench.client.named(A).acquireAsync()));
     }
 
     @Test
     void aGrantOfSeveralAtOnce() throws Exception {
-        whereverItIsStopped(client ->
-                client.all(LockName.exactly("a"), LockName.exactly("b")).acquireAsync());
+        whereverItIsStopped(bench -> granting(bench, bench.client.all(A, B).acquireAsync()));
     }
 
-    private static void whereverItIsStopped(Function<LockClient, CompletableFuture<?>> acquire) throws Exception {
-        for (int stop = 0; stop < MANY; stop++) {
-            if (!closedAtLook(acquire, stop)) {
-                assertThat(stop).as("looks at the clock while a grant comes").isGreaterThan(3);
+    private static Step granting(Bench bench, CompletableFuture<?> wanted) {
+        return () -> {
+            bench.grant();
+            return wanted;
+        };
+    }
+
+    @Test
+    void aReleaseOfOneLock() throws Exception {
+        whereverItIsStopped(bench -> bench.held(bench.client.named(A).acquireAsync())::releaseAsync);
+    }
+
+    @Test
+    void aReleaseOfSeveral() throws Exception {
+        whereverItIsStopped(bench -> bench.held(bench.client.all(A, B).acquireAsync())::releaseAsync);
+    }
+
+    @Test
+    void aHandOver() throws Exception {
+        whereverItIsStopped(bench -> {
+            Hold held = bench.held(bench.client.named(A).acquireAsync());
+            bench.client.named(A).acquireAsync();
+            return held::releaseAsync;
+        });
+    }
+
+    /** A release that is called while a renewal leaves is sent after it. */
+    @Test
+    void aRenewal() throws Exception {
+        whereverItIsStopped(bench -> bench.held(bench.client.named(A).acquireAsync())::renewAsync);
+    }
+
+    /** A holder that is told of the close, and gives back what it has lost by it. */
+    @Test
+    void aReleaseOfWhatTheCloseHasTaken() throws Exception {
+        whereverItIsStopped(bench -> {
+            Hold held = bench.held(bench.client.named(A).acquireAsync());
+            held.onLost(why -> bench.told.countDown());
+            bench.toldFirst = true;
+            ((LeaseHandle) held).state().openedBy(bench.stopped);
+            return held::releaseAsync;
+        });
+    }
+
+    private static void whereverItIsStopped(Function<Bench, Step> beginning) throws Exception {
+        for (int point = 0; point < MANY; point++) {
+            if (!new Bench(point).isReached(beginning)) {
+                assertThat(point).as("points on the way").isGreaterThan(3);
                 return;
             }
         }
-        throw new AssertionError("a grant takes more than " + MANY + " looks at the clock");
+        throw new AssertionError("there are more than " + MANY + " points on the way");
     }
 
-    /** Returns whether the thread that brought the grant came to that look at all. */
-    private static boolean closedAtLook(Function<LockClient, CompletableFuture<?>> acquire, int look) throws Exception {
-        StoppingClock clock = new StoppingClock(look);
-        LockRuntime runtime = clock.runtime();
-        SilentStore store = new SilentStore();
-        LockClient client = Leasehold.builder().store(store).runtime(runtime).connect();
-        CompletableFuture<?> wanted = acquire.apply(client);
-        SilentStore.Asked<AcquireRequest, AcquireReply> asked = store.acquires().get(0);
-        Grant grant =
-                new Grant(asked.request().owner(), TokenRange.of(1_000, 1), runtime.nanoTime(), Incarnation.DURABLE);
-        Thread bringer = new Thread(() -> asked.answer().complete(new AcquireReply.Granted(grant, List.of())));
-        Thread closer = new Thread(() -> client.close(Duration.ofMinutes(2)));
-        clock.stopped = bringer;
-
-        bringer.start();
-        while (clock.reached.getCount() > 0 && bringer.isAlive()) {
-            Thread.onSpinWait();
-        }
-        boolean reached = clock.reached.getCount() == 0;
-        closer.start();
-        while (!AT_REST.contains(closer.getState())) {
-            Thread.onSpinWait();
-        }
-        clock.goOn.countDown();
-        closer.join();
-
-        assertThat(store.releases().stream().flatMap(release -> release.names().stream()))
-                .as("ended by the time close() returns, with the bringer stopped at look " + look)
-                .containsAll(asked.request().names());
-        bringer.join();
-        // On a thread for callbacks, which may still be about to.
-        wanted.handle((value, error) -> true).get(60, TimeUnit.SECONDS);
-        return reached;
-    }
-
-    /** Stops one thread at one of its looks at the clock. */
-    private static final class StoppingClock implements InvocationHandler {
-        private final LockRuntime real = new SystemLockRuntime();
+    /** A client, and a thread that is stopped at one point. */
+    private static final class Bench {
+        private final int point;
+        private final SilentStore store = new SilentStore();
+        private final LockRuntime runtime = watched(LockRuntime.class, new SystemLockRuntime());
+        private final LockClient client = Leasehold.builder()
+                .store(watched(LockStore.class, store))
+                .runtime(runtime)
+                .connect();
+        private final AtomicInteger looks = new AtomicInteger();
+        private final CountDownLatch told = new CountDownLatch(1);
         private final CountDownLatch reached = new CountDownLatch(1);
         private final CountDownLatch goOn = new CountDownLatch(1);
-        private final int look;
-        private int looks;
-        private volatile Thread stopped;
+        private final FutureTask<CompletableFuture<?>> work = new FutureTask<>(this::work);
+        private final Thread stopped = new Thread(work);
+        /** The thread on which the closing one has looked for it last. */
+        private volatile Thread looker;
 
-        StoppingClock(int look) {
-            this.look = look;
+        private boolean toldFirst;
+        private Step step;
+        private boolean counting;
+        private int passed;
+
+        Bench(int point) {
+            this.point = point;
         }
 
-        LockRuntime runtime() {
-            return (LockRuntime)
-                    Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {LockRuntime.class}, this);
-        }
-
-        @Override
-        public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
-            if (method.getName().equals("nanoTime") && Thread.currentThread() == stopped && looks++ == look) {
-                reached.countDown();
-                goOn.await();
+        boolean isReached(Function<Bench, Step> beginning) throws Exception {
+            step = beginning.apply(this);
+            // What the thread that was stopped sends after the close does not count.
+            FutureTask<Set<LockName>> close = new FutureTask<>(() -> {
+                client.close(Duration.ofMinutes(2));
+                return ended();
+            });
+            Thread closer = new Thread(close);
+            stopped.start();
+            if (toldFirst) {
+                closer.start();
             }
-            try {
-                return method.invoke(real, arguments);
-            } catch (InvocationTargetException e) {
-                throw e.getCause();
+            while (reached.getCount() > 0 && stopped.isAlive()) {
+                Thread.onSpinWait();
+            }
+            boolean isReached = reached.getCount() == 0;
+            looks.set(0);
+            if (!toldFirst) {
+                closer.start();
+            }
+            while (!isAtRest(closer)) {
+                Thread.onSpinWait();
+            }
+            goOn.countDown();
+
+            assertThat(close.get(3, TimeUnit.MINUTES))
+                    .as("ended by the time close() returns, with the other thread stopped at point " + point)
+                    .containsAll(store.acquires().get(0).request().names());
+            work.get(60, TimeUnit.SECONDS).handle((value, error) -> true).get(60, TimeUnit.SECONDS);
+            return isReached;
+        }
+
+        private boolean isAtRest(Thread closer) {
+            return switch (closer.getState()) {
+                case TERMINATED, BLOCKED -> true;
+                case WAITING, TIMED_WAITING -> looks.get() >= LOOKS_OF_THE_CLOSER || isBlocked(looker);
+                default -> false;
+            };
+        }
+
+        private static boolean isBlocked(Thread thread) {
+            return thread != null && thread.getState() == Thread.State.BLOCKED;
+        }
+
+        private CompletableFuture<?> work() throws Exception {
+            if (toldFirst) {
+                told.await();
+            }
+            counting = true;
+            return step.run();
+        }
+
+        void grant() {
+            SilentStore.Asked<AcquireRequest, AcquireReply> asked =
+                    store.acquires().get(0);
+            Grant grant = new Grant(
+                    asked.request().owner(), TokenRange.of(1_000, 64), runtime.nanoTime(), Incarnation.DURABLE);
+            asked.answer().complete(new AcquireReply.Granted(grant, List.of()));
+        }
+
+        <H extends Hold> H held(CompletableFuture<H> wanted) {
+            grant();
+            return wanted.join();
+        }
+
+        private Set<LockName> ended() {
+            return store.releases().stream()
+                    .flatMap(release -> release.names().stream())
+                    .collect(Collectors.toSet());
+        }
+
+        /** Stops the thread before the call that is its point. */
+        private <T> T watched(Class<T> type, T real) {
+            return type.cast(Proxy.newProxyInstance(
+                    getClass().getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
+                        pass(method);
+                        try {
+                            return method.invoke(real, noting(method, arguments));
+                        } catch (InvocationTargetException e) {
+                            throw e.getCause();
+                        }
+                    }));
+        }
+
+        private Object[] noting(Method method, Object[] arguments) {
+            if (!method.getName().equals("schedule")) {
+                return arguments;
+            }
+            Runnable task = (Runnable) arguments[1];
+            return new Object[] {
+                arguments[0],
+                (Runnable) () -> {
+                    looker = Thread.currentThread();
+                    task.run();
+                }
+            };
+        }
+
+        private void pass(Method method) throws InterruptedException {
+            switch (method.getName()) {
+                case "schedule" -> looks.incrementAndGet();
+                case "nanoTime", "acquire", "renew", "release" -> {
+                    if (Thread.currentThread() == stopped && counting && passed++ == point) {
+                        reached.countDown();
+                        goOn.await();
+                    }
+                }
+                default -> {}
             }
         }
     }

@@ -11,12 +11,14 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.StoreSignals;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -211,6 +213,56 @@ class SqliteWaitingTest {
             assertThat(holder.release("x", held)).isInstanceOf(ReleaseReply.Released.class);
             ear.awaitWake();
             assertThat(waiter.acquire(waiting("x", owner))).isInstanceOf(AcquireReply.Granted.class);
+        }
+    }
+
+    /** Whichever reading of it: those of the worker between two tasks included. */
+    @Test
+    void aClockThatCannotBeReadOnceCostsTheWaiterNothing() throws Exception {
+        for (int reading = 0; reading < 6; reading++) {
+            UnreadableClock clock = new UnreadableClock(reading);
+            String name = "x" + reading;
+            try (LeaseClient holder = open();
+                    LeaseClient waiter = LeaseClient.open(
+                            clock.runtime(), runtime -> SqliteStore.open(directory.resolve("locks.db"), runtime))) {
+                Ear ear = listen(waiter);
+                OwnerToken held = holder.owner();
+                holder.granted(name, held);
+                assertThat(waiter.acquire(waiting(name, waiter.owner()))).isInstanceOf(AcquireReply.Queued.class);
+                clock.fails();
+                holder.release(name, held);
+                ear.awaitWake();
+            }
+        }
+    }
+
+    /** Fails once, on the thread that talks to the database. */
+    private static final class UnreadableClock {
+        private final LockRuntime real = new SystemLockRuntime();
+        private final CountDownLatch failed = new CountDownLatch(1);
+        private final AtomicInteger left = new AtomicInteger(Integer.MAX_VALUE);
+        private final int reading;
+
+        UnreadableClock(int reading) {
+            this.reading = reading;
+        }
+
+        void fails() throws InterruptedException {
+            left.set(reading);
+            assertThat(failed.await(30, TimeUnit.SECONDS)).isTrue();
+        }
+
+        LockRuntime runtime() {
+            return (LockRuntime) Proxy.newProxyInstance(
+                    getClass().getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
+                        if (method.getName().equals("nanoTime")
+                                && Thread.currentThread().getName().equals("leasehold-jdbc")
+                                && left.getAndDecrement() == 0) {
+                            failed.countDown();
+                            throw new InternalError("made by the test");
+                        }
+                        return method.invoke(real, arguments);
+                    });
         }
     }
 

@@ -60,7 +60,9 @@ final class WakeWatch implements Waking {
     private final Set<OwnerToken> toRead = new LinkedHashSet<>();
     private long lastChanges = Long.MIN_VALUE;
     private long lastChangeAtNanos;
-    private boolean lookPending;
+    /** A look is submitted, or its timer is armed: never two at a time. */
+    private volatile boolean lookPending;
+
     private @Nullable LeaseTable lookedAt;
     private final AtomicInteger failures = new AtomicInteger();
     private volatile boolean closed;
@@ -152,8 +154,10 @@ final class WakeWatch implements Waking {
     void look(LeaseTable table) throws SQLException {
         long againInNanos = watches.isEmpty() ? MOST_INTERVAL_NANOS : lookNow(table);
         failures.set(0);
-        lookPending = false;
-        lookAgainIn(againInNanos);
+        lookPending = !watches.isEmpty();
+        if (lookPending) {
+            runtime.schedule(againInNanos, this::submit);
+        }
     }
 
     /** Reads what may have changed; says when to look again. */
@@ -178,8 +182,27 @@ final class WakeWatch implements Waking {
     /** The look that was submitted has failed, or there was no connection for it: it stays pending. Any thread may call. */
     void lookFailed() {
         int doublings = Math.min(MOST_DOUBLINGS, failures.getAndIncrement());
-        if (!closed) {
-            runtime.schedule(MOST_INTERVAL_NANOS << doublings, submitLook);
+        if (closed) {
+            return;
+        }
+        boolean armed = false;
+        try {
+            runtime.schedule(MOST_INTERVAL_NANOS << doublings, this::submit);
+            armed = true;
+        } finally {
+            if (!armed) {
+                // The next waiter, or the next change, brings it.
+                lookPending = false;
+            }
+        }
+    }
+
+    private void submit() {
+        try {
+            submitLook.run();
+        } catch (RuntimeException | Error e) {
+            lookFailed();
+            throw e;
         }
     }
 
@@ -267,7 +290,7 @@ final class WakeWatch implements Waking {
 
     private void lookAgainIn(long nanos) {
         if (!lookPending && !watches.isEmpty()) {
-            runtime.schedule(nanos, submitLook);
+            runtime.schedule(nanos, this::submit);
             lookPending = true;
         }
     }

@@ -230,11 +230,12 @@ final class WorkQueue {
         }
     }
 
-    /** The worker is done with the task. */
+    /** The worker is done with the task, also where it could not put it aside. */
     void finished(Task<?> task) {
         limits.remove(task);
         lock.lock();
         try {
+            aside.remove(task);
             forget(task);
         } finally {
             lock.unlock();

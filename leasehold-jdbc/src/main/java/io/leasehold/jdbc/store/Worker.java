@@ -123,7 +123,6 @@ final class Worker implements Runnable {
             }
             goOnWith(task);
         } catch (RuntimeException | Error e) {
-            // The task is answered by its time limit.
             report("taking a task", e);
         }
         return true;
@@ -137,12 +136,25 @@ final class Worker implements Runnable {
         }
     }
 
+    /** Whatever fails, the task is answered: what nobody waits for has no time limit, and a look comes again by its answer. */
     private void goOnWith(Task<?> task) {
-        long beganAtNanos = runtime.nanoTime();
-        if (carryOut(task)) {
-            queue.finished(task);
-        } else {
-            queue.putAside(task, pauseNanos(task, runtime.nanoTime() - beganAtNanos));
+        boolean over = true;
+        try {
+            long beganAtNanos = runtime.nanoTime();
+            over = carryOut(task);
+            if (!over) {
+                queue.putAside(task, pauseNanos(task, runtime.nanoTime() - beganAtNanos));
+            }
+        } catch (RuntimeException | Error e) {
+            over = true;
+            task.fail(
+                    FailureKind.UNKNOWN,
+                    new StoreUnavailableException(task.what() + " at " + store + " failed unexpectedly: " + e, e));
+            report(task.what(), e);
+        } finally {
+            if (over) {
+                queue.finished(task);
+            }
         }
     }
 
@@ -164,33 +176,25 @@ final class Worker implements Runnable {
         if (!task.start()) {
             return true;
         }
-        try {
-            int restarts = 0;
-            while (restarts <= MOST_RESTARTS) {
-                Try result = new Attempt<>(task, restarts == 0).run();
-                if (result == Try.ENDED) {
-                    return true;
-                } else if (result == Try.AGAIN) {
-                    return !task.giveWay();
-                }
-                restarts++;
-                if (!task.startAgain()) {
-                    return true;
-                }
-                if (queue.isClosed()) {
-                    break;
-                }
+        int restarts = 0;
+        while (restarts <= MOST_RESTARTS) {
+            Try result = new Attempt<>(task, restarts == 0).run();
+            if (result == Try.ENDED) {
+                return true;
+            } else if (result == Try.AGAIN) {
+                return !task.giveWay();
             }
-            String why = queue.isClosed() ? ": the store was closed" : ": connections to it keep breaking";
-            task.fail(FailureKind.NO_EFFECT, new StoreUnavailableException(task.what() + " at " + store + why, null));
-            return true;
-        } catch (RuntimeException | Error e) {
-            task.fail(
-                    FailureKind.UNKNOWN,
-                    new StoreUnavailableException(task.what() + " at " + store + " failed unexpectedly: " + e, e));
-            report(task.what(), e);
-            return true;
+            restarts++;
+            if (!task.startAgain()) {
+                return true;
+            }
+            if (queue.isClosed()) {
+                break;
+            }
         }
+        String why = queue.isClosed() ? ": the store was closed" : ": connections to it keep breaking";
+        task.fail(FailureKind.NO_EFFECT, new StoreUnavailableException(task.what() + " at " + store + why, null));
+        return true;
     }
 
     /** How a try ended. */

@@ -1,6 +1,7 @@
 package io.leasehold.jdbc.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.LockName;
 import io.leasehold.engine.SystemLockRuntime;
@@ -10,6 +11,7 @@ import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
+import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -144,6 +146,130 @@ class WakeWatchTest {
         while (submitted.get() <= before) {
             assertThat(System.nanoTime() - startAtNanos).isLessThan(MINUTE);
             Thread.onSpinWait();
+        }
+    }
+
+    /** At each of its steps outside of this class: a clock, a wake-up, the timer of the next look. */
+    @Test
+    void aLookThatThrowsAnywhereIsFollowedByExactlyOne() throws SQLException {
+        int throwsAt = 0;
+        while (isFollowedByOneLookIfItThrowsAt(throwsAt)) {
+            throwsAt++;
+        }
+        assertThat(throwsAt).as("steps of a look").isGreaterThan(3);
+    }
+
+    /** Returns whether the look came to that step at all. */
+    private boolean isFollowedByOneLookIfItThrowsAt(int step) throws SQLException {
+        Steps steps = new Steps();
+        WakeWatch watched = steps.watch();
+        woken.clear();
+        try (Connection connection = connect()) {
+            LeaseTable table = table(connection);
+            connection.createStatement().executeUpdate("DELETE FROM leasehold_lock");
+            watched.add(WAITER, List.of(NAME), MINUTE, MINUTE);
+            assertThat(steps.looks()).isEqualTo(1);
+            steps.runAll();
+            steps.throwAt(step);
+            boolean thrown = false;
+            try {
+                watched.look(table);
+            } catch (InternalError e) {
+                thrown = true;
+                watched.lookFailed();
+            }
+            steps.throwAt(Integer.MAX_VALUE);
+            watched.add(OwnerToken.fromHex("e".repeat(40)), List.of(NAME), MINUTE, MINUTE);
+            assertThat(steps.looks()).as("looks to come after step " + step).isEqualTo(1);
+            steps.runAll();
+            watched.look(table);
+            assertThat(woken).as("after step " + step).contains(NAME);
+            assertThat(steps.looks()).isEqualTo(1);
+            return thrown;
+        }
+    }
+
+    @Test
+    void whereNoTimerCouldBeArmedForTheNextLookTheNextWaiterBringsIt() {
+        Steps steps = new Steps();
+        WakeWatch watched = steps.watch();
+        watched.add(WAITER, List.of(NAME), MINUTE, MINUTE);
+        steps.runAll();
+        steps.throwAt(0);
+        assertThatThrownBy(watched::lookFailed).isInstanceOf(InternalError.class);
+        assertThat(steps.looks()).isZero();
+
+        watched.add(OwnerToken.fromHex("e".repeat(40)), List.of(NAME), MINUTE, MINUTE);
+
+        assertThat(steps.looks()).isEqualTo(1);
+    }
+
+    @Test
+    void aLookThatCannotBeSubmittedIsFollowedByAnother() {
+        Steps steps = new Steps();
+        WakeWatch watched = steps.watch();
+        watched.add(WAITER, List.of(NAME), MINUTE, MINUTE);
+        steps.refuseNext = true;
+        assertThatThrownBy(steps::runAll).isInstanceOf(InternalError.class);
+        assertThat(steps.looks()).isEqualTo(1);
+        int before = submitted.get();
+        steps.runAll();
+        assertThat(submitted.get()).isEqualTo(before + 1);
+    }
+
+    /** A runtime whose timers fire when the test says so, and one of whose steps fails. */
+    private final class Steps {
+        private final List<Runnable> timers = new ArrayList<>();
+        private int stepsLeft = Integer.MAX_VALUE;
+        private boolean refuseNext;
+
+        WakeWatch watch() {
+            LockRuntime counted = (LockRuntime) Proxy.newProxyInstance(
+                    getClass().getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
+                        step();
+                        if (method.getName().equals("schedule")) {
+                            Runnable task = (Runnable) arguments[1];
+                            timers.add(task);
+                            return (LockRuntime.Timer) () -> timers.remove(task);
+                        }
+                        return method.invoke(runtime, arguments);
+                    });
+            String query = ((Dialect.ByChanges) dialect.waking()).query();
+            return new WakeWatch(
+                    counted, new MachineClock(counted, null), Lives.UNKNOWN, query, this::submit, this::wake);
+        }
+
+        private void step() {
+            if (stepsLeft-- == 0) {
+                throw new InternalError("made by the test");
+            }
+        }
+
+        private void submit() {
+            if (refuseNext) {
+                refuseNext = false;
+                throw new InternalError("made by the test");
+            }
+            submitted.incrementAndGet();
+        }
+
+        private void wake(LockName name) {
+            step();
+            woken.add(name);
+        }
+
+        void throwAt(int step) {
+            stepsLeft = step;
+        }
+
+        int looks() {
+            return timers.size();
+        }
+
+        void runAll() {
+            List<Runnable> due = List.copyOf(timers);
+            timers.clear();
+            due.forEach(Runnable::run);
         }
     }
 }

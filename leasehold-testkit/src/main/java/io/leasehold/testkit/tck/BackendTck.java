@@ -9,6 +9,7 @@ public interface BackendTck
                 WaitingTck,
                 InspectionTck,
                 ExclusionTck,
+                TurnsTck,
                 PatienceTck,
                 GivingUpTck,
                 LeaseLifeTck,

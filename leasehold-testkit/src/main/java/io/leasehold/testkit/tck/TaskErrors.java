@@ -48,6 +48,11 @@ final class TaskErrors {
                 fail(stuck);
             }
         }
+        failIfAny();
+    }
+
+    /** Fails with the first of their failures, if there is one: others may wait for ever for the one that has failed. */
+    void failIfAny() {
         Throwable first = errors.poll();
         if (first != null) {
             fail("a thread of the test failed: " + first, first);

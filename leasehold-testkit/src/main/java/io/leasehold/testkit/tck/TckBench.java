@@ -108,6 +108,13 @@ public final class TckBench {
         return client(fixture::open, change);
     }
 
+    private static LockOptions options() {
+        return LockOptions.defaults()
+                .ttl(Duration.ofSeconds(30))
+                .recheck(Duration.ofMillis(250))
+                .retry(Backoff.jittered(Duration.ofMillis(1), Duration.ofMillis(20)));
+    }
+
     /** Connects a client that reaches the store through this front. */
     LockClient clientThrough(StoreFront front, UnaryOperator<LockOptions> change) {
         return client(front::open, change);
@@ -115,10 +122,7 @@ public final class TckBench {
 
     private LockClient client(Function<LockRuntime, LockStore> opener, UnaryOperator<LockOptions> change) {
         WallTimeRuntime runtime = new WallTimeRuntime();
-        LockOptions options = change.apply(LockOptions.defaults()
-                .ttl(Duration.ofSeconds(30))
-                .recheck(Duration.ofMillis(250))
-                .retry(Backoff.jittered(Duration.ofMillis(1), Duration.ofMillis(20))));
+        LockOptions options = change.apply(options());
         LockClient client = Leasehold.builder()
                 .store(opener.apply(runtime))
                 .runtime(runtime)
@@ -127,6 +131,25 @@ public final class TckBench {
                 .connect();
         opened.push(client);
         return client;
+    }
+
+    /** Has threads of one client take this lock in turn, and looks at what became of it. */
+    Turns turns(LockName name, int many) {
+        WallTimeRuntime storeRuntime = new WallTimeRuntime();
+        opened.push(storeRuntime::close);
+        LockStore store = fixture.open(storeRuntime);
+        Turns turns = new Turns(name, many, store.guarantees().covers(Guarantee.Fencing.INCREASING));
+        LockClient client = Leasehold.builder()
+                .store(turns.noting(store))
+                .runtime(turns.runtime())
+                .listener(turns.listener())
+                // A node that answers late on a busy machine must not be taken for one that fails.
+                .defaults(options().nodeTimeout(Duration.ofSeconds(8)))
+                .label("tck")
+                .connect();
+        opened.push(client);
+        turns.run(client);
+        return turns;
     }
 
     /** A front of this test's own. */
