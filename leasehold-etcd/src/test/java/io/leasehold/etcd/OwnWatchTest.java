@@ -8,6 +8,7 @@ import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
 import io.grpc.MethodDescriptor;
 import io.leasehold.LockName;
+import io.leasehold.LossCause;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.servers.EtcdServer;
 import io.leasehold.spi.AcquireReply;
@@ -29,6 +30,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Tag;
@@ -78,7 +80,8 @@ class OwnWatchTest {
                                 .anyMatch(frame -> frame.getClassName().startsWith(Place.class.getName())));
     }
 
-    private static long watchers(EtcdServer server) {
+    /** How many watches the server keeps. */
+    static long watchers(EtcdServer server) {
         try (var in = URI.create("http://127.0.0.1:" + server.port() + "/metrics")
                 .toURL()
                 .openStream()) {
@@ -123,6 +126,37 @@ class OwnWatchTest {
                     .isInstanceOf(ReleaseReply.Released.class);
             until(() -> watchers(server) == 0);
             store.close();
+        } finally {
+            runtime.close();
+        }
+    }
+
+    /** It ends in the moment between the question whether it holds and the watch. */
+    @Test
+    void noWatchStaysOfAHoldThatHasEnded() throws Exception {
+        LockRuntime runtime = new SystemLockRuntime();
+        try (EtcdServer server = EtcdTckTest.startOrSkip();
+                Etcd etcd =
+                        new Etcd(EtcdUri.parse(StoreUri.parse("etcd://127.0.0.1:" + server.port())), null, List.of())) {
+            EtcdUri uri = EtcdUri.parse(StoreUri.parse("etcd://127.0.0.1:" + server.port()));
+            AtomicInteger asked = new AtomicInteger();
+            OwnKey.Owner owner = new OwnKey.Owner() {
+                @Override
+                public boolean isHeldSince(long made) {
+                    return asked.getAndIncrement() == 0;
+                }
+
+                @Override
+                public void taken(long made, LossCause cause) {}
+
+                @Override
+                public void suspended() {}
+            };
+            KeyLease lease = new KeyLease(etcd, runtime, uri);
+            OwnKey own = new OwnKey(etcd, runtime, Keys.bytes("own"), lease, owner);
+            own.guard(1, 1);
+            LockSupport.parkNanos(Duration.ofMillis(500).toNanos());
+            until(() -> OwnWatchTest.watchers(server) == 0);
         } finally {
             runtime.close();
         }
