@@ -1,6 +1,7 @@
 package io.leasehold.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
@@ -17,6 +18,7 @@ import io.grpc.ClientInterceptor;
 import io.grpc.MethodDescriptor;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.servers.EtcdServer;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -500,5 +502,17 @@ class EtcdDutiesTest {
         assertThat(answer(store.acquire(request(owner())))).isInstanceOf(AcquireReply.Busy.class);
         until(() -> store.attempts() == 0);
         assertThat(queue()).hasSize(1);
+    }
+
+    @Test
+    void aThreadThatIsInterruptedWhileItConnectsStaysInterrupted() {
+        TcpProxy silent = TcpProxy.to(server.port()).stall();
+        EtcdStore store = store(silent.port(), runtime);
+        open.add(silent);
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(store::verify)
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("interrupted");
+        assertThat(Thread.interrupted()).isTrue();
     }
 }

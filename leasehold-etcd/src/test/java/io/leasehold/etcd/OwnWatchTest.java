@@ -161,4 +161,22 @@ class OwnWatchTest {
             runtime.close();
         }
     }
+
+    @Test
+    void aWatchThatIsClosedWhileItIsBeingMadeDoesNotStay() throws Exception {
+        SlowWatch slow = new SlowWatch();
+        try (EtcdServer server = EtcdTckTest.startOrSkip();
+                Etcd etcd = new Etcd(
+                        EtcdUri.parse(StoreUri.parse("etcd://127.0.0.1:" + server.port())), null, List.of(slow))) {
+            KeyWatch watch = new KeyWatch(etcd, Keys.bytes("key"), (which, what) -> {});
+            Thread making = new Thread(() -> watch.begin(1), "makes-the-watch");
+            making.start();
+            assertThat(slow.reached.await(60, TimeUnit.SECONDS)).isTrue();
+            watch.close();
+            slow.letGo.countDown();
+            making.join();
+            LockSupport.parkNanos(Duration.ofMillis(500).toNanos());
+            until(() -> watchers(server) == 0);
+        }
+    }
 }

@@ -1,9 +1,11 @@
 package io.leasehold.zookeeper;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -415,6 +417,17 @@ class StoreDutiesTest {
         assertThat(Thread.interrupted()).isTrue();
     }
 
+    @Test
+    void aThreadThatIsInterruptedWhileItConnectsStaysInterrupted() {
+        proxy.stall();
+        ZooKeeperStore store = store();
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(store::verify)
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("interrupted");
+        assertThat(Thread.interrupted()).isTrue();
+    }
+
     // ---- many, and what happens in between
 
     @Test
@@ -494,7 +507,14 @@ class StoreDutiesTest {
         ZooKeeperStore store = store();
         granted(store, owner());
         int before = member.changesBelow("/tests/" + LOCK);
-        assertThat(answer(store.acquire(request(LOCK, owner(), TTL)))).isInstanceOf(AcquireReply.Busy.class);
+        // One that is not ended is remembered for as long as its request may take.
+        AcquireRequest slow = AcquireRequest.exclusive(
+                List.of(LOCK),
+                owner(),
+                "tester",
+                TTL.toNanos(),
+                Duration.ofMinutes(10).toNanos());
+        assertThat(answer(store.acquire(slow))).isInstanceOf(AcquireReply.Busy.class);
         assertThat(member.changesBelow("/tests/" + LOCK)).isEqualTo(before);
         until(() -> store.attempts() == 1);
     }
