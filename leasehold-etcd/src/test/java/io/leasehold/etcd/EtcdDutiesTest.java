@@ -472,6 +472,34 @@ class EtcdDutiesTest {
         until(() -> store.attempts() == 0);
     }
 
+    /** The longer one, under which the key was to be put. */
+    @Test
+    void aLeaseThatWasNotNeededIsRevokedWithTheRelease() throws Exception {
+        EtcdStore store = store();
+        OwnerToken holder = owner();
+        granted(store, holder);
+        AtomicLong longer = new AtomicLong();
+        faults.next(
+                message -> {
+                    if (WRITES.test(message)) {
+                        longer.set(((TxnRequest) message)
+                                .getSuccess(0)
+                                .getRequestPut()
+                                .getLease());
+                    }
+                    return WRITES.test(message);
+                },
+                CallFaults.Fault.REQUEST_LOST);
+        long twiceNanos = TTL.multipliedBy(2).toNanos();
+        RenewBatch batch = new RenewBatch(
+                List.of(new RenewBatch.Item(LOCK, holder, twiceNanos)),
+                Duration.ofMinutes(10).toNanos());
+        assertThat(answer(store.renew(batch)).items().get(0)).isInstanceOf(RenewReply.Failed.class);
+        assertThat(ttlOf(longer.get())).isPositive();
+        assertThat(release(store, holder)).isInstanceOf(ReleaseReply.Released.class);
+        until(() -> ttlOf(longer.get()) < 0);
+    }
+
     /** Twice as long as its lease, since a request may be carried out late; and no longer. */
     @Test
     void theRemovalIsRepeatedUntilTheLeaseHasEndedByItself() throws Exception {

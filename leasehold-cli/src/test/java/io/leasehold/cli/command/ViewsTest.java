@@ -2,6 +2,7 @@ package io.leasehold.cli.command;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.Finding;
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.Holder;
@@ -10,6 +11,7 @@ import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.Waiter;
+import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.output.Terminal;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -58,6 +60,18 @@ class ViewsTest {
         assertThat(HolderView.remaining(holder)).isEqualTo(shown);
         assertThat(HolderView.sentence(holder)).isEqualTo("held by host/1/a");
         assertThat(HolderView.token(holder)).isEqualTo("-");
+    }
+
+    @Test
+    void theWorstFindingMakesTheExitCodeOfDoctor() {
+        Finding good = Finding.good("a", "well");
+        Finding warning = Finding.warning("b", "not well", "mend it");
+        Finding unknown = Finding.unknown("c", "not told", null);
+        Finding unsafe = Finding.unsafe("d", "bad", "mend it");
+        assertThat(DoctorCommand.exitCode(List.of(good, good))).isEqualTo(ExitCode.OK);
+        assertThat(DoctorCommand.exitCode(List.of(good, warning))).isEqualTo(ExitCode.FOUND);
+        assertThat(DoctorCommand.exitCode(List.of(unknown, good))).isEqualTo(ExitCode.FOUND);
+        assertThat(DoctorCommand.exitCode(List.of(warning, unsafe, good))).isEqualTo(ExitCode.UNSAFE);
     }
 
     @SuppressWarnings("unchecked")
