@@ -9,7 +9,6 @@ import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.cli.output.Terminal;
 import io.leasehold.servers.RedisServer;
-import io.leasehold.testkit.proxy.TcpProxy;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -28,7 +27,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -64,10 +62,18 @@ class OperatorVerbsTest {
     }
 
     /** The program in this process, with what it wrote. */
-    private static final class Program {
+    static final class Program {
         private final ByteArrayOutputStream out = new ByteArrayOutputStream();
         private final ByteArrayOutputStream err = new ByteArrayOutputStream();
-        private final Map<String, String> environment = new HashMap<>(Map.of("LEASEHOLD_STORE", server.uri()));
+        private final Map<String, String> environment;
+
+        Program() {
+            this(server.uri());
+        }
+
+        Program(String store) {
+            environment = new HashMap<>(Map.of("LEASEHOLD_STORE", store));
+        }
 
         Program with(String variable, String value) {
             environment.put(variable, value);
@@ -143,32 +149,6 @@ class OperatorVerbsTest {
         assertThat(free.out()).contains("is free");
     }
 
-    /** Between the look and the release, which is compared at the store. */
-    @Test
-    void releaseTakesNothingFromTheNextHolder() throws Exception {
-        String other = STRANGER.replace("far/77/cafe", "far/78/cafe");
-        server.call("SET", "lock:{swaps}", STRANGER, "PX", "600000");
-        AtomicBoolean ended = new AtomicBoolean();
-        Thread swapping = new Thread(
-                () -> {
-                    for (int i = 0; !ended.get(); i++) {
-                        server.call("SET", "lock:{swaps}", i % 2 == 0 ? other : STRANGER, "PX", "600000");
-                    }
-                },
-                "swaps");
-        swapping.start();
-        try {
-            Await.until("a release that comes too late", () -> {
-                Program program = new Program();
-                program.run("release", "swaps", "--force", "--yes", "--json");
-                return program.out().contains("\"outcome\":\"changed-hands\"");
-            });
-        } finally {
-            ended.set(true);
-            swapping.join();
-        }
-    }
-
     @Test
     void releaseWantsToKnowWhose() {
         Program program = new Program();
@@ -196,73 +176,11 @@ class OperatorVerbsTest {
         assertThat(program.out()).contains("\"free\":true");
     }
 
-    private Program through(TcpProxy proxy) {
-        return new Program().with("LEASEHOLD_STORE", "redis://127.0.0.1:" + proxy.port());
-    }
+    // ---- watch
 
-    private static long lines(String text, String with) {
+    static long lines(String text, String with) {
         return text.lines().filter(line -> line.contains(with)).count();
     }
-
-    /** How often somebody has read a key that is there. */
-    private static long looks() {
-        return server.call("INFO", "stats")
-                .lines()
-                .filter(line -> line.startsWith("keyspace_hits:"))
-                .mapToLong(line ->
-                        Long.parseLong(line.substring(line.indexOf(':') + 1).strip()))
-                .sum();
-    }
-
-    private static void awaitLooks(Program program, int more) {
-        long before = looks();
-        Await.until(program::err, () -> looks() >= before + more);
-    }
-
-    @Test
-    void waitOutlivesEachOutageOfTheStoreAndTellsOfItOnce() throws Exception {
-        server.call("SET", "lock:{deploy}", STRANGER, "PX", "600000");
-        try (TcpProxy proxy = TcpProxy.to(server.port())) {
-            Program program = through(proxy);
-            CompletableFuture<Integer> code = program.start("wait", "deploy", "--json");
-            for (int i = 1; i <= 2; i++) {
-                int times = i;
-                awaitLooks(program, 3);
-                proxy.refuseConnections().resetAll();
-                Await.until(program::err, () -> lines(program.err(), "; trying again") == times);
-                proxy.acceptConnections();
-                Await.until(program::err, () -> lines(program.err(), "the store answers again") == times);
-            }
-            awaitLooks(program, 3);
-            server.call("DEL", "lock:{deploy}");
-            assertThat(code.get(2, TimeUnit.MINUTES)).as(program.err()).isZero();
-            assertThat(lines(program.err(), "the store answers again")).isEqualTo(2);
-            assertThat(program.out()).contains("\"free\":true");
-        }
-    }
-
-    @Test
-    void waitThatEndsWhileTheStoreIsGoneSaysSo() throws Exception {
-        server.call("SET", "lock:{deploy}", STRANGER, "PX", "600000");
-        try (TcpProxy proxy = TcpProxy.to(server.port())) {
-            // On a busy machine the time may be up before anything could be done.
-            for (int seconds = 3; ; seconds *= 3) {
-                Program program = through(proxy);
-                long before = looks();
-                CompletableFuture<Integer> code = program.start("wait", "deploy", "-w", seconds + "s");
-                Await.until(program::err, () -> looks() > before || code.isDone());
-                proxy.refuseConnections().resetAll();
-                int exitCode = code.get(2, TimeUnit.MINUTES);
-                proxy.acceptConnections();
-                if (lines(program.err(), "; trying again") > 0) {
-                    assertThat(exitCode).as(program.err()).isEqualTo(ExitCode.STORE_UNAVAILABLE.code());
-                    return;
-                }
-            }
-        }
-    }
-
-    // ---- watch
 
     @Test
     void watchTellsEachChangeOnceAndPlainlyWithoutATerminal() throws Exception {
@@ -279,23 +197,6 @@ class OperatorVerbsTest {
         assertThat(program.out()).doesNotContain("\033", "other");
         assertThat(lines(program.out(), "+ job:1")).isEqualTo(1);
         assertThat(lines(program.out(), "- job:1")).isEqualTo(1);
-    }
-
-    /** The holder is the same, and its lease is another one. */
-    @Test
-    void watchTellsALeaseThatFollowsOnOneOfTheSameHolder() throws Exception {
-        Program program = new Program();
-        CompletableFuture<Integer> code = program.start("watch", "job*", "--interval", "1s", "--count", "15");
-        try (LockClient locks = Leasehold.connect(server.uri())) {
-            Lease lease = locks.named("job:2").acquire();
-            Await.until(program::out, () -> program.out().contains("+ job:2"));
-            lease.release();
-            try (Lease next = locks.named("job:2").acquire()) {
-                Await.until(program::out, () -> lines(program.out(), "+ job:2") == 2);
-                assertThat(program.out()).contains("token " + next.fencingToken());
-            }
-        }
-        assertThat(code.get(2, TimeUnit.MINUTES)).isZero();
     }
 
     @Test

@@ -12,6 +12,7 @@ import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.Waiter;
 import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.output.Json;
 import io.leasehold.cli.output.Terminal;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -60,6 +61,34 @@ class ViewsTest {
         assertThat(HolderView.remaining(holder)).isEqualTo(shown);
         assertThat(HolderView.sentence(holder)).isEqualTo("held by host/1/a");
         assertThat(HolderView.token(holder)).isEqualTo("-");
+    }
+
+    @Test
+    void aHolderIsShownWithWhatIsKnownOfIt() {
+        Duration left = Duration.ofMillis(12_345);
+        Holder whole = new Holder("host/1/a", left, OptionalLong.of(7), Holder.Ends.BY_TTL);
+        assertThat(HolderView.sentence(whole)).isEqualTo("held by host/1/a (token 7, 12.3s left)");
+        assertThat(HolderView.remaining(whole)).isEqualTo("12.3s");
+        assertThat(HolderView.token(whole)).isEqualTo("7");
+        assertThat(Json.of(HolderView.json(whole)))
+                .isEqualTo("{\"id\":\"host/1/a\",\"fencingToken\":7,\"remainingTtlMs\":12345,\"ends\":\"by-ttl\"}");
+        assertThat(HolderView.sentence(new Holder("host/1/a", null, OptionalLong.of(7), Holder.Ends.NEVER)))
+                .isEqualTo("held by host/1/a (token 7)");
+        assertThat(HolderView.sentence(new Holder("host/1/a", left, OptionalLong.empty(), Holder.Ends.BY_TTL)))
+                .isEqualTo("held by host/1/a (12.3s left)");
+        assertThat(Json.of(HolderView.json(new Holder("host/1/a", null, OptionalLong.empty(), Holder.Ends.NEVER))))
+                .isEqualTo("{\"id\":\"host/1/a\",\"fencingToken\":null,\"remainingTtlMs\":null,\"ends\":\"never\"}");
+        assertThat(HolderView.sentence(null)).isEqualTo("held by somebody else");
+    }
+
+    @Test
+    void aWaiterIsShownWithTheTimeThatItWaited() {
+        Waiter known = new Waiter("host/1/b", Duration.ofSeconds(2));
+        Waiter unknown = new Waiter("host/1/b", null);
+        assertThat(HolderView.line(known)).isEqualTo("host/1/b (for 2.0s)");
+        assertThat(HolderView.line(unknown)).isEqualTo("host/1/b");
+        assertThat(Json.of(HolderView.json(known))).isEqualTo("{\"id\":\"host/1/b\",\"waitedMs\":2000}");
+        assertThat(Json.of(HolderView.json(unknown))).isEqualTo("{\"id\":\"host/1/b\",\"waitedMs\":null}");
     }
 
     @Test
