@@ -9,6 +9,8 @@ import io.leasehold.LockClient;
 import io.leasehold.cli.OperatorVerbsTest.Program;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.testkit.proxy.TcpProxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -17,6 +19,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The verbs of an operator while the store goes away, or what they look at changes. */
 @Tag("full")
@@ -143,5 +146,22 @@ class OperatorVerbsInTroubleTest {
             }
         }
         assertThat(watching).isNotDone();
+    }
+
+    @Test
+    void runSaysThatItsReleaseWasNotConfirmed(@TempDir Path directory) throws Exception {
+        try (TcpProxy proxy = TcpProxy.to(server.port())) {
+            StartedCli.Setup cli =
+                    new StartedCli.Setup(directory).with("LEASEHOLD_STORE", "redis://127.0.0.1:" + proxy.port());
+            try (StartedCli run = cli.start(
+                    "run", "--ttl=20s", "job", "--", "sh", "-c", "touch held; until [ -e end ]; do sleep 0.05; done")) {
+                Await.until(run::err, () -> Files.exists(directory.resolve("held")));
+                proxy.refuseConnections().resetAll();
+                Files.createFile(directory.resolve("end"));
+
+                assertThat(run.exitCode()).as(run::err).isZero();
+                assertThat(run.err()).contains("did not confirm the release; it is free within 20.0s");
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@ import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
+import io.grpc.ForwardingClientCall;
 import io.grpc.MethodDescriptor;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
@@ -33,6 +34,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -47,6 +49,7 @@ class OwnWatchTest {
     private static final class SlowWatch implements ClientInterceptor {
         private final CountDownLatch reached = new CountDownLatch(1);
         private final CountDownLatch letGo = new CountDownLatch(1);
+        private final CountDownLatch ended = new CountDownLatch(1);
 
         @Override
         public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
@@ -58,7 +61,19 @@ class OwnWatchTest {
                     Thread.currentThread().interrupt();
                 }
             }
-            return next.newCall(method, options);
+            return new ForwardingClientCall.SimpleForwardingClientCall<>(next.newCall(method, options)) {
+                @Override
+                public void halfClose() {
+                    ended.countDown();
+                    super.halfClose();
+                }
+
+                @Override
+                public void cancel(@Nullable String message, @Nullable Throwable cause) {
+                    ended.countDown();
+                    super.cancel(message, cause);
+                }
+            };
         }
     }
 
@@ -175,8 +190,9 @@ class OwnWatchTest {
             watch.close();
             slow.letGo.countDown();
             making.join();
-            LockSupport.parkNanos(Duration.ofMillis(500).toNanos());
-            until(() -> watchers(server) == 0);
+            assertThat(slow.ended.await(30, TimeUnit.SECONDS))
+                    .as("the watch was ended")
+                    .isTrue();
         }
     }
 }
