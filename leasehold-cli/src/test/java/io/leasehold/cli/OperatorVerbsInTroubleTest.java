@@ -73,7 +73,7 @@ class OperatorVerbsInTroubleTest {
         return new Program("redis://127.0.0.1:" + proxy.port());
     }
 
-    /** How often somebody has read a key that is there. */
+    /** How often a key that is there was read. */
     private static long looks() {
         return server.call("INFO", "stats")
                 .lines()

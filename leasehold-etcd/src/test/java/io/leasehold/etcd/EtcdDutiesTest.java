@@ -140,7 +140,7 @@ class EtcdDutiesTest {
         return store(server.port(), runtime, faults);
     }
 
-    /** Somebody holds the lock, by a client whose clock stands: its hold does not end by itself. */
+    /** Another client, whose clock stands, holds the lock: its hold does not end by itself. */
     private OwnerToken heldByAnother() throws Exception {
         other = new EtcdStore(uri(server.port()), standing);
         open.add(0, other);
@@ -411,7 +411,7 @@ class EtcdDutiesTest {
         OwnerToken first = heldByAnother();
         OwnerToken waiter = owner();
         refuses.set(true);
-        // Whoever asks again soon is put off by the watch, which there is none of.
+        // A waiter that asks again soon is put off by its watch, and here there is none.
         AcquireRequest often = request(waiter).waiting(Duration.ofSeconds(10).toNanos());
         assertThat(answer(store.acquire(often))).isInstanceOf(AcquireReply.Failed.class);
         assertThat(refuses).isFalse();
@@ -526,7 +526,7 @@ class EtcdDutiesTest {
     }
 
     @Test
-    void whoWasToldBusyIsForgotten() throws Exception {
+    void anAttemptThatWasToldBusyIsForgotten() throws Exception {
         EtcdStore store = store();
         OwnerToken first = heldByAnother();
         assertThat(answer(store.acquire(request(owner())))).isInstanceOf(AcquireReply.Busy.class);

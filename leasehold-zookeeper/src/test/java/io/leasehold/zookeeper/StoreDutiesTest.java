@@ -271,7 +271,7 @@ class StoreDutiesTest {
 
     // ---- connections that break
 
-    /** The node was made, and nobody was told. */
+    /** The node was made, and its client was not told. */
     @Test
     void aNodeWhoseMakingWasNotAnsweredIsRemoved() throws Exception {
         ZooKeeperStore store = store();
@@ -321,7 +321,7 @@ class StoreDutiesTest {
         }
     }
 
-    /** Whoever is cut off knows nothing of the queue. */
+    /** A client that is cut off knows nothing of the queue. */
     @Test
     void aRecheckIsNotAnsweredFromMemoryWhileTheConnectionIsGone() throws Exception {
         granted(store(member.uri("")), owner());
@@ -503,7 +503,7 @@ class StoreDutiesTest {
 
     /** An attempt that will not wait looks before it queues. */
     @Test
-    void whoIsToldBusyHasNotQueued() throws Exception {
+    void anAttemptThatIsToldBusyHasNotQueued() throws Exception {
         ZooKeeperStore store = store();
         granted(store, owner());
         int before = member.changesBelow("/tests/" + LOCK);

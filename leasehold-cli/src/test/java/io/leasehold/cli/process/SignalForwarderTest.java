@@ -7,7 +7,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Who gets a signal: each once, and none is lost between two that are responsible. */
+/** Each signal is delivered once, and none is lost between two receivers. */
 @Tag("quick")
 class SignalForwarderTest {
 
@@ -15,7 +15,7 @@ class SignalForwarderTest {
     private final List<ForwardedSignal> got = new ArrayList<>();
 
     @Test
-    void whatComesWhileNobodyIsResponsibleIsHandedOverOnce() {
+    void whatComesBetweenTwoReceiversIsHandedOverOnce() {
         signals.received(ForwardedSignal.INT);
         signals.received(ForwardedSignal.TERM);
         signals.handTo(got::add);
@@ -26,7 +26,7 @@ class SignalForwarderTest {
     }
 
     @Test
-    void whoIsNotResponsibleAnyMoreGetsNone() {
+    void aReceiverThatIsNotResponsibleAnyMoreGetsNone() {
         signals.handTo(got::add);
         signals.received(ForwardedSignal.HUP);
         signals.handTo(null);
