@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -58,5 +59,13 @@ class DurationConverterTest {
     @ValueSource(strings = {"36500d1ms", "36501d", "99999999999999999999999999999d", "9223372036854775808s"})
     void refusesWhatIsTooLong(String text) {
         assertThatThrownBy(() -> converter.convert(text)).hasMessageContaining("the longest duration is 36500d");
+    }
+
+    /** No number is so long that reading it costs anything. */
+    @Test
+    void readsNoMoreThanSoManyCharacters() {
+        assertThat(converter.convert("0".repeat(30) + "5s")).isEqualTo(Duration.ofSeconds(5));
+        assertThatThrownBy(() -> converter.convert("0".repeat(31) + "5s"))
+                .hasMessageContaining("write for example 30s");
     }
 }

@@ -62,10 +62,18 @@ class OperatorVerbsTest {
     }
 
     /** The program in this process, with what it wrote. */
-    private static final class Program {
+    static final class Program {
         private final ByteArrayOutputStream out = new ByteArrayOutputStream();
         private final ByteArrayOutputStream err = new ByteArrayOutputStream();
-        private final Map<String, String> environment = new HashMap<>(Map.of("LEASEHOLD_STORE", server.uri()));
+        private final Map<String, String> environment;
+
+        Program() {
+            this(server.uri());
+        }
+
+        Program(String store) {
+            environment = new HashMap<>(Map.of("LEASEHOLD_STORE", store));
+        }
 
         Program with(String variable, String value) {
             environment.put(variable, value);
@@ -170,6 +178,10 @@ class OperatorVerbsTest {
 
     // ---- watch
 
+    static long lines(String text, String with) {
+        return text.lines().filter(line -> line.contains(with)).count();
+    }
+
     @Test
     void watchTellsEachChangeOnceAndPlainlyWithoutATerminal() throws Exception {
         Program program = new Program();
@@ -183,8 +195,8 @@ class OperatorVerbsTest {
         }
         assertThat(code.get(2, TimeUnit.MINUTES)).isZero();
         assertThat(program.out()).doesNotContain("\033", "other");
-        assertThat(program.out().lines().filter(line -> line.contains("+ job:1")))
-                .hasSize(1);
+        assertThat(lines(program.out(), "+ job:1")).isEqualTo(1);
+        assertThat(lines(program.out(), "- job:1")).isEqualTo(1);
     }
 
     @Test
@@ -207,6 +219,7 @@ class OperatorVerbsTest {
             assertThat(program.out().lines().filter(line -> line.contains("store-down")))
                     .as("said once")
                     .hasSize(1);
+            assertThat(lines(program.out(), "store-up")).as("said once").isEqualTo(1);
             assertThat(watching).isNotDone();
         }
     }

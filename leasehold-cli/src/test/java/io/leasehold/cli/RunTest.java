@@ -196,6 +196,19 @@ class RunTest {
     }
 
     @Test
+    void keepsNothingThatWasTakenAway() {
+        try (StartedCli run = cli.start("run", "--at-least=1h", "job", "--", "touch", "ran")) {
+            Await.until(run::err, () -> Files.exists(directory.resolve("ran")));
+            Await.until(
+                    run::err,
+                    () -> cli.run("release", "job", "--force", "--yes").exitCode() == 0);
+            Await.until(run::err, () -> !run.isAlive());
+
+            assertThat(run.err()).contains("lost");
+        }
+    }
+
+    @Test
     void endsWhatTheCommandLeftBehind() {
         StartedCli run = cli.run("run", "--ttl=3s", "job", "--", "sh", "-c", "sleep 300 & echo $! > left");
 

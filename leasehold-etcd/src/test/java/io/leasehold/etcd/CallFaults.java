@@ -9,7 +9,10 @@ import io.grpc.ForwardingClientCallListener;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -17,23 +20,29 @@ import org.jspecify.annotations.Nullable;
 /** Does to the next call of a kind what a network does; the server is a real one. Safe for use by any thread. */
 final class CallFaults implements ClientInterceptor {
 
-    /** What befalls the call. Its caller is told each time that the server is unavailable. */
+    /** What befalls the call. Unless it says that the caller waits, that is told that the server is unavailable. */
     enum Fault {
         /** It never arrives. */
         REQUEST_LOST,
         /** It is carried out, and its answer does not arrive. */
         REPLY_LOST,
         /** It arrives only when {@link #deliver} is called. */
-        LATE
+        LATE,
+        /** It arrives only when {@link #deliver} is called. Its caller waits for it. */
+        REQUEST_HELD,
+        /** It is carried out, and its answer arrives only when {@link #deliver} is called. Its caller waits for it. */
+        REPLY_LATE
     }
 
     private record Armed(Predicate<Object> which, Fault fault, boolean again) {}
 
     private final AtomicReference<@Nullable Armed> armed = new AtomicReference<>();
-    private final CompletableFuture<Runnable> late = new CompletableFuture<>();
+    private final AtomicInteger count = new AtomicInteger();
+    private final AtomicReference<CompletableFuture<Runnable>> late = new AtomicReference<>(new CompletableFuture<>());
 
     /** The next call whose message is such a one suffers this. */
     void next(Predicate<Object> which, Fault fault) {
+        late.set(new CompletableFuture<>());
         armed.set(new Armed(which, fault, false));
     }
 
@@ -51,16 +60,28 @@ final class CallFaults implements ClientInterceptor {
         return armed.get() == null;
     }
 
-    /** Sends what was late. */
+    /** How many calls have suffered something. */
+    int count() {
+        return count.get();
+    }
+
+    /** Whether there is something to deliver. */
+    boolean isLate() {
+        return late.get().isDone();
+    }
+
+    /** Sends, or hands out, what is late. */
     void deliver() {
-        late.join().run();
+        late.get().join().run();
     }
 
     private @Nullable Fault faultOf(Object message) {
         Armed now = armed.get();
-        return now != null && now.which.test(message) && (now.again || armed.compareAndSet(now, null))
-                ? now.fault
-                : null;
+        if (now == null || !now.which.test(message) || !(now.again || armed.compareAndSet(now, null))) {
+            return null;
+        }
+        count.incrementAndGet();
+        return now.fault;
     }
 
     @Override
@@ -71,6 +92,10 @@ final class CallFaults implements ClientInterceptor {
     private final class Call<Q, A> extends ForwardingClientCall.SimpleForwardingClientCall<Q, A> {
         private volatile @Nullable Fault fault;
         private ClientCall.@Nullable Listener<A> caller;
+        /** Guarded by this. */
+        private final List<Runnable> answers = new ArrayList<>();
+
+        private boolean delivered;
 
         Call(ClientCall<Q, A> call) {
             super(call);
@@ -83,21 +108,40 @@ final class CallFaults implements ClientInterceptor {
                     new ForwardingClientCallListener.SimpleForwardingClientCallListener<A>(listener) {
                         @Override
                         public void onMessage(A message) {
-                            if (fault == null) {
+                            if (fault == null || fault == Fault.REQUEST_HELD) {
                                 super.onMessage(message);
+                            } else if (fault == Fault.REPLY_LATE) {
+                                answered(() -> super.onMessage(message));
                             }
                         }
 
                         @Override
                         public void onClose(Status status, Metadata trailers) {
-                            if (fault == null) {
+                            if (fault == null || fault == Fault.REQUEST_HELD) {
                                 super.onClose(status, trailers);
                             } else if (fault == Fault.REPLY_LOST) {
                                 super.onClose(lost(), trailers);
+                            } else if (fault == Fault.REPLY_LATE) {
+                                answered(() -> super.onClose(status, trailers));
                             }
                         }
                     },
                     headers);
+        }
+
+        /** Also what comes after the delivery comes in its order. */
+        private synchronized void answered(Runnable answer) {
+            if (delivered) {
+                answer.run();
+                return;
+            }
+            answers.add(answer);
+            late.get().complete(this::handOut);
+        }
+
+        private synchronized void handOut() {
+            delivered = true;
+            answers.forEach(Runnable::run);
         }
 
         private Status lost() {
@@ -108,12 +152,16 @@ final class CallFaults implements ClientInterceptor {
         public void sendMessage(Q message) {
             Fault now = faultOf(message);
             fault = now;
-            if (now == null || now == Fault.REPLY_LOST) {
+            if (now == null || now == Fault.REPLY_LOST || now == Fault.REPLY_LATE) {
                 super.sendMessage(message);
                 return;
             }
+            if (now == Fault.REQUEST_HELD) {
+                late.get().complete(() -> super.sendMessage(message));
+                return;
+            }
             if (now == Fault.LATE) {
-                late.complete(() -> {
+                late.get().complete(() -> {
                     super.sendMessage(message);
                     super.halfClose();
                 });
@@ -125,7 +173,7 @@ final class CallFaults implements ClientInterceptor {
 
         @Override
         public void halfClose() {
-            if (fault == null || fault == Fault.REPLY_LOST) {
+            if (fault == null || fault == Fault.REPLY_LOST || fault == Fault.REPLY_LATE) {
                 super.halfClose();
             } else if (fault == Fault.REQUEST_LOST) {
                 super.cancel("lost by the test", null);

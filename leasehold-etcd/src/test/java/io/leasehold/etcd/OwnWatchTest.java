@@ -6,8 +6,10 @@ import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
+import io.grpc.ForwardingClientCall;
 import io.grpc.MethodDescriptor;
 import io.leasehold.LockName;
+import io.leasehold.LossCause;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.servers.EtcdServer;
 import io.leasehold.spi.AcquireReply;
@@ -29,8 +31,10 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -45,6 +49,7 @@ class OwnWatchTest {
     private static final class SlowWatch implements ClientInterceptor {
         private final CountDownLatch reached = new CountDownLatch(1);
         private final CountDownLatch letGo = new CountDownLatch(1);
+        private final CountDownLatch ended = new CountDownLatch(1);
 
         @Override
         public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
@@ -56,7 +61,19 @@ class OwnWatchTest {
                     Thread.currentThread().interrupt();
                 }
             }
-            return next.newCall(method, options);
+            return new ForwardingClientCall.SimpleForwardingClientCall<>(next.newCall(method, options)) {
+                @Override
+                public void halfClose() {
+                    ended.countDown();
+                    super.halfClose();
+                }
+
+                @Override
+                public void cancel(@Nullable String message, @Nullable Throwable cause) {
+                    ended.countDown();
+                    super.cancel(message, cause);
+                }
+            };
         }
     }
 
@@ -78,7 +95,8 @@ class OwnWatchTest {
                                 .anyMatch(frame -> frame.getClassName().startsWith(Place.class.getName())));
     }
 
-    private static long watchers(EtcdServer server) {
+    /** How many watches the server keeps. */
+    static long watchers(EtcdServer server) {
         try (var in = URI.create("http://127.0.0.1:" + server.port() + "/metrics")
                 .toURL()
                 .openStream()) {
@@ -125,6 +143,56 @@ class OwnWatchTest {
             store.close();
         } finally {
             runtime.close();
+        }
+    }
+
+    /** It ends in the moment between the question whether it holds and the watch. */
+    @Test
+    void noWatchStaysOfAHoldThatHasEnded() throws Exception {
+        LockRuntime runtime = new SystemLockRuntime();
+        try (EtcdServer server = EtcdTckTest.startOrSkip();
+                Etcd etcd =
+                        new Etcd(EtcdUri.parse(StoreUri.parse("etcd://127.0.0.1:" + server.port())), null, List.of())) {
+            EtcdUri uri = EtcdUri.parse(StoreUri.parse("etcd://127.0.0.1:" + server.port()));
+            AtomicInteger asked = new AtomicInteger();
+            OwnKey.Owner owner = new OwnKey.Owner() {
+                @Override
+                public boolean isHeldSince(long made) {
+                    return asked.getAndIncrement() == 0;
+                }
+
+                @Override
+                public void taken(long made, LossCause cause) {}
+
+                @Override
+                public void suspended() {}
+            };
+            KeyLease lease = new KeyLease(etcd, runtime, uri);
+            OwnKey own = new OwnKey(etcd, runtime, Keys.bytes("own"), lease, owner);
+            own.guard(1, 1);
+            LockSupport.parkNanos(Duration.ofMillis(500).toNanos());
+            until(() -> OwnWatchTest.watchers(server) == 0);
+        } finally {
+            runtime.close();
+        }
+    }
+
+    @Test
+    void aWatchThatIsClosedWhileItIsBeingMadeDoesNotStay() throws Exception {
+        SlowWatch slow = new SlowWatch();
+        try (EtcdServer server = EtcdTckTest.startOrSkip();
+                Etcd etcd = new Etcd(
+                        EtcdUri.parse(StoreUri.parse("etcd://127.0.0.1:" + server.port())), null, List.of(slow))) {
+            KeyWatch watch = new KeyWatch(etcd, Keys.bytes("key"), (which, what) -> {});
+            Thread making = new Thread(() -> watch.begin(1), "makes-the-watch");
+            making.start();
+            assertThat(slow.reached.await(60, TimeUnit.SECONDS)).isTrue();
+            watch.close();
+            slow.letGo.countDown();
+            making.join();
+            assertThat(slow.ended.await(30, TimeUnit.SECONDS))
+                    .as("the watch was ended")
+                    .isTrue();
         }
     }
 }

@@ -44,6 +44,24 @@ final class Member implements AutoCloseable {
         server.setMinSessionTimeout(millis);
     }
 
+    /** Makes sessions no longer than this, also those that connect again. */
+    void mostSession(int millis) {
+        server.setMaxSessionTimeout(millis);
+    }
+
+    /** How often the children of a node have changed. */
+    int changesBelow(String path) {
+        try {
+            return server.getZKDatabase().statNode(path, null).getCversion();
+        } catch (org.apache.zookeeper.KeeperException.NoNodeException e) {
+            throw new AssertionError("no node " + path, e);
+        }
+    }
+
+    int port() {
+        return connections.getLocalPort();
+    }
+
     /** All packets that came from clients. */
     long packets() {
         return server.serverStats().getPacketsReceived();

@@ -60,7 +60,7 @@ public final class DoctorCommand implements Callable<Integer> {
         return exitCode(findings).code();
     }
 
-    private static ExitCode exitCode(List<Finding> findings) {
+    static ExitCode exitCode(List<Finding> findings) {
         if (findings.stream().anyMatch(finding -> finding.grade() == Grade.UNSAFE)) {
             return ExitCode.UNSAFE;
         }

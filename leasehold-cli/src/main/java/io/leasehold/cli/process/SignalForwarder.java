@@ -18,7 +18,8 @@ public final class SignalForwarder {
     private @Nullable Consumer<ForwardedSignal> responsible;
     private @Nullable ForwardedSignal first;
 
-    private SignalForwarder() {}
+    /** Catches nothing; see {@link #install}. */
+    SignalForwarder() {}
 
     /** Catches from now on; nobody is responsible yet. */
     public static SignalForwarder install() {
@@ -34,7 +35,8 @@ public final class SignalForwarder {
         return JvmSignals.number(signal.name());
     }
 
-    private void received(ForwardedSignal signal) {
+    /** The signal has come. */
+    void received(ForwardedSignal signal) {
         Consumer<ForwardedSignal> receiver;
         synchronized (this) {
             if (first == null) {

@@ -36,7 +36,19 @@ class JsonTest {
         assertThat(Json.of("\"\\/\n\r\t\b\u0000\u001b\u007f"))
                 .isEqualTo("\"\\\"\\\\/\\n\\r\\t\\u0008\\u0000\\u001b\\u007f\"");
         assertThat(Json.of("\u00e4\u2028\ud83d\ude80\ud83d")).isEqualTo("\"\\u00e4\\u2028\\ud83d\\ude80\\ud83d\"");
+        assertThat(Json.of(" ~")).as("the first and the last that are plain").isEqualTo("\" ~\"");
         assertThat(Json.of(Map.of("a\"b", 1))).isEqualTo("{\"a\\\"b\":1}");
+    }
+
+    /** Texts may hold secrets; words and the names of fields do not. */
+    @Test
+    void changesTextsAndNothingElse() {
+        Map<String, @Nullable Object> map = new LinkedHashMap<>();
+        map.put("key", "key");
+        map.put("word", new Json.Word("key"));
+        map.put("kind", Kind.SOME);
+
+        assertThat(Json.of(map, text -> "hidden")).isEqualTo("{\"key\":\"hidden\",\"word\":\"key\",\"kind\":\"SOME\"}");
     }
 
     @Test

@@ -1,0 +1,177 @@
+package io.leasehold.cli.command;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Finding;
+import io.leasehold.Guarantee;
+import io.leasehold.Guarantees;
+import io.leasehold.Holder;
+import io.leasehold.LockAdmin;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.Waiter;
+import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.output.Json;
+import io.leasehold.cli.output.Terminal;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What is shown where a number reaches a bound, and what a look does that fails. */
+@Tag("quick")
+class ViewsTest {
+
+    @ParameterizedTest
+    @CsvSource({
+        "0,0ms",
+        "999,999ms",
+        "1000,1.0s",
+        "12345,12.3s",
+        "59999,59.9s",
+        "60000,1m00s",
+        "320000,5m20s",
+        "3599999,59m59s",
+        "3600000,1h00m",
+        "11100000,3h05m"
+    })
+    void aDurationIsShownInTheUnitThatFits(long millis, String shown) {
+        assertThat(HolderView.duration(Duration.ofMillis(millis))).isEqualTo(shown);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"BY_TTL,not known", "WITH_SESSION,while its session lasts", "NEVER,no end"})
+    void howAHoldEndsIsShownWhereItsTimeIsNotKnown(Holder.Ends ends, String shown) {
+        Holder holder = new Holder("host/1/a", null, OptionalLong.empty(), ends);
+        assertThat(HolderView.remaining(holder)).isEqualTo(shown);
+        assertThat(HolderView.sentence(holder)).isEqualTo("held by host/1/a");
+        assertThat(HolderView.token(holder)).isEqualTo("-");
+    }
+
+    @Test
+    void aHolderIsShownWithWhatIsKnownOfIt() {
+        Duration left = Duration.ofMillis(12_345);
+        Holder whole = new Holder("host/1/a", left, OptionalLong.of(7), Holder.Ends.BY_TTL);
+        assertThat(HolderView.sentence(whole)).isEqualTo("held by host/1/a (token 7, 12.3s left)");
+        assertThat(HolderView.remaining(whole)).isEqualTo("12.3s");
+        assertThat(HolderView.token(whole)).isEqualTo("7");
+        assertThat(Json.of(HolderView.json(whole)))
+                .isEqualTo("{\"id\":\"host/1/a\",\"fencingToken\":7,\"remainingTtlMs\":12345,\"ends\":\"by-ttl\"}");
+        assertThat(HolderView.sentence(new Holder("host/1/a", null, OptionalLong.of(7), Holder.Ends.NEVER)))
+                .isEqualTo("held by host/1/a (token 7)");
+        assertThat(HolderView.sentence(new Holder("host/1/a", left, OptionalLong.empty(), Holder.Ends.BY_TTL)))
+                .isEqualTo("held by host/1/a (12.3s left)");
+        assertThat(Json.of(HolderView.json(new Holder("host/1/a", null, OptionalLong.empty(), Holder.Ends.NEVER))))
+                .isEqualTo("{\"id\":\"host/1/a\",\"fencingToken\":null,\"remainingTtlMs\":null,\"ends\":\"never\"}");
+        assertThat(HolderView.sentence(null)).isEqualTo("held by somebody else");
+    }
+
+    @Test
+    void aWaiterIsShownWithTheTimeThatItWaited() {
+        Waiter known = new Waiter("host/1/b", Duration.ofSeconds(2));
+        Waiter unknown = new Waiter("host/1/b", null);
+        assertThat(HolderView.line(known)).isEqualTo("host/1/b (for 2.0s)");
+        assertThat(HolderView.line(unknown)).isEqualTo("host/1/b");
+        assertThat(Json.of(HolderView.json(known))).isEqualTo("{\"id\":\"host/1/b\",\"waitedMs\":2000}");
+        assertThat(Json.of(HolderView.json(unknown))).isEqualTo("{\"id\":\"host/1/b\",\"waitedMs\":null}");
+    }
+
+    @Test
+    void theWorstFindingMakesTheExitCodeOfDoctor() {
+        Finding good = Finding.good("a", "well");
+        Finding warning = Finding.warning("b", "not well", "mend it");
+        Finding unknown = Finding.unknown("c", "not told", null);
+        Finding unsafe = Finding.unsafe("d", "bad", "mend it");
+        assertThat(DoctorCommand.exitCode(List.of(good, good))).isEqualTo(ExitCode.OK);
+        assertThat(DoctorCommand.exitCode(List.of(good, warning))).isEqualTo(ExitCode.FOUND);
+        assertThat(DoctorCommand.exitCode(List.of(unknown, good))).isEqualTo(ExitCode.FOUND);
+        assertThat(DoctorCommand.exitCode(List.of(warning, unsafe, good))).isEqualTo(ExitCode.UNSAFE);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <T> T answering(Class<T> type, InvocationHandler handler) {
+        return (T) Proxy.newProxyInstance(ViewsTest.class.getClassLoader(), new Class<?>[] {type}, handler);
+    }
+
+    private static LockClient client(LockAdmin admin) {
+        Guarantees fifo = new Guarantees(
+                Guarantee.Exclusion.BY_STORE,
+                Guarantee.Fencing.INCREASING,
+                Guarantee.Queueing.FIFO,
+                Guarantee.Scope.NETWORK);
+        return answering(LockClient.class, (self, method, arguments) -> switch (method.getName()) {
+            case "admin" -> admin;
+            case "guarantees" -> fifo;
+            default -> throw new UnsupportedOperationException(method.getName());
+        });
+    }
+
+    /** With so many that wait. */
+    private static LockView view(int waiting) {
+        LockAdmin admin = answering(LockAdmin.class, (self, method, arguments) -> switch (method.getName()) {
+            case "inspect" -> Optional.empty();
+            case "waiters" ->
+                IntStream.range(0, Math.min(waiting, (Integer) arguments[1]))
+                        .mapToObj(i -> new Waiter("host/1/" + i, null))
+                        .toList();
+            default -> throw new UnsupportedOperationException(method.getName());
+        });
+        return LockView.of(client(admin), LockName.of("busy"));
+    }
+
+    @Test
+    void aLongQueueIsCutAndSaysSo() {
+        assertThat(view(0).lines()).containsExactly("waiters   none");
+        assertThat(view(100).lines()).hasSize(100).last().asString().endsWith("host/1/99");
+        assertThat(view(101).lines()).hasSize(101).last().asString().endsWith("and more");
+    }
+
+    private static String scrape(MetricsEndpoint endpoint) throws IOException {
+        URI address = URI.create("http://127.0.0.1:" + endpoint.port() + "/metrics");
+        try (var body = address.toURL().openStream()) {
+            return new String(body.readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+
+    @Test
+    void aLookForLeaksThatFailsIsToldByTheMetersAndEndsNothing() throws Exception {
+        AtomicBoolean down = new AtomicBoolean(true);
+        AtomicInteger looks = new AtomicInteger();
+        LockAdmin admin = answering(LockAdmin.class, (self, method, arguments) -> {
+            looks.incrementAndGet();
+            if (down.get()) {
+                throw new StoreUnavailableException("the store is down", null);
+            }
+            return List.of();
+        });
+        PrintStream nowhere = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
+        try (MetricsEndpoint endpoint = MetricsEndpoint.ofStore(0, new Terminal(nowhere, nowhere))) {
+            endpoint.storeAnswered(3);
+            assertThat(scrape(endpoint)).contains("distributed_lock_store_up 1", "distributed_lock_store_held 3");
+            endpoint.lookForLeaksSometimes(client(admin));
+            assertThat(scrape(endpoint)).contains("distributed_lock_store_up 0");
+            down.set(false);
+            endpoint.storeAnswered(4);
+            endpoint.lookForLeaksSometimes(client(admin));
+            assertThat(looks).as("looks within a minute").hasValue(1);
+            assertThat(scrape(endpoint)).contains("distributed_lock_store_up 1", "distributed_lock_store_held 4");
+            endpoint.storeFailed();
+            assertThat(scrape(endpoint)).contains("distributed_lock_store_up 0");
+        }
+    }
+}

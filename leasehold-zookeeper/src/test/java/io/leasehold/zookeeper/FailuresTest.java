@@ -1,0 +1,75 @@
+package io.leasehold.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockName;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.StoreUri;
+import io.leasehold.spi.TokenRange;
+import java.util.concurrent.CompletionException;
+import org.apache.zookeeper.KeeperException;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What the driver's errors mean: an error is no refusal, and no error is final that may pass. */
+@Tag("quick")
+class FailuresTest {
+
+    private final Failures failures = new Failures(ZooKeeperUri.parse(StoreUri.parse("zk://localhost/p")));
+
+    @ParameterizedTest
+    @CsvSource({
+        "CONNECTIONLOSS, UNKNOWN, StoreUnavailableException",
+        "OPERATIONTIMEOUT, UNKNOWN, StoreUnavailableException",
+        "REQUESTTIMEOUT, UNKNOWN, StoreUnavailableException",
+        "SESSIONMOVED, UNKNOWN, StoreUnavailableException",
+        "SYSTEMERROR, UNKNOWN, StoreUnavailableException",
+        "SESSIONEXPIRED, NO_EFFECT, StoreUnavailableException",
+        "THROTTLEDOP, NO_EFFECT, StoreUnavailableException",
+        "NOAUTH, PERMANENT, StoreAccessException",
+        "AUTHFAILED, PERMANENT, StoreAccessException",
+        "INVALIDACL, PERMANENT, StoreAccessException",
+        "QUOTAEXCEEDED, PERMANENT, StoreAccessException"
+    })
+    void whatAnAnswerMeans(KeeperException.Code code, FailureKind kind, String type) {
+        Throwable wrapped = new CompletionException(KeeperException.create(code, "/p/lock"));
+        Failures.Failure failure = failures.of("acquire", wrapped);
+        assertThat(failure.kind()).isEqualTo(kind);
+        assertThat(failure.error().getClass().getSimpleName()).isEqualTo(type);
+        assertThat(failure.error()).hasMessageContaining("acquire at zk://localhost:2181/p");
+    }
+
+    @Test
+    void whatIsNoAnswerMeans() {
+        assertThat(failures.of("acquire", new IllegalStateException("x")).kind())
+                .isEqualTo(FailureKind.UNKNOWN);
+        StoreUnavailableException down = new StoreUnavailableException("down", null);
+        assertThat(failures.of("acquire", down)).isEqualTo(new Failures.Failure(FailureKind.NO_EFFECT, down));
+        UnsafeStoreException unsafe = new UnsafeStoreException("unsafe", null);
+        assertThat(failures.of("acquire", unsafe)).isEqualTo(new Failures.Failure(FailureKind.PERMANENT, unsafe));
+        assertThat(failures.late("acquire", 1_500_000_000L)).hasMessageContaining("not answered within 1500 ms");
+    }
+
+    @Test
+    void onlyAMissingNodeIsMissing() {
+        assertThat(Failures.isMissing(KeeperException.create(KeeperException.Code.NONODE)))
+                .isTrue();
+        assertThat(Failures.isMissing(new CompletionException(KeeperException.create(KeeperException.Code.NONODE))))
+                .isTrue();
+        assertThat(Failures.isMissing(KeeperException.create(KeeperException.Code.CONNECTIONLOSS)))
+                .isFalse();
+        assertThat(Failures.isMissing(null)).isFalse();
+    }
+
+    @Test
+    void whatCanBeNoLease() {
+        LockName lock = LockName.of("lock");
+        assertThat(failures.refusal(lock, TokenRange.LIMIT - 1, 30, 30)).isNull();
+        assertThat(failures.refusal(lock, TokenRange.LIMIT, 30, 30)).hasMessageContaining("2^53");
+        assertThat(failures.refusal(lock, 1, 30, 29)).hasMessageContaining("session timeout");
+    }
+}
