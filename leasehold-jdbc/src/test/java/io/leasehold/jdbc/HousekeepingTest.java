@@ -92,26 +92,36 @@ class HousekeepingTest {
     /** Looks that fail are followed by others: nothing is left for ever because a database once had a bad moment. */
     @Test
     void goesOnAfterItHasFailed() throws SQLException {
+        lookFails();
         for (int i = 0; i < 3; i++) {
             use("old-" + i);
         }
+        awaitFailure();
         becomeOld();
         for (int failures = 0; failures < 3; failures++) {
-            hook.before("ORDER BY fence", () -> {
-                throw new SQLException("a bad moment", "HY000");
-            });
+            lookFails();
             lookOnce();
-            long startAtNanos = System.nanoTime();
-            while (!hook.isDone()) {
-                assertThat(System.nanoTime() - startAtNanos)
-                        .as("it looks for unused rows")
-                        .isLessThan(Duration.ofSeconds(30).toNanos());
-                LockSupport.parkNanos(2_000_000);
-            }
+            awaitFailure();
             assertThat(rows("old-")).isEqualTo(3);
         }
         lookOnce();
         awaitNone("old-");
+    }
+
+    private void lookFails() {
+        hook.before("ORDER BY fence", () -> {
+            throw new SQLException("a bad moment", "HY000");
+        });
+    }
+
+    private void awaitFailure() {
+        long startAtNanos = System.nanoTime();
+        while (!hook.isDone()) {
+            assertThat(System.nanoTime() - startAtNanos)
+                    .as("it looks for unused rows")
+                    .isLessThan(Duration.ofSeconds(30).toNanos());
+            LockSupport.parkNanos(2_000_000);
+        }
     }
 
     /** More rows than one look reads are old, and still held: what is behind them goes with the same look, and they with another. */

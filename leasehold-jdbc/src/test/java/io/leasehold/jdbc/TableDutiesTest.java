@@ -8,12 +8,14 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.testkit.virtual.VirtualRuntime;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -24,6 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -42,8 +45,9 @@ class TableDutiesTest {
     private final String url = "jdbc:h2:mem:duties-" + DATABASES.incrementAndGet() + ";DB_CLOSE_DELAY=-1";
     private final SqlHook hook = new SqlHook();
     private final SimpleDataSource source =
-            new SimpleDataSource(() -> SqlHook.driver(url).getConnection());
+            new SimpleDataSource(() -> losing(SqlHook.driver(url).getConnection()));
     private final VirtualRuntime runtime = VirtualRuntime.seeded(1);
+    private final AtomicBoolean losesCommit = new AtomicBoolean();
     private final Heard heard = new Heard();
     private LeaseClient client;
 
@@ -82,6 +86,31 @@ class TableDutiesTest {
     void close() throws SQLException {
         client.close();
         execute("SHUTDOWN");
+    }
+
+    /** A connection that loses the answer to a commit, once, when told to. */
+    private Connection losing(Connection real) {
+        return (Connection) Proxy.newProxyInstance(
+                TableDutiesTest.class.getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, args) -> {
+                    Object result = method.invoke(real, args);
+                    if (method.getName().equals("commit") && losesCommit.getAndSet(false)) {
+                        throw new SQLException("the connection is broken", "08006");
+                    }
+                    return result;
+                });
+    }
+
+    /** It may have been granted: who is told that it surely was not would ask for it again, and not end it. */
+    @Test
+    void aCommitWhoseAnswerIsLostIsNotSaidToHaveHadNoEffect() throws Exception {
+        for (int i = 0; i < 2; i++) {
+            losesCommit.set(true);
+            assertThat(acquire("lost-" + i, client.owner(), Duration.ofMinutes(1)))
+                    .isInstanceOfSatisfying(
+                            AcquireReply.Failed.class,
+                            failed -> assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN));
+            assertThat(acquire("lost-" + i, client.owner(), KEPT)).isInstanceOf(AcquireReply.Busy.class);
+        }
     }
 
     private <T> T get(CompletableFuture<T> future) throws InterruptedException, ExecutionException {
