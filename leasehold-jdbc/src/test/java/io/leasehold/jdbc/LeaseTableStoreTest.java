@@ -274,6 +274,18 @@ class LeaseTableStoreTest {
         store.close();
     }
 
+    /** Whoever interrupted the thread that closes wants it back, and it has to hear so. */
+    @ParameterizedTest
+    @EnumSource
+    void anInterruptAtTheCloseIsKept(Database database) {
+        LeaseClient client = open(database);
+        Thread.currentThread().interrupt();
+        client.store.close();
+        boolean kept = Thread.interrupted();
+        client.close();
+        assertThat(kept).isTrue();
+    }
+
     @ParameterizedTest
     @EnumSource
     void aMissingTableIsOneClearError(Database database) throws SQLException {

@@ -50,6 +50,24 @@ class SqliteClockTest {
                 .holder();
     }
 
+    /** What the disk may have lost of the last commits is below the horizon, and what was deleted below the floor. */
+    @ParameterizedTest
+    @ValueSource(strings = {"fence_floor", "token_horizon"})
+    void afterABootTokensGoOnAboveWhateverWasGranted(String bound) throws SQLException {
+        SteppedWallClock clock = new SteppedWallClock();
+        open(clock).close();
+        long granted = (clock.wallMillis() + 3_600_000) * 1_000;
+        try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file());
+                Statement statement = connection.createStatement()) {
+            statement.execute("UPDATE leasehold_store SET fence_floor = 1, token_horizon = 1, boot = 'boot:before'");
+            statement.execute("UPDATE leasehold_store SET " + bound + " = " + granted);
+        }
+        try (LeaseClient client = open(clock)) {
+            assertThat(client.granted("x", client.owner()).grant().tokens().first())
+                    .isGreaterThan(granted);
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(longs = {-1, 1})
     void aStepOfTheWallClockNeitherEndsNorLengthensALease(long hours) {

@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class LeaseVerbs {
 
-    /** Rows made between two looks for rows to delete. */
+    /** Rows made, or granted in one statement that may have made them, between two looks for rows to delete. */
     private static final int ROWS_BETWEEN_PRUNES = 64;
 
     /** A row that another transaction has locked is asked for more often than this, */
@@ -53,7 +53,6 @@ final class LeaseVerbs {
     private final Duration retention;
     private final Runnable pruneSoon;
     private int rowsMade;
-    private int quickGrants;
     private long prunedTo = -1;
 
     /**
@@ -84,9 +83,7 @@ final class LeaseVerbs {
             if (watch != null) {
                 watch.forget(request.owner());
             }
-            if (quickGrants++ % ROWS_BETWEEN_PRUNES == 0) {
-                pruneSoon.run();
-            }
+            rowMayBeNew();
             TokenRange tokens = new TokenRange(held.token(), answer.lastToken());
             return new AcquireReply.Granted(
                     new Grant(request.owner(), tokens, readAtNanos, table.incarnation()), List.of());
@@ -308,6 +305,10 @@ final class LeaseVerbs {
                 >= Math.max(retention.toNanos() / 2, LEAST_TIME_TO_MAKE_NANOS)) {
             throw RowLockedException.madeTooSlowly("the row of " + row.name());
         }
+        rowMayBeNew();
+    }
+
+    private void rowMayBeNew() {
         if (rowsMade++ % ROWS_BETWEEN_PRUNES == 0) {
             pruneSoon.run();
         }

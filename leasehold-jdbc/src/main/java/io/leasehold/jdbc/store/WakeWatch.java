@@ -142,8 +142,8 @@ final class WakeWatch implements Waking {
         Set<OwnerToken> owners = ownersByName.get(before.name());
         if (owners != null) {
             toRead.addAll(owners);
+            // The next look, which is pending while somebody waits, reads them.
             lastChangeAtNanos = runtime.nanoTime();
-            lookAgainIn(LEAST_INTERVAL_NANOS);
         }
     }
 

@@ -16,6 +16,9 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -141,6 +144,97 @@ class KeptConnectionTest {
             assertThatThrownBy(opener::open).isInstanceOf(NoClassDefFoundError.class);
             mended.complete(null);
             opener.open().giveBack();
+        }
+    }
+
+    /** It comes when whoever asked has gone, and is kept for a moment: then it is closed, and nobody gets it. */
+    @Test
+    void whatNobodyWantsIsClosedAndNotHandedOut() throws Exception {
+        VirtualRuntime runtime = VirtualRuntime.seeded(1);
+        AtomicBoolean slow = new AtomicBoolean(true);
+        ServerOpener opener = new ServerOpener(runtime, () -> {
+            if (slow.get()) {
+                pause(runtime, Duration.ofSeconds(1));
+            }
+            return table();
+        });
+        AtomicReference<Exception> late = new AtomicReference<>();
+        runtime.startThread("asks", () -> {
+            try {
+                opener.open(500_000_000L).giveBack();
+            } catch (SQLException e) {
+                late.set(e);
+            }
+        });
+        runtime.runFor(Duration.ofMillis(3_900));
+        assertThat(late.get()).hasMessageContaining("no connection came within 500 ms");
+        assertThat(opened).hasSize(1);
+        assertThat(opened.get(0).isClosed()).as("for the next who asks").isFalse();
+        runtime.runFor(Duration.ofMillis(200));
+        assertThat(opened.get(0).isClosed()).isTrue();
+        slow.set(false);
+        CompletableFuture<Boolean> closed = new CompletableFuture<>();
+        runtime.startThread("asks again", () -> {
+            try {
+                closed.complete(opener.open(500_000_000L).connection().isClosed());
+            } catch (SQLException e) {
+                closed.completeExceptionally(e);
+            }
+        });
+        runtime.runFor(Duration.ofSeconds(1));
+        assertThat(closed).isCompletedWithValue(false);
+        opener.close();
+    }
+
+    /** All tries are answered by the close: one that comes later is closed at once. */
+    @Test
+    void whatComesAfterTheCloseIsClosed() throws Exception {
+        VirtualRuntime runtime = VirtualRuntime.seeded(1);
+        ServerOpener opener = new ServerOpener(runtime, () -> {
+            pause(runtime, Duration.ofSeconds(1));
+            return table();
+        });
+        runtime.startThread(
+                "asks",
+                () -> assertThatThrownBy(() -> opener.open(500_000_000L)).isInstanceOf(SQLException.class));
+        runtime.runFor(Duration.ofMillis(600));
+        opener.close();
+        runtime.runFor(Duration.ofMillis(500));
+        assertThat(opened).hasSize(1);
+        assertThat(opened.get(0).isClosed()).isTrue();
+        assertThat(runtime.world().pendingEvents()).isZero();
+    }
+
+    /** Each try that takes too long gets company, up to three; the others may lead to where nobody answers. */
+    @Test
+    void triesThatHangGetCompanyAndAreForgottenInTheEnd() throws Exception {
+        VirtualRuntime runtime = VirtualRuntime.seeded(1);
+        AtomicInteger tries = new AtomicInteger();
+        ServerOpener opener = new ServerOpener(runtime, () -> {
+            tries.incrementAndGet();
+            pause(runtime, Duration.ofDays(1));
+            return table();
+        });
+        List<Integer> counts = new ArrayList<>();
+        runtime.startThread("asks", () -> {
+            for (int i = 0; i < 40; i++) {
+                assertThatThrownBy(() -> opener.open(1_000_000_000L)).isInstanceOf(SQLException.class);
+                counts.add(tries.get());
+            }
+        });
+        runtime.runFor(Duration.ofSeconds(41));
+        assertThat(counts.subList(0, 29)).startsWith(1, 2, 3).endsWith(3, 3);
+        assertThat(counts).hasSize(40).endsWith(6);
+        opener.close();
+    }
+
+    private static void pause(VirtualRuntime runtime, Duration span) {
+        CompletableFuture<Void> over = new CompletableFuture<>();
+        runtime.schedule(span.toNanos(), () -> over.complete(null));
+        try {
+            runtime.await(over);
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
         }
     }
 

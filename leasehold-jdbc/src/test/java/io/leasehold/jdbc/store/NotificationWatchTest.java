@@ -2,9 +2,11 @@ package io.leasehold.jdbc.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.LockName;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -14,6 +16,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
@@ -26,9 +29,14 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class NotificationWatchTest {
 
+    private static final LockName NAME = LockName.exactly("x");
+    private static final OwnerToken OWNER = OwnerToken.fromHex("0123456789abcdef0123456789abcdef01234567");
+
     private final SystemLockRuntime real = new SystemLockRuntime();
     private final Ahead runtime = new Ahead(real);
     private final BlockingQueue<String> told = new LinkedBlockingQueue<>();
+    private final AtomicInteger ending = new AtomicInteger();
+    private final BlockingQueue<LockName> woken = new LinkedBlockingQueue<>();
 
     @AfterEach
     void end() {
@@ -37,7 +45,7 @@ class NotificationWatchTest {
 
     private NotificationWatch watch(Dialect.Driver driver, LeaseTableStore.Spare source) {
         return new NotificationWatch(
-                runtime, driver, source, told::add, new NotificationWatch.Ear(name -> {}, word -> {}), "here");
+                runtime, driver, source, told::add, new NotificationWatch.Ear(woken::add, word -> {}), "here");
     }
 
     /** The system had no thread to give, once: waiters poll, and are woken again later. */
@@ -77,6 +85,84 @@ class NotificationWatchTest {
         watch.close();
     }
 
+    /** However often the connection cannot be had: each time it is tried again after a rest, and not before. */
+    @Test
+    void listeningGoesOnHoweverOftenItFails() throws Exception {
+        AtomicInteger tries = new AtomicInteger();
+        NotificationWatch watch = watch(new Told(), () -> {
+            if (tries.incrementAndGet() <= 4) {
+                throw new SQLException("nobody there");
+            }
+            return DriverManager.getConnection("jdbc:h2:mem:");
+        });
+        for (int i = 1; i <= 4; i++) {
+            assertThat(watch.isReady()).isFalse();
+            awaitThreads(i);
+            runtime.goOn(Duration.ofSeconds(4));
+            assertThat(watch.isReady()).isFalse();
+            assertThat(runtime.threads).as("while it rests").hasValue(i);
+            runtime.goOn(Duration.ofSeconds(2));
+        }
+        awaitReady(watch);
+        watch.close();
+    }
+
+    /** What was heard once is worth another try at once; and whoever counted on it is woken. */
+    @Test
+    void whenWhatWasHeardEndsWaitersAreWokenAndItIsListenedToAtOnce() throws Exception {
+        Told driver = new Told();
+        NotificationWatch watch = watch(driver, () -> DriverManager.getConnection("jdbc:h2:mem:"));
+        for (int i = 1; i <= 3; i++) {
+            awaitReady(watch);
+            watch.add(OWNER, List.of(NAME), Long.MAX_VALUE / 4, Long.MAX_VALUE / 4);
+            driver.broken.set(true);
+            assertThat(woken.poll(30, TimeUnit.SECONDS)).isEqualTo(NAME);
+            driver.broken.set(false);
+            watch.forget(OWNER);
+            assertThat(runtime.threads).hasValue(i);
+            assertThat(watch.isReady()).isFalse();
+            assertThat(runtime.threads).as("listens again without a rest").hasValue(i + 1);
+        }
+        watch.close();
+    }
+
+    @Test
+    void aNameIsAwaitedUntilTheLastOfItsWaitersHasLeft() throws Exception {
+        NotificationWatch watch = watch(new Told(), () -> DriverManager.getConnection("jdbc:h2:mem:"));
+        awaitReady(watch);
+        OwnerToken other = OwnerToken.draw(runtime);
+        watch.add(OWNER, List.of(NAME), Long.MAX_VALUE / 4, Long.MAX_VALUE / 4);
+        watch.add(other, List.of(NAME), Long.MAX_VALUE / 4, Long.MAX_VALUE / 4);
+        watch.add(other, List.of(NAME), Long.MAX_VALUE / 4, Long.MAX_VALUE / 4);
+        watch.forget(OWNER);
+        told.add(NAME.text());
+        assertThat(woken.poll(30, TimeUnit.SECONDS)).isEqualTo(NAME);
+        watch.forget(other);
+        told.add(NAME.text());
+        told.add("the end");
+        watch.add(other, List.of(LockName.exactly("the end")), Long.MAX_VALUE / 4, Long.MAX_VALUE / 4);
+        told.add("the end");
+        assertThat(woken.poll(30, TimeUnit.SECONDS)).isEqualTo(LockName.exactly("the end"));
+        watch.close();
+    }
+
+    /** A lock that is kept for another waiter for a moment gets free without a word. */
+    @Test
+    void whatEndsByItselfIsLookedAtUnlessTheWaiterAsksBefore() throws Exception {
+        NotificationWatch watch = watch(new Told(), () -> DriverManager.getConnection("jdbc:h2:mem:"));
+        watch.add(OWNER, List.of(NAME), 1_000_000L, 2_000_000L);
+        assertThat(woken.poll(50, TimeUnit.MILLISECONDS)).isNull();
+        watch.add(OWNER, List.of(NAME), Long.MAX_VALUE / 4, 2_000_000L);
+        assertThat(woken.poll(30, TimeUnit.SECONDS)).isEqualTo(NAME);
+        watch.close();
+    }
+
+    private void awaitThreads(int started) throws InterruptedException {
+        while (runtime.threads.get() < started || ending.get() < started) {
+            Thread.sleep(1);
+        }
+    }
+
     private static void awaitReady(NotificationWatch watch) throws InterruptedException {
         while (!watch.isReady()) {
             Thread.sleep(1);
@@ -88,6 +174,7 @@ class NotificationWatchTest {
         private final CompletableFuture<Void> ending = new CompletableFuture<>();
         private final CompletableFuture<Void> mayEnd = new CompletableFuture<>();
         private final CompletableFuture<Boolean> ended = new CompletableFuture<>();
+        private final AtomicBoolean broken = new AtomicBoolean();
 
         @Override
         public boolean canListen(Connection connection) {
@@ -99,6 +186,9 @@ class NotificationWatchTest {
 
         @Override
         public List<String> next(Connection connection, int millis) throws SQLException {
+            if (broken.get()) {
+                throw new SQLException("the connection is broken", "08006");
+            }
             try {
                 String next = told.poll(1, TimeUnit.MILLISECONDS);
                 return next == null ? List.of() : List.of(next);
@@ -120,7 +210,7 @@ class NotificationWatchTest {
     }
 
     /** A clock that a test moves on, and a system that may have no thread to give. */
-    private static final class Ahead implements LockRuntime {
+    private final class Ahead implements LockRuntime {
         private final LockRuntime real;
         private final AtomicLong nanos = new AtomicLong();
         private final AtomicInteger threads = new AtomicInteger();
@@ -155,7 +245,10 @@ class NotificationWatchTest {
             if (failures.getAndDecrement() > 0) {
                 throw new OutOfMemoryError("unable to create native thread");
             }
-            LockRuntime.super.startThread(name, task);
+            LockRuntime.super.startThread(name, () -> {
+                task.run();
+                ending.incrementAndGet();
+            });
         }
 
         @Override

@@ -11,6 +11,8 @@ import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.testkit.virtual.VirtualRuntime;
+import java.lang.ref.WeakReference;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -19,6 +21,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -139,6 +142,95 @@ class WakeWatchTest {
         int before = submitted.get();
         watch.lookFailed();
         assertThat(submitted.get()).isEqualTo(before);
+    }
+
+    /** A waiter that was woken may have asked in vain, or its wake-up may have come while it was being granted another try. */
+    @Test
+    void aWaiterThatWasWokenAndNeitherAsksNorGoesIsWokenAgain() throws SQLException {
+        watch.add(WAITER, List.of(NAME), MINUTE, MINUTE);
+        try (Connection connection = connect()) {
+            LeaseTable table = table(connection);
+            releaseElsewhere();
+            watch.look(table);
+            assertThat(woken).containsExactly(NAME);
+            long startAtNanos = System.nanoTime();
+            while (woken.size() < 2) {
+                assertThat(System.nanoTime() - startAtNanos).isLessThan(MINUTE / 3);
+                watch.look(table);
+            }
+        }
+    }
+
+    @Test
+    void aWaiterWhoseTimeIsOverIsForgottenAndNothingRunsForIt() throws Exception {
+        watch.add(WAITER, List.of(NAME), 1, MINUTE);
+        awaitLookAfter(0);
+        try (Connection connection = connect()) {
+            watch.look(table(connection));
+            Thread.sleep(100);
+            assertThat(submitted).hasValue(1);
+        }
+    }
+
+    @Test
+    void moreWaitersThanOneLookReadsAreReadByTheNext() throws SQLException {
+        for (int i = 0; i < 300; i++) {
+            watch.add(OwnerToken.draw(runtime), List.of(LockName.exactly("free-" + i)), MINUTE, MINUTE);
+        }
+        try (Connection connection = connect()) {
+            LeaseTable table = table(connection);
+            watch.look(table);
+            assertThat(woken).hasSizeLessThan(300);
+            watch.look(table);
+            assertThat(new HashSet<>(woken)).hasSize(300);
+        }
+    }
+
+    @Test
+    void nothingIsKeptOfAWaiterThatHasGone() {
+        WeakReference<OwnerToken> gone = addAndForget();
+        long startAtNanos = System.nanoTime();
+        while (gone.get() != null) {
+            assertThat(System.nanoTime() - startAtNanos).isLessThan(MINUTE / 2);
+            System.gc();
+        }
+    }
+
+    private WeakReference<OwnerToken> addAndForget() {
+        OwnerToken owner = OwnerToken.draw(runtime);
+        watch.add(WAITER, List.of(NAME), MINUTE, MINUTE);
+        watch.add(owner, List.of(NAME), MINUTE, MINUTE);
+        watch.forget(owner);
+        return new WeakReference<>(owner);
+    }
+
+    /** In virtual time. */
+    @Test
+    void looksComeRarelyWhileTheyFailAndSoonAfterwards() throws SQLException {
+        VirtualRuntime virtual = VirtualRuntime.seeded(1);
+        MachineClock virtualClock = new MachineClock(virtual, null);
+        String query = ((Dialect.ByChanges) dialect.waking()).query();
+        WakeWatch slow =
+                new WakeWatch(virtual, virtualClock, Lives.UNKNOWN, query, submitted::incrementAndGet, woken::add);
+        slow.add(WAITER, List.of(NAME), 100 * MINUTE, 100 * MINUTE);
+        virtual.runFor(Duration.ofMillis(2));
+        assertThat(submitted).hasValue(1);
+        try (Connection connection = connect()) {
+            LeaseTable table = table(connection);
+            int looks = 1;
+            for (int round = 0; round < 2; round++) {
+                for (long millis : new long[] {20, 40, 80, 160, 320, 640, 640}) {
+                    slow.lookFailed();
+                    virtual.runFor(Duration.ofMillis(millis - 1));
+                    assertThat(submitted).hasValue(looks);
+                    virtual.runFor(Duration.ofMillis(2));
+                    assertThat(submitted).hasValue(++looks);
+                }
+                slow.look(table);
+                virtual.runFor(Duration.ofMillis(25));
+                assertThat(submitted).hasValue(++looks);
+            }
+        }
     }
 
     private void awaitLookAfter(int before) {

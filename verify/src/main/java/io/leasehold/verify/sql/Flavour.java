@@ -6,23 +6,31 @@ import java.sql.SQLException;
 /** In what the databases differ, as far as a lease table can tell. */
 enum Flavour {
     /** Waits for rows as long as it is told; each statement sees what was committed before it; time goes on within a transaction. */
-    POSTGRESQL(SqlDialect.POSTGRESQL, "PostgreSQL", true, false, false),
-    /** Never waits; a transaction sees what was committed before its first plain read. */
-    MARIADB(SqlDialect.MARIADB, "MariaDB", false, true, false),
+    POSTGRESQL(SqlDialect.POSTGRESQL, "PostgreSQL", true, false, false, false),
+    /** Never waits; a transaction sees what was committed before its first plain read, but writes meet a row that another is making. */
+    MARIADB(SqlDialect.MARIADB, "MariaDB", false, true, true, false),
     /** Never waits; each statement sees what was committed before it; time stands still within a transaction. */
-    H2(SqlDialect.H2, "H2", false, false, true);
+    H2(SqlDialect.H2, "H2", false, false, false, true);
 
     final SqlDialect dialect;
     final String product;
     final boolean waits;
     final boolean readsFromSnapshot;
+    final boolean writesMeetRowsBeingMade;
     final boolean timeStandsStill;
 
-    Flavour(SqlDialect dialect, String product, boolean waits, boolean readsFromSnapshot, boolean timeStandsStill) {
+    Flavour(
+            SqlDialect dialect,
+            String product,
+            boolean waits,
+            boolean readsFromSnapshot,
+            boolean writesMeetRowsBeingMade,
+            boolean timeStandsStill) {
         this.dialect = dialect;
         this.product = product;
         this.waits = waits;
         this.readsFromSnapshot = readsFromSnapshot;
+        this.writesMeetRowsBeingMade = writesMeetRowsBeingMade;
         this.timeStandsStill = timeStandsStill;
     }
 

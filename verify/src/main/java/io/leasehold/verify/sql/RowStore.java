@@ -239,6 +239,11 @@ final class RowStore {
         return has != null && has != session;
     }
 
+    /** Whether the session, if it wrote now, would find such a row. */
+    boolean isThere(Session session, String name) {
+        return latest(session, name) != null;
+    }
+
     /** What was committed last, with what this session has written. */
     private @Nullable Row latest(Session session, String name) {
         return session.written.containsKey(name) ? session.written.get(name) : committed.get(name);
@@ -311,9 +316,10 @@ final class RowStore {
 
     private Answer write(Session session, String name, Change change) {
         Row row = latest(session, name);
+        boolean isLocked = isLockedByAnother(session, name);
         if (row == null) {
-            return new Count(0);
-        } else if (isLockedByAnother(session, name)) {
+            return isLocked && flavour.writesMeetRowsBeingMade ? new Blocked(name) : new Count(0);
+        } else if (isLocked) {
             return new Blocked(name);
         }
         lock(session, name);

@@ -1,0 +1,116 @@
+package io.leasehold.jdbc.sqlite;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.jdbc.store.Lives;
+import io.leasehold.jdbc.store.Lives.State;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Objects;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a file beside the database says of a process. That the kernel gives up the lock of a dead one is shown with processes. */
+@Tag("quick")
+class LifeFileTest {
+
+    @TempDir
+    private Path directory;
+
+    private final SystemLockRuntime runtime = new SystemLockRuntime();
+    private Lives lives;
+
+    @BeforeEach
+    void begin() throws IOException {
+        lives = LifeFile.begin(Files.createFile(directory.resolve("locks.db")), runtime);
+    }
+
+    @AfterEach
+    void end() {
+        lives.close();
+        runtime.close();
+    }
+
+    private Path file(String life) {
+        return directory.resolve("locks.db-life-" + life);
+    }
+
+    /** What a process leaves behind that is dead. */
+    private void dead(String life, String says) throws IOException {
+        Files.writeString(file(life), says);
+    }
+
+    private String own() {
+        return Objects.requireNonNull(lives.own());
+    }
+
+    @Test
+    void aFileThatNobodyLocksSaysThatItsProcessIsDead() throws IOException {
+        dead("1-2-3-a", "");
+        assertThat(lives.stateOf("1-2-3-a")).isEqualTo(State.OVER);
+        assertThat(lives.isOver("1-2-3-a")).isTrue();
+    }
+
+    @Test
+    void whatItsChildrenUseIsOverWhenTheyAreSaidToHaveEnded() throws IOException {
+        dead("1-2-3-b", "c");
+        assertThat(lives.stateOf("1-2-3-b")).isEqualTo(State.UNKNOWN);
+        dead("1-2-3-b", "cx");
+        assertThat(lives.stateOf("1-2-3-b")).isEqualTo(State.UNKNOWN);
+        dead("1-2-3-b", "ce");
+        assertThat(lives.stateOf("1-2-3-b")).isEqualTo(State.OVER);
+    }
+
+    @Test
+    void whatIsNotThereOrNoLifeSaysNothing() throws IOException {
+        assertThat(lives.stateOf("1-2-3-c")).isEqualTo(State.UNKNOWN);
+        Files.writeString(directory.resolve("locks.db-life-A"), "");
+        assertThat(lives.stateOf("A")).isEqualTo(State.UNKNOWN);
+        assertThat(lives.stateOf("x/../a")).isEqualTo(State.UNKNOWN);
+    }
+
+    /** A life of this process is not looked at: to open its file and close it again would give up its lock. */
+    @Test
+    void allLivesOfThisProcessAreAliveAndThoseOfItsPidBeforeAreNot() throws IOException {
+        assertThat(file(own())).exists();
+        assertThat(lives.stateOf(own())).isEqualTo(State.ALIVE);
+        String[] parts = own().split("-", 4);
+        assertThat(Long.parseLong(parts[0])).isEqualTo(ProcessHandle.current().pid());
+        assertThat(lives.stateOf(parts[0] + "-" + parts[1] + "-" + parts[2] + "-0123"))
+                .isEqualTo(State.ALIVE);
+        String earlier = parts[0] + "-" + parts[1] + "-" + parts[2] + "1-" + parts[3];
+        dead(earlier, "");
+        assertThat(lives.stateOf(earlier)).isEqualTo(State.OVER);
+        String elsewhere = parts[0] + "-" + parts[1] + "1-" + parts[2] + "-" + parts[3];
+        dead(elsewhere, "");
+        assertThat(lives.stateOf(elsewhere)).isEqualTo(State.OVER);
+    }
+
+    @Test
+    void onlyTheFilesOfTheDeadWhoHoldNothingAreSweptAway() throws IOException {
+        dead("1-2-3-d", "");
+        dead("1-2-3-e", "");
+        dead("1-2-3-f", "c");
+        Files.writeString(directory.resolve("another.db-life-1-2-3-d"), "");
+        lives.sweep(Set.of("1-2-3-e"));
+        assertThat(file("1-2-3-d")).doesNotExist();
+        assertThat(file("1-2-3-e")).exists();
+        assertThat(file("1-2-3-f")).as("its children hold nothing either").doesNotExist();
+        assertThat(file(own())).exists();
+        assertThat(directory.resolve("another.db-life-1-2-3-d")).exists();
+    }
+
+    @Test
+    void theOwnFileSaysThatChildrenAreCoveredAndGoesWithTheClose() throws IOException {
+        Path told = lives.coverChildren().orElseThrow();
+        assertThat(told).isEqualTo(file(own()).toRealPath()).hasContent("c");
+        lives.close();
+        assertThat(told).doesNotExist();
+    }
+}

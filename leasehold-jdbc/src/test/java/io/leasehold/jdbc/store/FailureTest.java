@@ -1,0 +1,44 @@
+package io.leasehold.jdbc.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.jdbc.dialect.SqlTrouble;
+import io.leasehold.spi.FailureKind;
+import java.sql.SQLException;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What a database's error is to the caller. */
+@Tag("quick")
+class FailureTest {
+
+    @ParameterizedTest
+    @EnumSource
+    void onlyWhatAPersonHasToMendLasts(SqlTrouble trouble) {
+        SQLException cause = new SQLException("went wrong\nat line 3", "HY000", 77);
+        Failure failure = Failure.of(trouble, "acquire of x", "the store", cause);
+        boolean lasts = trouble == SqlTrouble.ACCESS || trouble == SqlTrouble.DAMAGED;
+        assertThat(failure.kind()).isEqualTo(lasts ? FailureKind.PERMANENT : FailureKind.NO_EFFECT);
+        assertThat(failure.error())
+                .isInstanceOf(
+                        trouble == SqlTrouble.ACCESS ? StoreAccessException.class : StoreUnavailableException.class)
+                .hasCause(cause)
+                .hasMessageStartingWith("acquire of x at the store: ")
+                .hasMessageEndingWith(" (went wrong, code 77)");
+    }
+
+    @Test
+    void whatWasFoundAtTheOpeningLastsWhereAPersonHasToMendIt() {
+        assertThat(Failure.of(new StoreAccessException("no right", null)).kind())
+                .isEqualTo(FailureKind.PERMANENT);
+        assertThat(Failure.of(new UnsafeStoreException("not safe", null)).kind())
+                .isEqualTo(FailureKind.PERMANENT);
+        assertThat(Failure.of(new StoreUnavailableException("away", null)).kind())
+                .isEqualTo(FailureKind.NO_EFFECT);
+    }
+}
