@@ -142,8 +142,9 @@ final class WakeWatch implements Waking {
         Set<OwnerToken> owners = ownersByName.get(before.name());
         if (owners != null) {
             toRead.addAll(owners);
-            // The next look, which is pending while somebody waits, reads them.
             lastChangeAtNanos = runtime.nanoTime();
+            // One is pending, unless it could not be armed.
+            lookAgainIn(LEAST_INTERVAL_NANOS);
         }
     }
 
