@@ -10,14 +10,20 @@ import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.MultiLease;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.servers.RedisServer;
 import io.leasehold.testkit.proxy.TcpProxy;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Several locks of one real server at once, and what can go wrong with that. */
 @Tag("quick")
@@ -116,6 +122,34 @@ class RedisMultiLockTest {
             client.close();
             assertThat(locks()).isZero();
             assertThatThrownBy(future::join).hasCauseInstanceOf(IllegalStateException.class);
+        }
+    }
+
+    /** Also where it is the last, after others were released. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 2, 4})
+    void aReleaseIsRepeatedUntilEachPartIsFree(int part) throws InterruptedException {
+        RedisServer server = SERVER.server();
+        server.call(Stream.concat(
+                        Stream.of("ACL", "SETUSER", "app", "on", ">secret", "resetchannels"),
+                        Stream.of(RedisErrors.RIGHTS.split(" ")))
+                .toArray(String[]::new));
+        try (LockClient client = Leasehold.connect("redis://app:secret@127.0.0.1:" + server.port())) {
+            MultiLease lease = client.all(NAMES)
+                    .with(options -> options.ttl(Duration.ofMinutes(5)))
+                    .acquire();
+            server.call(Stream.concat(
+                            Stream.of("ACL", "SETUSER", "app", "resetkeys"),
+                            IntStream.range(0, NAMES.length)
+                                    .filter(i -> i != part)
+                                    .mapToObj(i -> "~lock:{" + NAMES[i].text() + "}*"))
+                    .toArray(String[]::new));
+            CompletableFuture<ReleaseOutcome> released = lease.releaseAsync();
+            NodeBench.until("the others are free", () -> locks() == 1);
+            server.call("ACL", "SETUSER", "app", "~lock:*");
+
+            NodeBench.until("all are free", () -> locks() == 0);
+            released.orTimeout(60, TimeUnit.SECONDS).join();
         }
     }
 
