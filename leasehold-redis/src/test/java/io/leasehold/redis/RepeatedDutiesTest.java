@@ -243,6 +243,44 @@ final class RepeatedDutiesTest {
         }
     }
 
+    /** A replica takes over that the client cannot reach yet: it is tried again until it can be. */
+    @Test
+    void aNewMasterOfAClusterThatCannotBeReachedIsTriedAgain() throws Exception {
+        List<TcpProxy> proxies = new ArrayList<>();
+        try (RedisCluster cluster = Groups.cluster(1, node -> node);
+                TopologyBench bench = new TopologyBench()) {
+            cluster.nodes().forEach(node -> {
+                TcpProxy proxy = TcpProxy.to(node.port());
+                proxies.add(proxy);
+                node.call("CONFIG", "SET", "cluster-announce-port", Integer.toString(proxy.port()));
+            });
+            until(
+                    "all nodes name the proxies",
+                    () -> cluster.nodes().stream()
+                            .map(node -> node.call("CLUSTER", "NODES"))
+                            .allMatch(nodes ->
+                                    proxies.stream().allMatch(proxy -> nodes.contains(":" + proxy.port() + "@"))));
+            LockClient client = bench.client(cluster.uri());
+            obtainsSoon(client, "free");
+            RedisServer former = masterOf(cluster, "free");
+            List<RedisServer> replicas = cluster.nodes().stream()
+                    .filter(node -> node.call("ROLE").startsWith("slave"))
+                    .toList();
+            replicas.forEach(node -> proxies.get(cluster.nodes().indexOf(node)).refuseConnections());
+            former.kill();
+            until(
+                    "a replica has taken over",
+                    () -> replicas.stream().anyMatch(node -> node.call("ROLE").startsWith("master")));
+            // Long enough for several tries.
+            TimeUnit.SECONDS.sleep(2);
+            replicas.forEach(node -> proxies.get(cluster.nodes().indexOf(node)).acceptConnections());
+
+            obtainsSoon(client, "free");
+        } finally {
+            proxies.forEach(TcpProxy::close);
+        }
+    }
+
     @Test
     void sentinelsAreListenedToAndAskedAgainEachTimeAConnectionEnds() throws Exception {
         List<TcpProxy> proxies = new ArrayList<>();

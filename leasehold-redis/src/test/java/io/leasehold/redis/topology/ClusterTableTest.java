@@ -52,6 +52,28 @@ final class ClusterTableTest {
         }
     }
 
+    /** Another may have taken over, long before the connection counts as dead. */
+    @Test
+    void eachRequestThatIsNotAnsweredHasTheTableRead() throws Exception {
+        WatchedRuntime runtime =
+                new WatchedRuntime(new SystemLockRuntime(), delay -> delay < TimeUnit.SECONDS.toNanos(10));
+        try (RedisCluster cluster = start();
+                ClusterTopology topology = topology(cluster, runtime)) {
+            topology.open().get(60, TimeUnit.SECONDS);
+            comesToRest(cluster.nodes());
+            for (int i = 1; i <= 3; i++) {
+                long before = total(cluster.nodes());
+                topology.unanswered(topology.connected().get(0));
+                comesToRest(cluster.nodes());
+                assertThat(total(cluster.nodes()) - before)
+                        .as("readings, time %s", i)
+                        .isEqualTo(cluster.nodes().size());
+            }
+        } finally {
+            runtime.close();
+        }
+    }
+
     private static ClusterTopology topology(RedisCluster cluster, WatchedRuntime runtime) {
         Deployment where = Deployment.parse(StoreUri.parse(cluster.uri()));
         return new ClusterTopology(where, Driver.of(where, new DriverThreads()), where.errors(), runtime);
