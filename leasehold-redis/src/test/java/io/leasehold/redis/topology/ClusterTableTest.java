@@ -10,8 +10,10 @@ import io.leasehold.servers.RedisServer;
 import io.leasehold.servers.ServerUnavailableException;
 import io.leasehold.spi.StoreUri;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -71,6 +73,71 @@ final class ClusterTableTest {
             }
         } finally {
             runtime.close();
+        }
+    }
+
+    @Test
+    void theEndOfALinkHasTheTableRead() throws Exception {
+        WatchedRuntime runtime =
+                new WatchedRuntime(new SystemLockRuntime(), delay -> delay < TimeUnit.SECONDS.toNanos(10));
+        try (RedisCluster cluster = start();
+                ClusterTopology topology = topology(cluster, runtime)) {
+            topology.open().get(60, TimeUnit.SECONDS);
+            comesToRest(cluster.nodes());
+            for (int i = 1; i <= 2; i++) {
+                RedisServer one = cluster.nodes().get(i);
+                RedisServer other = cluster.nodes().get(0);
+                long before = readings(other);
+                one.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+                until("it was read, time " + i, () -> readings(other) > before);
+                comesToRest(cluster.nodes());
+            }
+        } finally {
+            runtime.close();
+        }
+    }
+
+    @Test
+    void itIsReadFromTimeToTimeWithoutASign() throws Exception {
+        WatchedRuntime runtime = new WatchedRuntime(new SystemLockRuntime(), delay -> true);
+        runtime.hurry(TimeUnit.SECONDS.toNanos(10), TimeUnit.MILLISECONDS.toNanos(500));
+        try (RedisCluster cluster = start();
+                ClusterTopology topology = topology(cluster, runtime)) {
+            topology.open().get(60, TimeUnit.SECONDS);
+            long before = readings(cluster.nodes().get(0));
+            until("six times", () -> readings(cluster.nodes().get(0)) >= before + 6);
+        } finally {
+            runtime.close();
+        }
+    }
+
+    @Test
+    void whoWaitsForASubscriptionIsToldOfTheClose() throws Exception {
+        WatchedRuntime runtime =
+                new WatchedRuntime(new SystemLockRuntime(), delay -> delay < TimeUnit.SECONDS.toNanos(2));
+        try (RedisCluster cluster = start();
+                ClusterTopology topology = topology(cluster, runtime)) {
+            topology.open().get(60, TimeUnit.SECONDS);
+            WakeUps wakeUps = topology.wakeUps(message -> {});
+            cluster.nodes().forEach(RedisServer::freeze);
+            try {
+                CompletableFuture<Boolean> started = wakeUps.started("lock:{busy}");
+                assertThat(started).isNotDone();
+                wakeUps.close();
+                assertThat(started.get(60, TimeUnit.SECONDS)).isFalse();
+            } finally {
+                cluster.nodes().forEach(RedisServer::thaw);
+            }
+        } finally {
+            runtime.close();
+        }
+    }
+
+    private static void until(String what, BooleanSupplier condition) {
+        long start = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime() - start).as(what).isLessThan(TimeUnit.SECONDS.toNanos(60));
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
         }
     }
 

@@ -276,6 +276,34 @@ class ReconnectTest {
         subscriptions.close();
     }
 
+    /** It is being made when it is closed: its caller is told at once, and nothing of it is left. */
+    @Test
+    void aSubscriptionThatIsClosedWhileItIsBeingMadeLeavesNothing() throws Exception {
+        CompletableFuture<RedisUri> way = new CompletableFuture<>();
+        Subscriptions subscriptions = new Subscriptions(
+                driver, () -> way, "closed", "wake-ups", new RedisErrors("node"), runtime, message -> {});
+        CompletableFuture<Boolean> first = subscriptions.started("");
+        assertThat(first).isNotDone();
+        long before = subscribed();
+
+        subscriptions.close();
+
+        assertThat(first.get(60, TimeUnit.SECONDS)).isFalse();
+        way.complete(real());
+        until(() -> subscribed() > before);
+        until(() -> SERVER.redis().pubsubChannels("closed").isEmpty());
+        assertThat(subscriptions.isLive("")).isFalse();
+    }
+
+    private static long subscribed() {
+        return SERVER.server()
+                .call("INFO", "commandstats")
+                .lines()
+                .filter(line -> line.startsWith("cmdstat_subscribe:"))
+                .mapToLong(line -> Long.parseLong(line.replaceAll(".*:calls=(\\d+),.*", "$1")))
+                .sum();
+    }
+
     private long firstPause(int before) {
         List<Long> delays = runtime.delays();
         return delays.subList(before, delays.size()).stream()
