@@ -215,13 +215,13 @@ class EfficiencyLockTest {
 
     @Test
     void itsValidityCountsFromTheSendingOfWhatWasAnswered() throws InterruptedException {
-        Duration ttl = Duration.ofSeconds(20);
-        Duration late = Duration.ofMillis(700);
+        Duration ttl = Duration.ofSeconds(30);
+        Duration late = Duration.ofSeconds(2);
         try (TcpProxy proxy = TcpProxy.to(SERVER.server().port());
                 EfficiencyLocks locks = EfficiencyLocks.connect("redis://127.0.0.1:" + proxy.port())) {
             proxy.toClient().delay(late);
             try (Hold hold = locks.named(NAME)
-                    .with(options -> options.ttl(ttl).nodeTimeout(Duration.ofSeconds(5)))
+                    .with(options -> options.ttl(ttl).nodeTimeout(Duration.ofSeconds(9)))
                     .acquire()) {
                 assertThat(hold.remainingValidity()).isLessThan(ttl.minus(late));
                 hold.renew();

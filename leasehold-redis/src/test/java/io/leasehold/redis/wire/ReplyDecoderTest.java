@@ -14,9 +14,6 @@ import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
-import java.io.ByteArrayOutputStream;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
@@ -130,33 +127,6 @@ final class ReplyDecoderTest {
         assertThatThrownBy(() -> decoder.forceRelease(List.of("foreign", "list"), NAME))
                 .isInstanceOf(LockStoreException.class)
                 .hasMessageContaining("hold a list");
-    }
-
-    /** Once for each right. */
-    @Test
-    void whatWasRefusedBesidesIsWarnedOf() {
-        String refused = "NOPERM this user has no permissions to run the 'publish' command (at the 'publish' command)";
-        PrintStream before = System.err;
-        for (int answer = 0; answer < 4; answer++) {
-            ReplyDecoder fresh = new ReplyDecoder(new RedisErrors("the server"));
-            ByteArrayOutputStream log = new ByteArrayOutputStream();
-            System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
-            try {
-                switch (answer) {
-                    case 0 -> fresh.acquire(List.of("yes", "17", "besides", refused), LIFE, "acquire");
-                    case 1 -> fresh.release(List.of("released", "besides", refused));
-                    case 2 -> fresh.forceRelease(List.of("removed", "besides", refused), NAME);
-                    default -> fresh.release(List.of("besides", refused, "released"));
-                }
-            } catch (IllegalArgumentException noAnswer) {
-                assertThat(answer).isEqualTo(3);
-            } finally {
-                System.setErr(before);
-            }
-            assertThat(log.toString(StandardCharsets.UTF_8).contains("+publish"))
-                    .as("answer %s", answer)
-                    .isEqualTo(answer < 3);
-        }
     }
 
     @Test
