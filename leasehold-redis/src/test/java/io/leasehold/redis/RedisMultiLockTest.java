@@ -183,7 +183,7 @@ class RedisMultiLockTest {
         try (NodeBench bench = new NodeBench("redis://app:secret@127.0.0.1:" + server.port())) {
             OwnerToken owner = bench.owner();
             List<LockName> names = new ArrayList<>();
-            for (String state : states.split(" ")) {
+            for (String state : states.split(" ", -1)) {
                 LockName name = NAMES[names.size()];
                 names.add(name);
                 if (!state.equals("DENIED")) {

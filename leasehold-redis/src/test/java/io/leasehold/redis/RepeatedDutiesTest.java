@@ -35,7 +35,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -279,40 +278,6 @@ final class RepeatedDutiesTest {
             obtainsSoon(client, "free");
         } finally {
             proxies.forEach(TcpProxy::close);
-        }
-    }
-
-    /** The former master is silent, so that no subscription ends: the table says where the waiter is told from now on. */
-    @Test
-    void aSubscriptionFollowsTheTableAlsoWhileTheFormerMasterIsSilent() {
-        try (RedisCluster cluster = Groups.cluster(1, node -> node);
-                TopologyBench bench = new TopologyBench()) {
-            LockClient client = bench.client(cluster.uri());
-            RedisServer former = masterOf(cluster, "busy");
-            isHeldByAStranger(former, "busy");
-            CompletableFuture<Lease> waiter = client.named("busy")
-                    .with(options -> options.ttl(LONG).recheck(LONG))
-                    .acquireAsync();
-            until("it listens", () -> listensToSlots(former));
-            String other = IntStream.range(0, 1_000)
-                    .mapToObj(i -> "other-" + i)
-                    .filter(name -> masterOf(cluster, name) == former)
-                    .findFirst()
-                    .orElseThrow();
-            former.freeze();
-            try {
-                CompletableFuture<Lease> asking = client.named(other).acquireAsync();
-                until("another takes over", asking::isDone);
-                until(
-                        "it listens elsewhere",
-                        () -> cluster.nodes().stream()
-                                .filter(node -> node != former)
-                                .anyMatch(RepeatedDutiesTest::listensToSlots));
-                asking.join().close();
-            } finally {
-                former.thaw();
-            }
-            waiter.cancel(false);
         }
     }
 
