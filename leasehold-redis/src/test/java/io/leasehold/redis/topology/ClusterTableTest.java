@@ -133,6 +133,41 @@ final class ClusterTableTest {
         }
     }
 
+    /** Its former master is silent, and so ends nothing: the table tells where it is served now. */
+    @Test
+    void aSubscriptionFollowsTheTable() throws Exception {
+        WatchedRuntime runtime = new WatchedRuntime(new SystemLockRuntime(), delay -> true);
+        try (RedisCluster cluster = start();
+                ClusterTopology topology = topology(cluster, runtime)) {
+            topology.open().get(60, TimeUnit.SECONDS);
+            String key = "lock:{busy}";
+            String slot = cluster.nodes().get(0).call("CLUSTER", "KEYSLOT", key);
+            RedisServer former = cluster.masterOf(Integer.parseInt(slot));
+            List<RedisServer> others =
+                    cluster.nodes().stream().filter(node -> node != former).toList();
+            RedisServer next = others.get(0);
+            assertThat(topology.wakeUps(message -> {}).started(key).get(60, TimeUnit.SECONDS))
+                    .isTrue();
+            // From now on no ping finds out that it is silent.
+            runtime.hurry(TimeUnit.SECONDS.toNanos(5), TimeUnit.MINUTES.toNanos(10));
+            former.freeze();
+            try {
+                String id = next.call("CLUSTER", "MYID");
+                others.forEach(node -> node.call("CLUSTER", "SETSLOT", slot, "NODE", id));
+
+                topology.look();
+
+                until(
+                        "it listens there",
+                        () -> !next.call("PUBSUB", "SHARDCHANNELS").isBlank());
+            } finally {
+                former.thaw();
+            }
+        } finally {
+            runtime.close();
+        }
+    }
+
     private static void until(String what, BooleanSupplier condition) {
         long start = System.nanoTime();
         while (!condition.getAsBoolean()) {
