@@ -49,7 +49,7 @@ final class MemberReleaseScriptTest {
     private void heldAndWaitedForByItsOwnClient() {
         SERVER.redis().set(lock, OWNER + ":5:host/1/x");
         SERVER.redis().zadd(watchers, 1, "q" + CHANNEL);
-        SERVER.redis().zadd(watchers, -(now() + 60 * SECOND), "a" + CHANNEL);
+        SERVER.redis().zadd(watchers, (double) -(now() + 60 * SECOND), "a" + CHANNEL);
     }
 
     /** Nobody listens to its channel here: were it told, it would be dropped. */
