@@ -4,7 +4,6 @@ import io.leasehold.servers.RedisServer;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.function.Supplier;
 
 /** How often a server has carried out each command, and how many connections were made to it: without what asking that costs itself. */
 record CommandCounts(Map<String, Long> calls, long connections) {
@@ -44,9 +43,9 @@ record CommandCounts(Map<String, Long> calls, long connections) {
     }
 
     /** What comes to each of these servers meanwhile. */
-    static List<CommandCounts> during(List<RedisServer> servers, Supplier<?> meanwhile) {
+    static List<CommandCounts> during(List<RedisServer> servers, Runnable meanwhile) {
         List<CommandCounts> before = servers.stream().map(CommandCounts::of).toList();
-        meanwhile.get();
+        meanwhile.run();
         return java.util.stream.IntStream.range(0, before.size())
                 .mapToObj(i -> of(servers.get(i)).since(before.get(i)))
                 .toList();

@@ -62,10 +62,7 @@ final class QuietWhileAllIsWellTest {
         AtomicReference<List<CommandCounts>> last = new AtomicReference<>();
         try {
             until("rest", () -> {
-                List<CommandCounts> seen = CommandCounts.during(servers, () -> {
-                    LockSupport.parkNanos(SPAN.toNanos());
-                    return null;
-                });
+                List<CommandCounts> seen = CommandCounts.during(servers, () -> LockSupport.parkNanos(SPAN.toNanos()));
                 last.set(seen);
                 return seen.stream()
                         .allMatch(one -> one.connections() == 0
