@@ -197,7 +197,10 @@ class EfficiencyLockTest {
         try (TcpProxy proxy = TcpProxy.to(SERVER.server().port());
                 EfficiencyLocks locks = EfficiencyLocks.connect("redis://127.0.0.1:" + proxy.port())) {
             ScheduledLoss loss = proxy.loseNextReplyTo(request -> request.contains(KEY));
-            CompletableFuture<Hold> waiting = locks.named(NAME).acquireAsync();
+            // For so long that nobody would wait for its end.
+            CompletableFuture<Hold> waiting = locks.named(NAME)
+                    .with(options -> options.ttl(Duration.ofMinutes(5)))
+                    .acquireAsync();
             NodeBench.until("taken", () -> SERVER.redis().exists(KEY) == 1);
             String value = SERVER.redis().get(KEY);
             NodeBench.until("the answer is lost", loss::happened);
@@ -207,6 +210,23 @@ class EfficiencyLockTest {
                 assertThat(SERVER.redis().get(KEY)).isEqualTo(value);
             }
             assertThat(SERVER.redis().exists(KEY)).isZero();
+        }
+    }
+
+    @Test
+    void itsValidityCountsFromTheSendingOfWhatWasAnswered() throws InterruptedException {
+        Duration ttl = Duration.ofSeconds(30);
+        Duration late = Duration.ofSeconds(2);
+        try (TcpProxy proxy = TcpProxy.to(SERVER.server().port());
+                EfficiencyLocks locks = EfficiencyLocks.connect("redis://127.0.0.1:" + proxy.port())) {
+            proxy.toClient().delay(late);
+            try (Hold hold = locks.named(NAME)
+                    .with(options -> options.ttl(ttl).nodeTimeout(Duration.ofSeconds(9)))
+                    .acquire()) {
+                assertThat(hold.remainingValidity()).isLessThan(ttl.minus(late));
+                hold.renew();
+                assertThat(hold.remainingValidity()).isLessThan(ttl.minus(late));
+            }
         }
     }
 

@@ -10,14 +10,27 @@ import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.MultiLease;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.servers.RedisServer;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.testkit.proxy.TcpProxy;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Several locks of one real server at once, and what can go wrong with that. */
 @Tag("quick")
@@ -116,6 +129,77 @@ class RedisMultiLockTest {
             client.close();
             assertThat(locks()).isZero();
             assertThatThrownBy(future::join).hasCauseInstanceOf(IllegalStateException.class);
+        }
+    }
+
+    /** Also where it is the last, after others were released. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 2, 4})
+    void aReleaseIsRepeatedUntilEachPartIsFree(int part) throws InterruptedException {
+        RedisServer server = SERVER.server();
+        server.call(Stream.concat(
+                        Stream.of("ACL", "SETUSER", "app", "on", ">secret", "resetchannels"),
+                        Stream.of(RedisErrors.RIGHTS.split(" ")))
+                .toArray(String[]::new));
+        try (LockClient client = Leasehold.connect("redis://app:secret@127.0.0.1:" + server.port())) {
+            MultiLease lease = client.all(NAMES)
+                    .with(options -> options.ttl(Duration.ofMinutes(5)))
+                    .acquire();
+            server.call(Stream.concat(
+                            Stream.of("ACL", "SETUSER", "app", "resetkeys"),
+                            IntStream.range(0, NAMES.length)
+                                    .filter(i -> i != part)
+                                    .mapToObj(i -> "~lock:{" + NAMES[i].text() + "}*"))
+                    .toArray(String[]::new));
+            CompletableFuture<ReleaseOutcome> released = lease.releaseAsync();
+            NodeBench.until("the others are free", () -> locks() == 1);
+            server.call("ACL", "SETUSER", "app", "~lock:*");
+
+            NodeBench.until("all are free", () -> locks() == 0);
+            released.orTimeout(60, TimeUnit.SECONDS).join();
+        }
+    }
+
+    /** As several locks are given back whose grant was not shown: over if all of them are, and repeated else. */
+    @ParameterizedTest
+    @CsvSource({
+        "HELD HELD,Released",
+        "HELD FREE,Released",
+        "FREE HELD,Released",
+        "FREE FREE,NotOurs",
+        "HELD DENIED,Failed",
+        "DENIED HELD,Failed",
+        "FREE DENIED,Failed",
+        "DENIED FREE,Failed",
+        "HELD DENIED HELD,Failed",
+        "FREE HELD FREE,Released"
+    })
+    void anEndOfSeveralIsAsGoodAsItsWorst(String states, String expected) {
+        RedisServer server = SERVER.server();
+        server.call(Stream.concat(
+                        Stream.of("ACL", "SETUSER", "app", "on", ">secret", "resetkeys", "resetchannels"),
+                        Stream.of(RedisErrors.RIGHTS.split(" ")).filter(right -> !right.startsWith("~")))
+                .toArray(String[]::new));
+        try (NodeBench bench = new NodeBench("redis://app:secret@127.0.0.1:" + server.port())) {
+            OwnerToken owner = bench.owner();
+            List<LockName> names = new ArrayList<>();
+            for (String state : states.split(" ", -1)) {
+                LockName name = NAMES[names.size()];
+                names.add(name);
+                if (!state.equals("DENIED")) {
+                    server.call("ACL", "SETUSER", "app", "~lock:{" + name.text() + "}*");
+                }
+                if (!state.equals("FREE")) {
+                    server.call("SET", "lock:{" + name.text() + "}", owner.hex() + ":5:host/1/test", "PX", "600000");
+                }
+            }
+            ReleaseReply reply = NodeBench.answer(bench.node.release(
+                    new ReleaseRequest(names, owner, 7, ReleaseRequest.Kind.UNDO, TimeUnit.SECONDS.toNanos(20))));
+
+            assertThat(reply.getClass().getSimpleName()).isEqualTo(expected);
+            if (reply instanceof ReleaseReply.Failed failed) {
+                assertThat(failed.kind()).as("it is repeated").isNotEqualTo(FailureKind.PERMANENT);
+            }
         }
     }
 

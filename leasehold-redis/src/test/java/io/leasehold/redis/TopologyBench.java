@@ -2,6 +2,7 @@ package io.leasehold.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.CredentialsProvider;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
@@ -9,12 +10,15 @@ import io.leasehold.LockOptions;
 import io.leasehold.LockStoreException;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.servers.ServerException;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 
 /** Clients of a group, and the promise that each fault is followed by: locks again soon, nothing held by nobody. */
 final class TopologyBench implements AutoCloseable {
@@ -33,9 +37,16 @@ final class TopologyBench implements AutoCloseable {
     private final List<LockClient> clients = new ArrayList<>();
 
     LockClient client(String uri) {
+        return client(runtime -> new RedisStoreProvider().open(StoreUri.parse(uri), runtime));
+    }
+
+    LockClient client(String uri, CredentialsProvider credentials) {
+        return client(runtime -> RedisStore.at(uri).credentials(credentials).open(runtime));
+    }
+
+    private LockClient client(Function<LockRuntime, LockStore> opener) {
         LockClient client = Leasehold.builder()
-                .store(runtime -> new RedisStoreProvider()
-                        .open(StoreUri.parse(uri), new WatchedRuntime(runtime, delay -> delay < PROMISED_NANOS)))
+                .store(runtime -> opener.apply(new WatchedRuntime(runtime, delay -> delay < PROMISED_NANOS)))
                 .defaults(LockOptions.defaults().ttl(TTL).recheck(Duration.ofMillis(500)))
                 .connect();
         clients.add(client);

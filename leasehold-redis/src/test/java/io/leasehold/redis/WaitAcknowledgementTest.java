@@ -12,6 +12,7 @@ import io.leasehold.servers.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
@@ -69,14 +70,26 @@ final class WaitAcknowledgementTest {
     }
 
     @Test
-    void manyAtOnceShareTheirWaits() {
+    void manyAtOnceShareTheirWaits() throws InterruptedException {
         try (TopologyBench bench = new TopologyBench()) {
             LockClient client = bench.client(uri("waitReplicas=1&waitTimeout=10s"));
-            List<java.util.concurrent.CompletableFuture<Lease>> all = new ArrayList<>();
-            for (int i = 0; i < 200; i++) {
-                all.add(client.named("crowd:" + i).acquireAsync());
+            client.named("warm").acquire().close();
+            RedisServer primary = group.primary();
+            primary.call("CONFIG", "RESETSTAT");
+            int crowd = 200;
+            List<CompletableFuture<Lease>> all = new ArrayList<>();
+            for (int i = 0; i < crowd; i++) {
+                all.add(client.named("crowd:" + i)
+                        .with(options -> options.ttl(Duration.ofMinutes(5)).nodeTimeout(Duration.ofSeconds(30)))
+                        .acquireAsync());
             }
-            all.forEach(one -> one.join().close());
+            List<Lease> leases = all.stream().map(CompletableFuture::join).toList();
+
+            assertThat(calls(primary, "evalsha")).as("each is sent once").isEqualTo(crowd);
+            assertThat(calls(primary, "wait")).isBetween(1L, crowd / 2L);
+            leases.forEach(Lease::close);
+            // What has gathered leaves once.
+            assertThat(calls(primary, "evalsha")).as("and released once").isEqualTo(2L * crowd);
         }
     }
 

@@ -6,6 +6,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.LongPredicate;
+import java.util.function.LongUnaryOperator;
 
 /**
  * Real time, of which it is known what was put off for how long, and in which what is put off for too long never happens: so
@@ -15,6 +16,7 @@ public final class WatchedRuntime implements LockRuntime {
 
     private final LockRuntime real;
     private final LongPredicate happens;
+    private volatile LongUnaryOperator sooner = delay -> delay;
     private final Queue<Long> delays = new ConcurrentLinkedQueue<>();
 
     /**
@@ -27,6 +29,13 @@ public final class WatchedRuntime implements LockRuntime {
         this.happens = happens;
     }
 
+    /**
+     * From now on what is put off for so long, or longer, happens as soon as this: what comes by the minute is seen to come again.
+     */
+    public void hurry(long leastNanos, long soonNanos) {
+        sooner = delay -> delay >= leastNanos ? soonNanos : delay;
+    }
+
     /** For how long what was scheduled was put off, in nanoseconds. */
     public List<Long> delays() {
         return List.copyOf(delays);
@@ -35,7 +44,7 @@ public final class WatchedRuntime implements LockRuntime {
     @Override
     public Timer schedule(long delayNanos, Runnable task) {
         delays.add(delayNanos);
-        return happens.test(delayNanos) ? real.schedule(delayNanos, task) : () -> {};
+        return happens.test(delayNanos) ? real.schedule(sooner.applyAsLong(delayNanos), task) : () -> {};
     }
 
     @Override

@@ -24,13 +24,23 @@ public final class DriverThreads {
 
     /** No thread has begun yet. */
     public DriverThreads() {
-        this(
-                ClientResources.builder()
-                        .ioThreadPoolSize(2)
-                        .computationThreadPoolSize(2)
-                        .commandLatencyRecorder(CommandLatencyRecorder.disabled())
-                        .build(),
-                false);
+        this(resources(), false);
+    }
+
+    /** Netty's timer forgets that the thread which starts it was interrupted. */
+    private static ClientResources resources() {
+        boolean interrupted = Thread.interrupted();
+        try {
+            return ClientResources.builder()
+                    .ioThreadPoolSize(2)
+                    .computationThreadPoolSize(2)
+                    .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+                    .build();
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     private DriverThreads(ClientResources resources, boolean borrowed) {

@@ -3,6 +3,7 @@ package io.leasehold.redis.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -60,5 +61,42 @@ class DurabilityCheckTest {
     void anEmptyAnswerIsNone() {
         assertThat(DurabilityCheck.read(Map.of(), SettingsOrigin.START).readable())
                 .isFalse();
+    }
+
+    @Test
+    void ofTwoServersTheWeakerCountsInEachRespect() {
+        DurabilityCheck good = DurabilityCheck.read(DURABLE, SettingsOrigin.START);
+        DurabilityCheck lossy = with("appendonly", "no");
+        Map<String, String> limited = new HashMap<>(DURABLE);
+        limited.put("maxmemory", "1000000");
+        limited.put("maxmemory-policy", "allkeys-lru");
+        DurabilityCheck evicting = DurabilityCheck.read(limited, SettingsOrigin.START);
+
+        assertThat(good.weaker(good)).isEqualTo(good);
+        for (DurabilityCheck weak : List.of(lossy, evicting, DurabilityCheck.UNREADABLE)) {
+            for (DurabilityCheck both : List.of(good.weaker(weak), weak.weaker(good))) {
+                assertThat(both.durableNow()).isFalse();
+                assertThat(both.readable()).isEqualTo(weak.readable());
+                assertThat(both.evicting()).isEqualTo(weak.evicting());
+                assertThat(both.origin()).isEqualTo(weak.origin());
+            }
+        }
+    }
+
+    @Test
+    void aLifeHasKeptAllOnlyIfItWasStartedSoOrMayNotBeAsked() {
+        assertThat(DurabilityCheck.UNREADABLE.keptAtStart())
+                .as("it is believed")
+                .isTrue();
+        for (SettingsOrigin origin : SettingsOrigin.values()) {
+            assertThat(DurabilityCheck.read(DURABLE, origin).keptAtStart())
+                    .as("%s", origin)
+                    .isEqualTo(origin == SettingsOrigin.START);
+            assertThat(DurabilityCheck.read(DURABLE, origin).durableUntilRestart())
+                    .as("%s", origin)
+                    .isEqualTo(origin != SettingsOrigin.START && origin != SettingsOrigin.REWRITTEN);
+        }
+        assertThat(with("appendfsync", "everysec").keptAtStart()).isFalse();
+        assertThat(with("appendfsync", "everysec").durableUntilRestart()).isFalse();
     }
 }

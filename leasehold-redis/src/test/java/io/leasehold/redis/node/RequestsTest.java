@@ -7,18 +7,22 @@ import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.redis.topology.Topology;
+import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreUri;
 import java.lang.reflect.Proxy;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** The time limit of a request, when the sending thread stands still for longer. */
+/** What a request is sent, and counted, for: until it is answered or its time is over, and not beyond. */
 @Tag("quick")
 final class RequestsTest {
 
@@ -65,5 +69,78 @@ final class RequestsTest {
         } finally {
             real.close();
         }
+    }
+
+    private static void withRequests(CheckedUse use) throws Exception {
+        LockRuntime runtime = new SystemLockRuntime();
+        RedisErrors errors = new RedisErrors("the server");
+        Deployment where = Deployment.parse(StoreUri.parse(SERVER.server().uri()));
+        try (Topology topology = Topology.of(where, errors, runtime, new DriverThreads())) {
+            topology.open().get(60, TimeUnit.SECONDS);
+            use.of(topology, errors, runtime);
+        } finally {
+            runtime.close();
+        }
+    }
+
+    private interface CheckedUse {
+        void of(Topology topology, RedisErrors errors, LockRuntime runtime) throws Exception;
+    }
+
+    /** Of as many requests as may be under way at once, each is over when an error has come. */
+    @Test
+    void whatAnErrorHasAnsweredIsNoLongerUnderWay() throws Exception {
+        SERVER.redis().sadd("set", "member");
+        withRequests((topology, errors, runtime) -> {
+            Requests requests = new Requests(topology, errors, runtime);
+            int batch = Requests.MOST / 8;
+            for (int sent = 0; sent <= Requests.MOST; sent += batch) {
+                List<CompletableFuture<FailureKind>> refused = IntStream.range(0, batch)
+                        .mapToObj(i -> requests.<String, FailureKind>send(
+                                "get",
+                                TimeUnit.SECONDS.toNanos(60),
+                                "set",
+                                (link, then) -> link.send(redis -> redis.get("set"), then),
+                                (reply, link) -> FailureKind.UNKNOWN,
+                                Failure::kind))
+                        .toList();
+                for (CompletableFuture<FailureKind> one : refused) {
+                    assertThat(one.get(60, TimeUnit.SECONDS))
+                            .as("a key of another type, after %s requests", sent)
+                            .isEqualTo(FailureKind.PERMANENT);
+                }
+            }
+        });
+    }
+
+    /** The way to another server is found only when the time is over: the caller may have begun to undo by then. */
+    @Test
+    void afterTheTimeLimitNothingIsSentAnyMore() throws Exception {
+        SERVER.redis().sadd("set", "member");
+        withRequests((topology, errors, runtime) -> {
+            CompletableFuture<Topology.Detour> way = new CompletableFuture<>();
+            Topology moving = (Topology) Proxy.newProxyInstance(
+                    RequestsTest.class.getClassLoader(),
+                    new Class<?>[] {Topology.class},
+                    (proxy, method, arguments) ->
+                            method.getName().equals("detour") ? way : method.invoke(topology, arguments));
+            AtomicInteger sent = new AtomicInteger();
+            CompletableFuture<FailureKind> answer = new Requests(moving, errors, runtime)
+                    .<String, FailureKind>send(
+                            "get",
+                            TimeUnit.MILLISECONDS.toNanos(200),
+                            "set",
+                            (link, then) -> {
+                                sent.incrementAndGet();
+                                link.send(redis -> redis.get("set"), then);
+                            },
+                            (reply, link) -> FailureKind.PERMANENT,
+                            Failure::kind);
+            assertThat(answer.get(60, TimeUnit.SECONDS)).isEqualTo(FailureKind.UNKNOWN);
+
+            way.complete(new Topology.Detour(topology.connected().get(0), false));
+
+            assertThat(sent).hasValue(1);
+        });
     }
 }

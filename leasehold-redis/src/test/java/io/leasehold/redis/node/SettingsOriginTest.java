@@ -61,6 +61,9 @@ class SettingsOriginTest {
         assertThat(SettingsOrigin.of(commands, "aof_rewrites:3\r\naof_rewrite_in_progress:1\r\n"))
                 .as("a later one")
                 .isEqualTo(SettingsOrigin.REWRITTEN);
+        assertThat(SettingsOrigin.of(commands, "aof_rewrites:0\r\n"))
+                .as("none is under way")
+                .isEqualTo(SettingsOrigin.REWRITTEN);
     }
 
     @Test

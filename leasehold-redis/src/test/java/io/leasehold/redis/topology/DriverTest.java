@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.Credentials;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.RedisUnderTest;
+import io.leasehold.redis.WatchedRuntime;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.CredentialsDesk;
@@ -27,6 +28,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -132,6 +134,75 @@ class DriverTest {
         } finally {
             runtime.close();
             client.shutdown(0, 2, TimeUnit.SECONDS);
+        }
+    }
+
+    /** The handshake is under way when the driver is closed. */
+    @Test
+    void whatIsBeingConnectedToDuringTheCloseIsEnded() throws Exception {
+        SERVER.server().call("ACL", "SETUSER", "app", "on", ">s3cret", "+@all");
+        RedisClient client = RedisClient.create();
+        try (TcpProxy proxy = TcpProxy.to(SERVER.server().port())) {
+            RedisUri slow =
+                    RedisUri.of(RedisURI.create("redis://app:s3cret@127.0.0.1:" + proxy.port()), KeyLayout.standard());
+            Driver driver = Driver.over(client, Deployment.of(slow));
+            proxy.toClient().stall();
+            CompletableFuture<?> connection = driver.connect(slow);
+            until(() -> proxy.connections().accepted() == 1);
+            driver.close();
+            proxy.resume();
+
+            assertThatThrownBy(() -> connection.get(60, TimeUnit.SECONDS))
+                    .isInstanceOf(java.util.concurrent.ExecutionException.class);
+            until(() -> proxy.connections().open() == 0);
+        } finally {
+            client.shutdown(0, 2, TimeUnit.SECONDS);
+        }
+    }
+
+    /** It says so to whoever has interrupted, and does not wait: once for the connections, once for the threads. */
+    @Test
+    void anInterruptDuringTheCloseIsKept() throws Exception {
+        DriverThreads threads = new DriverThreads();
+        Driver driver = new Driver(server(), threads);
+        driver.connect(server()).get(60, TimeUnit.SECONDS);
+        // Of another driver: the first close ends no threads.
+        threads.use();
+        Thread.currentThread().interrupt();
+        driver.close();
+        assertThat(Thread.interrupted()).as("after the connections").isTrue();
+        Thread.currentThread().interrupt();
+        threads.release();
+        assertThat(Thread.interrupted()).as("after the threads").isTrue();
+    }
+
+    private static void until(BooleanSupplier condition) {
+        long start = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(60));
+            LockSupport.parkNanos(1_000_000);
+        }
+    }
+
+    /** As when its credentials come late: who asked for it has been told that it did not come. */
+    @Test
+    void aConnectionThatComesAfterItsTimeIsEnded() throws Exception {
+        WatchedRuntime runtime = new WatchedRuntime(new SystemLockRuntime(), delay -> true);
+        runtime.hurry(0, TimeUnit.MILLISECONDS.toNanos(1));
+        Driver driver = new Driver(server(), new DriverThreads());
+        try {
+            CompletableFuture<StatefulRedisConnection<String, String>> connecting = new CompletableFuture<>();
+            CompletableFuture<?> limited = Patience.limited(connecting, driver, new RedisErrors("node"), runtime);
+            assertThatThrownBy(() -> limited.get(60, TimeUnit.SECONDS)).hasMessageContaining("in time");
+            StatefulRedisConnection<String, String> late =
+                    driver.connect(server()).get(60, TimeUnit.SECONDS);
+
+            connecting.complete(late);
+
+            until(() -> !late.isOpen());
+        } finally {
+            driver.close();
+            runtime.close();
         }
     }
 

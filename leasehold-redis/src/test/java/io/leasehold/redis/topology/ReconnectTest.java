@@ -33,6 +33,9 @@ class ReconnectTest {
 
     private static final long PROMISED_NANOS = TimeUnit.SECONDS.toNanos(2);
 
+    /** Before the first try. */
+    private static final long FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
     @RegisterExtension
     static final RedisUnderTest SERVER = new RedisUnderTest();
 
@@ -219,5 +222,93 @@ class ReconnectTest {
             until(() -> SERVER.redis().pubsubChannels(channel).isEmpty());
             subscriptions.close();
         }
+    }
+
+    /** However many tries the link before has taken. */
+    @Test
+    void eachLossIsFollowedByATryAtOnce() throws Exception {
+        try (Connections connections = connected()) {
+            for (int i = 0; i < 2; i++) {
+                try (ServerSocket gone = silent()) {
+                    place = at(gone);
+                }
+                int before = runtime.delays().size();
+                int refused = asked.get() + 6;
+                SERVER.redis().clientKill(KillArgs.Builder.skipme());
+                until(() -> asked.get() >= refused);
+
+                assertThat(firstPause(before)).isLessThanOrEqualTo(FIRST_NANOS);
+
+                place = real();
+                until(() -> connections.current() != null);
+            }
+        }
+    }
+
+    @Test
+    void eachLossOfASubscriptionIsFollowedByATryAtOnce() throws Exception {
+        Subscriptions subscriptions = new Subscriptions(
+                driver,
+                () -> {
+                    asked.incrementAndGet();
+                    return CompletableFuture.completedFuture(place);
+                },
+                "again",
+                "wake-ups",
+                new RedisErrors("node"),
+                runtime,
+                message -> {});
+        assertThat(subscriptions.started("").get(60, TimeUnit.SECONDS)).isTrue();
+        for (int i = 0; i < 2; i++) {
+            try (ServerSocket gone = silent()) {
+                place = at(gone);
+            }
+            int before = runtime.delays().size();
+            int refused = asked.get() + 6;
+            SERVER.server().call("CLIENT", "KILL", "TYPE", "pubsub");
+            until(() -> asked.get() >= refused);
+
+            assertThat(firstPause(before)).isLessThanOrEqualTo(FIRST_NANOS);
+
+            place = real();
+            until(() -> subscriptions.isLive(""));
+        }
+        subscriptions.close();
+    }
+
+    /** It is being made when it is closed: its caller is told at once, and nothing of it is left. */
+    @Test
+    void aSubscriptionThatIsClosedWhileItIsBeingMadeLeavesNothing() throws Exception {
+        CompletableFuture<RedisUri> way = new CompletableFuture<>();
+        Subscriptions subscriptions = new Subscriptions(
+                driver, () -> way, "closed", "wake-ups", new RedisErrors("node"), runtime, message -> {});
+        CompletableFuture<Boolean> first = subscriptions.started("");
+        assertThat(first).isNotDone();
+        long before = subscribed();
+
+        subscriptions.close();
+
+        assertThat(first.get(60, TimeUnit.SECONDS)).isFalse();
+        way.complete(real());
+        until(() -> subscribed() > before);
+        until(() -> SERVER.redis().pubsubChannels("closed").isEmpty());
+        assertThat(subscriptions.isLive("")).isFalse();
+    }
+
+    private static long subscribed() {
+        return SERVER.server()
+                .call("INFO", "commandstats")
+                .lines()
+                .filter(line -> line.startsWith("cmdstat_subscribe:"))
+                .mapToLong(line -> Long.parseLong(line.replaceAll(".*:calls=(\\d+),.*", "$1")))
+                .sum();
+    }
+
+    private long firstPause(int before) {
+        List<Long> delays = runtime.delays();
+        return delays.subList(before, delays.size()).stream()
+                .filter(delay -> delay < Connections.PATIENCE_NANOS)
+                .findFirst()
+                .orElseThrow();
     }
 }

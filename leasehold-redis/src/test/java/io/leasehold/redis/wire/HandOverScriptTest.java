@@ -150,6 +150,18 @@ class HandOverScriptTest {
         assertThat(bench.acquire(ALICE, ballot).get(0)).isEqualTo("stale");
     }
 
+    /** So that the tokens of a lock rise beyond a fence that was forgotten. */
+    @Test
+    void aTokenThatIsHandedOverIsNotBelowTheClock() throws InterruptedException {
+        queue(BOB, HEARD);
+        redis().del(bench.fence);
+        long before = bench.now();
+
+        bench.release(ALICE, 0);
+
+        assertThat(pushTo(HEARD).tokens().first()).isGreaterThanOrEqualTo(before);
+    }
+
     @Test
     void aReplayedReleaseDoesNotActTwice() throws InterruptedException {
         queue(BOB, HEARD);

@@ -1,0 +1,450 @@
+package io.leasehold.redis;
+
+import static io.leasehold.redis.TopologyBench.obtainsSoon;
+import static io.leasehold.redis.TopologyBench.until;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Credentials;
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.redis.node.RedisNode;
+import io.leasehold.redis.topology.Deployment;
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.servers.RedisCluster;
+import io.leasehold.servers.RedisReplicated;
+import io.leasehold.servers.RedisSentinelGroup;
+import io.leasehold.servers.RedisServer;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Ballot;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.proxy.ScheduledLoss;
+import io.leasehold.testkit.proxy.TcpProxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * What a client does again and again goes on after it has failed once, and after it has failed several times in a row. What a
+ * server has counted tells so: most of it is not missed where waiters ask again anyway.
+ */
+@Tag("full")
+@Timeout(180)
+final class RepeatedDutiesTest {
+
+    private static final Duration LONG = Duration.ofMinutes(10);
+
+    /** What is put off for so long comes sooner, once the store is open, so that it is seen to come again. */
+    private static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    private static final long SOONER_NANOS = TimeUnit.MILLISECONDS.toNanos(400);
+
+    private static LockClient hurried(String uri) {
+        return Leasehold.builder()
+                .store(runtime -> {
+                    WatchedRuntime watched = new WatchedRuntime(runtime, delay -> true);
+                    LockStore store = new RedisStoreProvider().open(StoreUri.parse(uri), watched);
+                    watched.hurry(LATE_NANOS, SOONER_NANOS);
+                    return store;
+                })
+                .defaults(LockOptions.defaults().ttl(LONG).recheck(LONG))
+                .connect();
+    }
+
+    private static void isHeldByAStranger(RedisServer server, String name) {
+        server.call("SET", "lock:{" + name + "}", "a stranger", "PX", "600000");
+    }
+
+    private static long calls(RedisServer server, String command) {
+        return CommandCounts.of(server).of(command);
+    }
+
+    private static long listeners(RedisServer server) {
+        return server.call("CLIENT", "LIST", "TYPE", "PUBSUB")
+                .lines()
+                .filter(line -> line.contains("sub=1"))
+                .count();
+    }
+
+    /** Its waiter asks from time to time, so that nobody would miss the subscription. */
+    @Test
+    void aSubscriptionIsMadeAgainEachTimeItEnds() {
+        try (RedisServer server = RedisUnderTest.start(b -> b);
+                TopologyBench bench = new TopologyBench()) {
+            isHeldByAStranger(server, "busy");
+            CompletableFuture<Lease> waiter =
+                    bench.client(server.uri()).named("busy").acquireAsync();
+            until("it listens", () -> listeners(server) == 1);
+            for (int i = 1; i <= 4; i++) {
+                long before = calls(server, "subscribe");
+                server.call("CLIENT", "KILL", "TYPE", "pubsub");
+                until("it listens again, time " + i, () -> calls(server, "subscribe") > before);
+                until("at one connection", () -> listeners(server) == 1);
+            }
+            waiter.cancel(false);
+        }
+    }
+
+    @Test
+    void aSubscriptionThatFailsSeveralTimesInARowIsMade() throws Exception {
+        try (RedisServer server = RedisUnderTest.start(b -> b);
+                TcpProxy proxy = TcpProxy.to(server.port());
+                TopologyBench bench = new TopologyBench()) {
+            isHeldByAStranger(server, "busy");
+            CompletableFuture<Lease> waiter = bench.client("redis://127.0.0.1:" + proxy.port())
+                    .named("busy")
+                    .acquireAsync();
+            until("it listens", () -> listeners(server) == 1);
+            proxy.refuseConnections();
+            server.call("CLIENT", "KILL", "TYPE", "pubsub");
+            // Long enough for several tries.
+            TimeUnit.SECONDS.sleep(2);
+            proxy.acceptConnections();
+            until("it listens again", () -> listeners(server) == 1);
+            waiter.cancel(false);
+        }
+    }
+
+    @Test
+    void aSubscriptionThatIsNotPermittedIsAskedForUntilItIs() throws Exception {
+        String rights = "on >secret resetchannels " + RedisErrors.RIGHTS + " -subscribe";
+        try (RedisServer server = RedisUnderTest.start(b -> b.user("app", rights));
+                LockClient client = hurried("redis://app:secret@127.0.0.1:" + server.port())) {
+            isHeldByAStranger(server, "busy");
+            CompletableFuture<Lease> waiter = client.named("busy")
+                    .with(o -> o.recheck(Duration.ofMillis(200)))
+                    .acquireAsync();
+            until("it was refused three times", () -> rejected(server, "subscribe") >= 3);
+            server.call("ACL", "SETUSER", "app", "+subscribe");
+            until("it listens", () -> listeners(server) == 1);
+            server.call("DEL", "lock:{busy}");
+            waiter.get(60, TimeUnit.SECONDS).close();
+        }
+    }
+
+    private static long rejected(RedisServer server, String command) {
+        return server.call("INFO", "commandstats")
+                .lines()
+                .filter(line -> line.startsWith("cmdstat_" + command + ":"))
+                .mapToLong(line -> Long.parseLong(line.replaceAll(".*rejected_calls=(\\d+).*", "$1")))
+                .sum();
+    }
+
+    @Test
+    void aSubscriptionOfAClusterThatIsNotPermittedIsAskedForUntilItIs() {
+        String rights = "on >secret resetchannels "
+                + Deployment.parse(StoreUri.parse("redis-cluster://h")).rights() + " -ssubscribe";
+        try (RedisCluster cluster = Groups.cluster(0, node -> node.user("app", rights));
+                LockClient client = hurried(cluster.uri().replace("redis-cluster://", "redis-cluster://app:secret@"))) {
+            RedisServer master = masterOf(cluster, "busy");
+            isHeldByAStranger(master, "busy");
+            CompletableFuture<Lease> waiter = client.named("busy").acquireAsync();
+            until("it was refused three times", () -> rejected(master, "ssubscribe") >= 3);
+            master.call("ACL", "SETUSER", "app", "+ssubscribe");
+            until("it listens", () -> listensToSlots(master));
+            waiter.cancel(false);
+        }
+    }
+
+    private static RedisServer masterOf(RedisCluster cluster, String name) {
+        return cluster.masterOf(
+                Integer.parseInt(cluster.nodes().get(0).call("CLUSTER", "KEYSLOT", "lock:{" + name + "}")));
+    }
+
+    private static boolean listensToSlots(RedisServer server) {
+        return !server.call("PUBSUB", "SHARDCHANNELS").isBlank();
+    }
+
+    /** A connection whose peer is gone without a word is found at any time, and not only at first. */
+    @Test
+    void aSubscriptionIsPingedAgainAndAgain() {
+        try (RedisServer server = RedisUnderTest.start(b -> b);
+                TcpProxy proxy = TcpProxy.to(server.port());
+                LockClient client = hurried("redis://127.0.0.1:" + proxy.port())) {
+            isHeldByAStranger(server, "busy");
+            CompletableFuture<Lease> waiter = client.named("busy").acquireAsync();
+            until("it was pinged five times", () -> calls(server, "ping") >= 5);
+            for (int i = 1; i <= 2; i++) {
+                long before = calls(server, "subscribe");
+                proxy.halfOpenForClients();
+                until("it listens again, time " + i, () -> calls(server, "subscribe") > before);
+                long pings = calls(server, "ping");
+                until("it is pinged again, time " + i, () -> calls(server, "ping") >= pings + 3);
+            }
+            waiter.cancel(false);
+        }
+    }
+
+    @Test
+    void theSubscriptionsOfAClusterArePingedAndMadeAgainEachTimeTheyEnd() {
+        try (RedisCluster cluster = Groups.cluster(0, node -> node);
+                LockClient client = hurried(cluster.uri())) {
+            List<CompletableFuture<Lease>> waiters = new ArrayList<>();
+            for (int i = 0; i < 12; i++) {
+                String name = "busy-" + i;
+                isHeldByAStranger(masterOf(cluster, name), name);
+                waiters.add(client.named(name).acquireAsync());
+            }
+            until("it listens at each", () -> cluster.nodes().stream().allMatch(RepeatedDutiesTest::listensToSlots));
+            for (int i = 1; i <= 3; i++) {
+                for (RedisServer node : cluster.nodes()) {
+                    long before = calls(node, "ssubscribe");
+                    node.call("CLIENT", "KILL", "TYPE", "pubsub");
+                    until("it listens again, time " + i, () -> calls(node, "ssubscribe") > before);
+                    long pings = calls(node, "ping");
+                    until("it is pinged, time " + i, () -> calls(node, "ping") >= pings + 3);
+                }
+            }
+            waiters.forEach(waiter -> waiter.cancel(false));
+        }
+    }
+
+    /** The right to read the table is missing for a while at all nodes, and a slot moves meanwhile. */
+    @Test
+    void theTableOfAClusterIsReadAgainAfterItCouldNotBeReadSeveralTimes() throws Exception {
+        String rights = "on >secret resetchannels "
+                + Deployment.parse(StoreUri.parse("redis-cluster://h")).rights();
+        try (RedisCluster cluster = Groups.cluster(0, node -> node.user("app", rights));
+                LockClient client = hurried(cluster.uri().replace("redis-cluster://", "redis-cluster://app:secret@"))) {
+            SlotMove move = SlotMove.of(cluster, "lock:{busy}");
+            isHeldByAStranger(move.from(), "busy");
+            CompletableFuture<Lease> waiter = client.named("busy").acquireAsync();
+            until("it listens", () -> listensToSlots(move.from()));
+            cluster.nodes().forEach(node -> node.call("ACL", "SETUSER", "app", "-cluster|slots"));
+            move.begin();
+            move.end();
+            for (RedisServer node : cluster.nodes()) {
+                long before = rejected(node, "cluster|slots");
+                until("it was refused five times", () -> rejected(node, "cluster|slots") >= before + 5);
+            }
+            cluster.nodes().forEach(node -> node.call("ACL", "SETUSER", "app", "+cluster|slots"));
+
+            until("it listens where the slot is now", () -> listensToSlots(move.to()));
+            for (int i = 1; i <= 3; i++) {
+                long before = calls(move.to(), "cluster|slots");
+                until("the table is read again, time " + i, () -> calls(move.to(), "cluster|slots") > before);
+            }
+            waiter.cancel(false);
+        }
+    }
+
+    /** A replica takes over that the client cannot reach yet: it is tried again until it can be. */
+    @Test
+    void aNewMasterOfAClusterThatCannotBeReachedIsTriedAgain() throws Exception {
+        List<TcpProxy> proxies = new ArrayList<>();
+        try (RedisCluster cluster = Groups.cluster(1, node -> node);
+                TopologyBench bench = new TopologyBench()) {
+            cluster.nodes().forEach(node -> {
+                TcpProxy proxy = TcpProxy.to(node.port());
+                proxies.add(proxy);
+                node.call("CONFIG", "SET", "cluster-announce-port", Integer.toString(proxy.port()));
+            });
+            until(
+                    "all nodes name the proxies",
+                    () -> cluster.nodes().stream()
+                            .map(node -> node.call("CLUSTER", "NODES"))
+                            .allMatch(nodes ->
+                                    proxies.stream().allMatch(proxy -> nodes.contains(":" + proxy.port() + "@"))));
+            LockClient client = bench.client(cluster.uri());
+            obtainsSoon(client, "free");
+            RedisServer former = masterOf(cluster, "free");
+            List<RedisServer> replicas = cluster.nodes().stream()
+                    .filter(node -> node.call("ROLE").startsWith("slave"))
+                    .toList();
+            replicas.forEach(node -> proxies.get(cluster.nodes().indexOf(node)).refuseConnections());
+            former.kill();
+            until(
+                    "a replica has taken over",
+                    () -> replicas.stream().anyMatch(node -> node.call("ROLE").startsWith("master")));
+            // Long enough for several tries.
+            TimeUnit.SECONDS.sleep(2);
+            replicas.forEach(node -> proxies.get(cluster.nodes().indexOf(node)).acceptConnections());
+
+            obtainsSoon(client, "free");
+        } finally {
+            proxies.forEach(TcpProxy::close);
+        }
+    }
+
+    @Test
+    void sentinelsAreListenedToAndAskedAgainEachTimeAConnectionEnds() throws Exception {
+        List<TcpProxy> proxies = new ArrayList<>();
+        try (RedisSentinelGroup group = Groups.sentinel(1, member -> member);
+                TopologyBench bench = new TopologyBench()) {
+            group.sentinels().forEach(sentinel -> proxies.add(TcpProxy.to(sentinel.port())));
+            // On a busy machine a second is nothing.
+            group.sentinels()
+                    .forEach(sentinel -> sentinel.call(
+                            "SENTINEL", "SET", RedisSentinelGroup.MASTER_NAME, "down-after-milliseconds", "60000"));
+            LockClient client = bench.client("redis-sentinel://"
+                    + String.join(
+                            ",",
+                            proxies.stream()
+                                    .map(proxy -> "127.0.0.1:" + proxy.port())
+                                    .toList())
+                    + "/" + RedisSentinelGroup.MASTER_NAME);
+            until("each is listened to", () -> proxies.stream().allMatch(RepeatedDutiesTest::isListenedTo));
+            for (int i = 1; i <= 3; i++) {
+                for (TcpProxy proxy : proxies) {
+                    long before = proxy.connections().accepted();
+                    proxy.resetAll();
+                    until(
+                            "it is listened to and asked again, time " + i,
+                            () -> proxy.connections().accepted() >= before + 2);
+                    until("nothing else is left", () -> isListenedTo(proxy));
+                }
+            }
+            proxies.forEach(TcpProxy::refuseConnections);
+            proxies.forEach(TcpProxy::resetAll);
+            group.primary().call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+            // Long enough for several tries.
+            TimeUnit.SECONDS.sleep(3);
+            proxies.forEach(TcpProxy::acceptConnections);
+
+            obtainsSoon(client, "free");
+            until("each is listened to again", () -> proxies.stream().allMatch(RepeatedDutiesTest::isListenedTo));
+        } finally {
+            proxies.forEach(TcpProxy::close);
+        }
+    }
+
+    private static boolean isListenedTo(TcpProxy proxy) {
+        return proxy.connections().open() == 1;
+    }
+
+    /** Of a holder; each is said to keep for three of them. */
+    @Test
+    void theRecordOfAClientIsKeptThoughSomeAreLost() throws Exception {
+        try (RedisServer server = RedisUnderTest.start(b -> b);
+                TcpProxy proxy = TcpProxy.to(server.port());
+                LockClient client = Leasehold.builder()
+                        .store("redis://127.0.0.1:" + proxy.port())
+                        .defaults(LockOptions.defaults().ttl(LONG))
+                        .connect();
+                Lease lease = client.named("held").acquire()) {
+            String key = "lock:client:" + client.holderId();
+            until("it is there", () -> server.call("EXISTS", key).equals("1"));
+            List<ScheduledLoss> losses = List.of(
+                    proxy.loseNextRequest(request -> request.contains(key)),
+                    proxy.loseNextReplyTo(request -> request.contains(key)));
+            until("two were lost", () -> losses.stream().allMatch(ScheduledLoss::happened));
+            server.call("DEL", key);
+
+            until("it is there again", () -> server.call("EXISTS", key).equals("1"));
+            assertThat(lease.isValid()).isTrue();
+        }
+    }
+
+    /**
+     * Servers without sharded channels tell a waiter of nothing when a slot moves: what was released meanwhile is served by the release
+     * that is repeated until the move is over.
+     */
+    @Test
+    void aReleaseDuringAMoveIsRepeatedUntilItsWaitersAreServed() throws Exception {
+        try (RedisCluster cluster = Groups.cluster(0, node -> node.binary(BundledBinaries.oldestServer()));
+                LockClient client = patient(cluster.uri());
+                LockClient other = patient(cluster.uri())) {
+            Lease held = client.named("busy").acquire();
+            CompletableFuture<Lease> waiter = other.named("busy").acquireAsync();
+            SlotMove move = SlotMove.of(cluster, "lock:{busy}");
+            until(
+                    "it waits",
+                    () -> move.from().call("EXISTS", "lock:{busy}:waiters").equals("1"));
+            move.begin();
+            move.carry(2);
+            assertThat(held.release()).isEqualTo(ReleaseOutcome.RELEASED);
+            // Long enough for several tries.
+            TimeUnit.SECONDS.sleep(1);
+            assertThat(waiter).isNotDone();
+
+            move.end();
+
+            waiter.get(60, TimeUnit.SECONDS).close();
+        }
+    }
+
+    private static LockClient patient(String uri) {
+        return Leasehold.builder()
+                .store(uri)
+                .defaults(LockOptions.defaults().ttl(LONG).recheck(LONG))
+                .connect();
+    }
+
+    /** Where replicas are waited for, a link has two connections: here the first ends while the second one is being made. */
+    @Test
+    void aLinkThatHasEndedBeforeItWasWholeIsMadeAgain() {
+        try (RedisReplicated group = Groups.replicated(1);
+                TopologyBench bench = new TopologyBench()) {
+            RedisServer primary = group.primary();
+            primary.call("ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all");
+            AtomicInteger asked = new AtomicInteger();
+            LockClient client = bench.client("redis://127.0.0.1:" + primary.port() + "?waitReplicas=1", () -> {
+                if (asked.incrementAndGet() == 2) {
+                    primary.call("CLIENT", "KILL", "USER", "app");
+                    // Until that was noticed.
+                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(500));
+                }
+                return Credentials.of("app", "secret");
+            });
+
+            obtainsSoon(client, "free");
+            assertThat(asked.get()).isGreaterThan(2);
+        }
+    }
+
+    /** Its credentials never come, so that no subscription is made, and none fails. */
+    @Test
+    void aRequestThatMayWaitIsAnsweredThoughASubscriptionNeverComes() throws Exception {
+        CountDownLatch over = new CountDownLatch(1);
+        AtomicInteger asked = new AtomicInteger();
+        WatchedRuntime runtime =
+                new WatchedRuntime(new SystemLockRuntime(), delay -> delay < TimeUnit.SECONDS.toNanos(2));
+        try (RedisServer server = RedisUnderTest.start(b -> b)) {
+            server.call("ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all");
+            isHeldByAStranger(server, "busy");
+            RedisNode node = RedisStore.at(server.uri())
+                    .credentials(() -> {
+                        if (asked.incrementAndGet() == 2) {
+                            over.await();
+                        }
+                        return Credentials.of("app", "secret");
+                    })
+                    .openNode(runtime);
+            try {
+                AcquireRequest request = AcquireRequest.exclusive(
+                                List.of(LockName.exactly("busy")),
+                                OwnerToken.draw(runtime),
+                                "host/1/test",
+                                TimeUnit.SECONDS.toNanos(300),
+                                TimeUnit.SECONDS.toNanos(1))
+                        .waiting(TimeUnit.SECONDS.toNanos(60));
+                NodeReply reply = node.acquire(new Ballot(request, runtime.wallMillis() * 1_000 + 1_000_000, 1))
+                        .get(60, TimeUnit.SECONDS);
+                assertThat(reply)
+                        .isInstanceOfSatisfying(
+                                NodeReply.Held.class,
+                                held -> assertThat(held.queued()).isFalse());
+            } finally {
+                over.countDown();
+                node.close();
+            }
+        } finally {
+            runtime.close();
+        }
+    }
+}

@@ -1,0 +1,214 @@
+package io.leasehold.redis.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.abort;
+
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.redis.WatchedRuntime;
+import io.leasehold.servers.RedisCluster;
+import io.leasehold.servers.RedisServer;
+import io.leasehold.servers.ServerUnavailableException;
+import io.leasehold.spi.StoreUri;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** How often the table of a real Cluster is read. */
+@Tag("full")
+@Timeout(120)
+final class ClusterTableTest {
+
+    private static final long PAUSE_MILLIS = 800;
+
+    /** What was heard while the table was on its way is not in it: so it is read once more, and then no more. */
+    @Test
+    void whatIsWantedDuringAReadingIsReadOnceAfterIt() throws Exception {
+        // The table is read from time to time as well, after this.
+        WatchedRuntime runtime =
+                new WatchedRuntime(new SystemLockRuntime(), delay -> delay < TimeUnit.SECONDS.toNanos(10));
+        try (RedisCluster cluster = start();
+                ClusterTopology topology = topology(cluster, runtime)) {
+            topology.open().get(60, TimeUnit.SECONDS);
+            comesToRest(cluster.nodes());
+            for (int round = 1; round <= 2; round++) {
+                List<Long> before =
+                        cluster.nodes().stream().map(ClusterTableTest::readings).toList();
+                cluster.nodes().forEach(node -> node.call("CLIENT", "PAUSE", Long.toString(PAUSE_MILLIS), "ALL"));
+                for (int i = 0; i < 10; i++) {
+                    topology.look();
+                }
+                comesToRest(cluster.nodes());
+                for (int i = 0; i < before.size(); i++) {
+                    assertThat(readings(cluster.nodes().get(i)) - before.get(i))
+                            .as("readings at node %s in round %s", i, round)
+                            .isEqualTo(2);
+                }
+            }
+        } finally {
+            runtime.close();
+        }
+    }
+
+    /** Another may have taken over, long before the connection counts as dead. */
+    @Test
+    void eachRequestThatIsNotAnsweredHasTheTableRead() throws Exception {
+        WatchedRuntime runtime =
+                new WatchedRuntime(new SystemLockRuntime(), delay -> delay < TimeUnit.SECONDS.toNanos(10));
+        try (RedisCluster cluster = start();
+                ClusterTopology topology = topology(cluster, runtime)) {
+            topology.open().get(60, TimeUnit.SECONDS);
+            comesToRest(cluster.nodes());
+            for (int i = 1; i <= 3; i++) {
+                long before = total(cluster.nodes());
+                topology.unanswered(topology.connected().get(0));
+                comesToRest(cluster.nodes());
+                assertThat(total(cluster.nodes()) - before)
+                        .as("readings, time %s", i)
+                        .isEqualTo(cluster.nodes().size());
+            }
+        } finally {
+            runtime.close();
+        }
+    }
+
+    @Test
+    void theEndOfALinkHasTheTableRead() throws Exception {
+        WatchedRuntime runtime =
+                new WatchedRuntime(new SystemLockRuntime(), delay -> delay < TimeUnit.SECONDS.toNanos(10));
+        try (RedisCluster cluster = start();
+                ClusterTopology topology = topology(cluster, runtime)) {
+            topology.open().get(60, TimeUnit.SECONDS);
+            comesToRest(cluster.nodes());
+            for (int i = 1; i <= 2; i++) {
+                RedisServer one = cluster.nodes().get(i);
+                RedisServer other = cluster.nodes().get(0);
+                long before = readings(other);
+                one.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+                until("it was read, time " + i, () -> readings(other) > before);
+                comesToRest(cluster.nodes());
+            }
+        } finally {
+            runtime.close();
+        }
+    }
+
+    @Test
+    void itIsReadFromTimeToTimeWithoutASign() throws Exception {
+        WatchedRuntime runtime = new WatchedRuntime(new SystemLockRuntime(), delay -> true);
+        runtime.hurry(TimeUnit.SECONDS.toNanos(10), TimeUnit.MILLISECONDS.toNanos(500));
+        try (RedisCluster cluster = start();
+                ClusterTopology topology = topology(cluster, runtime)) {
+            topology.open().get(60, TimeUnit.SECONDS);
+            long before = readings(cluster.nodes().get(0));
+            until("six times", () -> readings(cluster.nodes().get(0)) >= before + 6);
+        } finally {
+            runtime.close();
+        }
+    }
+
+    @Test
+    void whoWaitsForASubscriptionIsToldOfTheClose() throws Exception {
+        WatchedRuntime runtime =
+                new WatchedRuntime(new SystemLockRuntime(), delay -> delay < TimeUnit.SECONDS.toNanos(2));
+        try (RedisCluster cluster = start();
+                ClusterTopology topology = topology(cluster, runtime)) {
+            topology.open().get(60, TimeUnit.SECONDS);
+            WakeUps wakeUps = topology.wakeUps(message -> {});
+            cluster.nodes().forEach(RedisServer::freeze);
+            try {
+                CompletableFuture<Boolean> started = wakeUps.started("lock:{busy}");
+                assertThat(started).isNotDone();
+                wakeUps.close();
+                assertThat(started.get(60, TimeUnit.SECONDS)).isFalse();
+            } finally {
+                cluster.nodes().forEach(RedisServer::thaw);
+            }
+        } finally {
+            runtime.close();
+        }
+    }
+
+    /** Its former master is silent, and so ends nothing: the table tells where it is served now. */
+    @Test
+    void aSubscriptionFollowsTheTable() throws Exception {
+        WatchedRuntime runtime = new WatchedRuntime(new SystemLockRuntime(), delay -> true);
+        try (RedisCluster cluster = start();
+                ClusterTopology topology = topology(cluster, runtime)) {
+            topology.open().get(60, TimeUnit.SECONDS);
+            String key = "lock:{busy}";
+            String slot = cluster.nodes().get(0).call("CLUSTER", "KEYSLOT", key);
+            RedisServer former = cluster.masterOf(Integer.parseInt(slot));
+            List<RedisServer> others =
+                    cluster.nodes().stream().filter(node -> node != former).toList();
+            RedisServer next = others.get(0);
+            assertThat(topology.wakeUps(message -> {}).started(key).get(60, TimeUnit.SECONDS))
+                    .isTrue();
+            // From now on no ping finds out that it is silent.
+            runtime.hurry(TimeUnit.SECONDS.toNanos(5), TimeUnit.MINUTES.toNanos(10));
+            former.freeze();
+            try {
+                String id = next.call("CLUSTER", "MYID");
+                others.forEach(node -> node.call("CLUSTER", "SETSLOT", slot, "NODE", id));
+
+                topology.look();
+
+                until(
+                        "it listens there",
+                        () -> !next.call("PUBSUB", "SHARDCHANNELS").isBlank());
+            } finally {
+                former.thaw();
+            }
+        } finally {
+            runtime.close();
+        }
+    }
+
+    private static void until(String what, BooleanSupplier condition) {
+        long start = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime() - start).as(what).isLessThan(TimeUnit.SECONDS.toNanos(60));
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
+        }
+    }
+
+    private static ClusterTopology topology(RedisCluster cluster, WatchedRuntime runtime) {
+        Deployment where = Deployment.parse(StoreUri.parse(cluster.uri()));
+        return new ClusterTopology(where, Driver.of(where, new DriverThreads()), where.errors(), runtime);
+    }
+
+    /** Longer than a pause, and than the longest pause between readings. */
+    private static void comesToRest(List<RedisServer> nodes) {
+        long start = System.nanoTime();
+        long before = -1;
+        for (long now = total(nodes); now != before; now = total(nodes)) {
+            assertThat(System.nanoTime() - start).as("rest").isLessThan(TimeUnit.SECONDS.toNanos(60));
+            before = now;
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(2 * PAUSE_MILLIS));
+        }
+    }
+
+    private static long total(List<RedisServer> nodes) {
+        return nodes.stream().mapToLong(ClusterTableTest::readings).sum();
+    }
+
+    private static long readings(RedisServer node) {
+        return node.call("INFO", "commandstats")
+                .lines()
+                .filter(line -> line.startsWith("cmdstat_cluster|slots:"))
+                .mapToLong(line -> Long.parseLong(line.replaceAll(".*:calls=(\\d+),.*", "$1")))
+                .sum();
+    }
+
+    private static RedisCluster start() {
+        try {
+            return RedisCluster.start();
+        } catch (ServerUnavailableException e) {
+            return abort("no Redis server here: " + e.getMessage());
+        }
+    }
+}

@@ -1,0 +1,106 @@
+package io.leasehold.redis.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.redis.RedisUnderTest;
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.StoreUri;
+import io.lettuce.core.api.async.RedisAsyncCommands;
+import java.lang.reflect.Proxy;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** When a connection counts as silent, by a clock that the test sets forward. */
+@Tag("quick")
+final class LinkTest {
+
+    @RegisterExtension
+    static final RedisUnderTest SERVER = new RedisUnderTest();
+
+    private final LockRuntime real = new SystemLockRuntime();
+    private final AtomicLong laterNanos = new AtomicLong();
+    private final LockRuntime runtime = (LockRuntime) Proxy.newProxyInstance(
+            LinkTest.class.getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
+                Object answer = method.invoke(real, arguments);
+                return method.getName().equals("nanoTime") ? (Long) answer + laterNanos.get() : answer;
+            });
+    private final RedisUri place = RedisUri.parse(StoreUri.parse(SERVER.server().uri()));
+    private final Driver driver = new Driver(place, new DriverThreads());
+
+    @AfterEach
+    void close() {
+        driver.close();
+        real.close();
+    }
+
+    private Link link() throws Exception {
+        return new Connections(
+                        driver,
+                        Connections.Locator.fixed(place),
+                        Expectation.SERVER,
+                        "node",
+                        new RedisErrors("node"),
+                        runtime)
+                .open()
+                .get(60, TimeUnit.SECONDS);
+    }
+
+    private static <T> CompletableFuture<Throwable> asked(
+            Link link, Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<T>> command) {
+        CompletableFuture<Throwable> answered = new CompletableFuture<>();
+        link.<T>send(command, (reply, error) -> answered.complete(error));
+        return answered;
+    }
+
+    private void passes(long millis) {
+        laterNanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(millis));
+    }
+
+    /** As a server gives for minutes that loads its data, or is full: one answer that is late ends no connection then. */
+    @Test
+    void anErrorIsAnAnswer() throws Exception {
+        SERVER.redis().sadd("set", "member");
+        Link link = link();
+        assertThat(asked(link, redis -> redis.get("set")).get(60, TimeUnit.SECONDS))
+                .hasMessageContaining("WRONGTYPE");
+
+        passes(10_000);
+        link.unanswered();
+
+        assertThat(asked(link, RedisAsyncCommands::time).get(60, TimeUnit.SECONDS))
+                .isNull();
+    }
+
+    @Test
+    void silenceCountsFromTheFirstRequestWithoutAnAnswer() throws Exception {
+        Link link = link();
+        asked(link, RedisAsyncCommands::time).get(60, TimeUnit.SECONDS);
+        passes(10_000);
+        SERVER.server().freeze();
+        try {
+            CompletableFuture<Throwable> first = asked(link, RedisAsyncCommands::time);
+            passes(2_000);
+            link.unanswered();
+            CompletableFuture<Throwable> second = asked(link, RedisAsyncCommands::time);
+            assertThat(link.isOpen()).isTrue();
+            passes(1_100);
+
+            link.unanswered();
+
+            assertThat(first.get(60, TimeUnit.SECONDS)).isNotNull();
+            assertThat(second.get(60, TimeUnit.SECONDS)).isNotNull();
+            assertThat(link.isOpen()).isFalse();
+        } finally {
+            SERVER.server().thaw();
+        }
+    }
+}

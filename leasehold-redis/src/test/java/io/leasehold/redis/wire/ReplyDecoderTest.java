@@ -1,0 +1,139 @@
+package io.leasehold.redis.wire;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.Holder;
+import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.Waiter;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.RenewReply;
+import java.time.Duration;
+import java.util.List;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Each answer of the scripts, word for word. */
+@Tag("quick")
+final class ReplyDecoderTest {
+
+    private static final Incarnation LIFE = new Incarnation("life");
+    private static final LockName NAME = LockName.exactly("job");
+
+    private final ReplyDecoder decoder = new ReplyDecoder(new RedisErrors("the server"));
+
+    private NodeReply acquired(String... words) {
+        return decoder.acquire(List.of(words), LIFE, "acquire lock \"job\"");
+    }
+
+    @Test
+    void ofAnAcquire() {
+        assertThat(acquired("yes", "17")).isEqualTo(new NodeReply.Yes(LIFE, 17));
+        assertThat(acquired("stale", "17", "16")).isEqualTo(new NodeReply.Stale(16, LIFE, 17));
+        assertThat(acquired("unborn", "17", "nonce")).isEqualTo(new NodeReply.Unborn("nonce", LIFE, 17));
+        assertThat(acquired("other", "17", "set")).isEqualTo(new NodeReply.OtherSet("set", LIFE, 17));
+        assertThat(acquired("young", "17", "5")).isEqualTo(new NodeReply.Quarantined(5_000, LIFE, 17));
+        assertThat(acquired("refused", "17", "16")).isInstanceOfSatisfying(NodeReply.Refused.class, refused -> {
+            assertThat(refused.toString()).contains("beyond 16").contains("clock is at 17");
+            assertThat(refused.incarnation()).isEqualTo(LIFE);
+            assertThat(refused.serverMicros()).isEqualTo(17);
+        });
+        assertThat(acquired("broken", "17", "lock:{job}:fence", "list"))
+                .isInstanceOfSatisfying(NodeReply.Failed.class, failed -> {
+                    assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT);
+                    assertThat(failed.error())
+                            .hasMessageContaining("lock:{job}:fence")
+                            .hasMessageContaining("a list");
+                });
+        assertThatThrownBy(() -> acquired("maybe", "17")).hasMessageContaining("maybe");
+    }
+
+    @Test
+    void ofOneThatIsHeld() {
+        Holder holder = new Holder("host/1/x", Duration.ofMillis(30), OptionalLong.of(5));
+        assertThat(acquired("held", "17", "lock", "5:host/1/x", "30"))
+                .isEqualTo(new NodeReply.Held(holder, false, LIFE, 17));
+        assertThat(acquired("queued", "17", "lock", "5:host/1/x", "30"))
+                .isEqualTo(new NodeReply.Held(holder, true, LIFE, 17));
+        assertThat(acquired("held", "17", "ahead", "", "-1")).isEqualTo(new NodeReply.Held(null, false, LIFE, 17));
+        assertThat(acquired("held", "17", "foreign", "string", "-1"))
+                .isEqualTo(
+                        new NodeReply.Held(new Holder("foreign client", null, OptionalLong.empty()), false, LIFE, 17));
+        assertThat(acquired("held", "17", "foreign", "list", "0"))
+                .isEqualTo(new NodeReply.Held(
+                        new Holder("foreign client (the key holds a list)", Duration.ZERO, OptionalLong.empty()),
+                        false,
+                        LIFE,
+                        17));
+    }
+
+    @Test
+    void ofARelease() {
+        assertThat(decoder.release(List.of("released"))).isEqualTo(new ReleaseReply.Released(List.of(), false));
+        assertThat(decoder.release(List.of("released", "woken"))).isEqualTo(new ReleaseReply.Released(List.of(), true));
+        assertThat(decoder.release(List.of("released", "besides", "ERR x")))
+                .isEqualTo(new ReleaseReply.Released(List.of(), false));
+        assertThat(decoder.release(List.of("not-ours"))).isEqualTo(new ReleaseReply.NotOurs());
+        assertThat(decoder.release(List.of("clamped", "16")))
+                .isInstanceOfSatisfying(ReleaseReply.Failed.class, failed -> {
+                    assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN);
+                    assertThat(failed.error())
+                            .isInstanceOf(StoreUnavailableException.class)
+                            .hasMessageContaining("only to 16");
+                });
+        assertThatThrownBy(() -> decoder.release(List.of("maybe"))).hasMessageContaining("maybe");
+    }
+
+    @Test
+    void ofABirth() {
+        assertThat(decoder.birth(List.of("born", "17"), LIFE)).isEqualTo(new NodeReply.Stale(0, LIFE, 17));
+        assertThat(decoder.birth(List.of("refused", "17"), LIFE)).isInstanceOf(NodeReply.Refused.class);
+        assertThatThrownBy(() -> decoder.birth(List.of("maybe", "17"), LIFE)).hasMessageContaining("maybe");
+    }
+
+    @Test
+    void ofRenewals() {
+        List<LockName> names = List.of(NAME, LockName.exactly("b"), LockName.exactly("c"));
+        List<RenewReply.Item> items = decoder.renew(List.of(1L, 0L, "NOPERM no"), names, 7);
+        assertThat(items.get(0)).isEqualTo(new RenewReply.Renewed(7));
+        assertThat(items.get(1)).isEqualTo(new RenewReply.NotOurs());
+        assertThat(items.get(2))
+                .isInstanceOfSatisfying(
+                        RenewReply.Failed.class,
+                        failed -> assertThat(failed.error()).hasMessageContaining("renew lock \"c\""));
+        assertThat(items).hasSize(3);
+        assertThatThrownBy(() -> decoder.renew(List.of(1L), names, 7)).hasMessageContaining("1 answers to 3");
+        assertThatThrownBy(() -> decoder.renew(List.of(1L, 1L, 1L, 1L), names, 7))
+                .hasMessageContaining("4 answers to 3");
+    }
+
+    @Test
+    void ofWhatOperatorsAsk() {
+        assertThat(decoder.inspect(List.of("free"), NAME)).isEmpty();
+        assertThat(decoder.inspect(List.of("held", "lock", "5:host/1/x", "30"), NAME))
+                .contains(new LockRecord(NAME, new Holder("host/1/x", Duration.ofMillis(30), OptionalLong.of(5))));
+        assertThat(decoder.waiters(List.of("5000", "2000", "host/1/x", "6000", "host/2/y")))
+                .containsExactly(new Waiter("host/1/x", Duration.ofMillis(3)), new Waiter("host/2/y", Duration.ZERO));
+        assertThat(decoder.waiters(List.of("5000"))).isEmpty();
+        assertThat(decoder.forceRelease(List.of("removed"), NAME)).isTrue();
+        assertThat(decoder.forceRelease(List.of("none"), NAME)).isFalse();
+        assertThatThrownBy(() -> decoder.forceRelease(List.of("foreign", "list"), NAME))
+                .isInstanceOf(LockStoreException.class)
+                .hasMessageContaining("hold a list");
+    }
+
+    @Test
+    void whatIsNoTextIsMalformed() {
+        assertThatThrownBy(() -> decoder.acquire(List.of("yes", 17L), LIFE, "acquire"))
+                .hasMessageContaining("item 1");
+        assertThatThrownBy(() -> decoder.release(List.of(1L))).hasMessageContaining("item 0");
+        assertThatThrownBy(() -> acquired("yes")).isInstanceOf(RuntimeException.class);
+    }
+}
