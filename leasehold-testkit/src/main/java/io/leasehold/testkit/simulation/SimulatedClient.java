@@ -45,6 +45,9 @@ final class SimulatedClient {
     /** A request that has begun when the time is up is waited for; it may be a second one, whose answer is the last. */
     private static final Duration MOST_OVERTIME = ANSWER.multipliedBy(2);
 
+    /** So that what is passed on a few times comes to the end of what a process may keep, and to the least validity. */
+    private static final long BRIEFLY_NANOS = 5_000_000L;
+
     /** Waits without limit. */
     private static final Duration FOR_EVER = ChronoUnit.FOREVER.getDuration();
 
@@ -145,7 +148,7 @@ final class SimulatedClient {
             case 1 -> options.fairness(Fairness.STRICT_FIFO);
             case 2 -> single ? options.lockDelay(LOCK_DELAY) : options;
             case 3 -> options.maxHold(Duration.ofSeconds(4));
-            case 4 -> options.minimumValidity(options.validity().minusMillis(25));
+            case 4 -> options.minimumValidity(options.validity().minusMillis(15));
             default -> options;
         };
     }
@@ -214,10 +217,10 @@ final class SimulatedClient {
         return pauseNanos;
     }
 
-    /** Gives this lease back as soon as it has been looked at. */
+    /** Looks at this lease, and gives it back a little later. */
     void showBriefly(Lease lease) {
         look(lease, tokens(lease), believedUntil(lease));
-        lease.releaseAsync();
+        process.schedule(BRIEFLY_NANOS, lease::releaseAsync);
     }
 
     /** Whether somebody here waits for this lock alone. */
@@ -278,6 +281,10 @@ final class SimulatedClient {
         long beganAtNanos = process.nanoTime();
         int mark = mark();
         CompletableFuture<Attempt<H>> future = lock.attemptAsync(patience);
+        if (names.size() > 1 && simulation.fallsAsleep()) {
+            // The request is on its way, and its reply finds the machine asleep.
+            sleep(Duration.ofNanos(UNNOTICED_SLEEP_NANOS + world.randomBelow(3_000_000_000L)));
+        }
         pending++;
         LockName one = names.get(0);
         if (names.size() == 1) {

@@ -124,6 +124,15 @@ final class Simulation {
         return mayPauseAsleep;
     }
 
+    /** Draws whether a machine falls asleep when several locks have just been asked for. */
+    boolean fallsAsleep() {
+        if (calm || !mayPauseAsleep || world.randomBelow(100) >= 20) {
+            return false;
+        }
+        saw(Fault.CLIENT_SUSPEND);
+        return true;
+    }
+
     /** Somebody stands still for so long. */
     void disturbedFor(Duration span) {
         disturbedUntilNanos = Math.max(disturbedUntilNanos, world.elapsedNanos() + span.toNanos());
