@@ -22,14 +22,19 @@ final class Aftermath {
     /** Longer than a quarantine that begins now and the time for which a clock that was set right is not believed, together. */
     private static final Duration SETTLING = Duration.ofSeconds(15);
 
+    private static final Duration TURNS = Duration.ofSeconds(60);
+
     private static final Duration PATIENCE = Duration.ofSeconds(5);
     private static final Duration AT_ONCE = Duration.ofMillis(800);
 
     private Aftermath() {}
 
-    static void check(Simulation simulation) {
+    static void check(Simulation simulation, SimulationPlan plan) {
         VirtualWorld world = simulation.world;
         world.runFor(CALM);
+        // Who waits without limit has its turn after all who stand before it: each of them within the bound of a wait.
+        world.runUntil(() -> simulation.clients.stream().allMatch(client -> client.pending() == 0), TURNS);
+        simulation.waits.judgeAll();
         for (SimulatedClient client : simulation.clients) {
             if (client.pending() != 0) {
                 simulation.problem("liveness: " + client.process.name() + " has " + client.pending()
@@ -42,8 +47,10 @@ final class Aftermath {
                 simulation.problem("orphan: left behind at " + node.description() + ": " + left);
             }
         }
+        simulation.clients.forEach(SimulatedClient::judge);
         if (settles(simulation)) {
             passesOn(simulation);
+            passesRound(simulation, plan.seed());
             givesBackWhatNobodyWants(simulation);
         }
         for (SimulatedClient client : simulation.clients) {
@@ -131,6 +138,38 @@ final class Aftermath {
             simulation.problem("liveness: a released lock is not granted to who waits for it: " + waiting);
         } else {
             passed.releaseAsync();
+        }
+        world.runFor(Duration.ofMillis(500));
+    }
+
+    /** Some of one process and one of another wait for a lock that comes free: each is served, in time, once. */
+    private static void passesRound(Simulation simulation, long seed) {
+        VirtualWorld world = simulation.world;
+        SimulatedClient first = simulation.clients.get(0);
+        SimulatedClient last = simulation.clients.get(simulation.clients.size() - 1);
+        Lease held = take(simulation, first, PATIENCE);
+        if (held == null) {
+            simulation.problem("liveness: a free lock is not granted once more when all is calm");
+            return;
+        }
+        int round = 2 + (int) (seed % 4);
+        int[] served = new int[1];
+        for (int i = 0; i <= round; i++) {
+            SimulatedClient client = i == 1 ? last : first;
+            client.locks.named(Simulation.lock(0)).attemptAsync(PATIENCE).whenComplete((attempt, error) -> {
+                Lease lease = attempt == null ? null : attempt.orElseNull();
+                if (lease != null) {
+                    served[0]++;
+                    client.showBriefly(lease);
+                }
+            });
+        }
+        world.runFor(Duration.ofMillis(200));
+        held.releaseAsync();
+        if (!world.runUntil(() -> served[0] > round, AT_ONCE.multipliedBy(round + 1L))) {
+            simulation.problem("liveness: of " + (round + 1) + " waiters only " + served[0]
+                    + " were served one after the other, up to " + world.elapsed());
+            world.runFor(PATIENCE);
         }
         world.runFor(Duration.ofMillis(500));
     }

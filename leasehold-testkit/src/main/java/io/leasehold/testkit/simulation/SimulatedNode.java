@@ -68,7 +68,13 @@ public final class SimulatedNode implements LockNode {
     /** Until when an attempt that waits keeps its place if it is not heard of again. */
     private final Map<String, Long> silentFromNanos = new HashMap<>();
     /** What was granted of each name: first and last token, one after the other. */
-    private final Map<LockName, List<TokenRange>> granted = new HashMap<>();
+    private final Map<LockName, List<GrantedTokens>> granted = new HashMap<>();
+    /** Until when it keeps what it has granted, or would, if it forgot nothing; on its clock. */
+    private final Map<Kept, Long> keptUntilAtNanos = new HashMap<>();
+
+    private record GrantedTokens(OwnerToken owner, TokenRange tokens) {}
+
+    private record Kept(LockName name, OwnerToken owner) {}
 
     private final ModelTrace trace;
     private InMemoryNode memory;
@@ -184,15 +190,28 @@ public final class SimulatedNode implements LockNode {
         return memory.probe(0).join() instanceof NodeReply.Answered answered ? answered.serverMicros() : 0;
     }
 
-    /** Whether it ever granted this token, in whichever of its lives. */
-    boolean everGranted(LockName name, long token) {
-        List<TokenRange> ranges = granted.getOrDefault(name, List.of());
-        for (int i = ranges.size() - 1; i >= 0; i--) {
-            if (ranges.get(i).first() <= token && token <= ranges.get(i).last()) {
+    /** Whether it ever granted this token to this owner token, in whichever of its lives. */
+    boolean everGranted(LockName name, long token, OwnerToken owner) {
+        List<GrantedTokens> all = granted.getOrDefault(name, List.of());
+        for (int i = all.size() - 1; i >= 0; i--) {
+            TokenRange tokens = all.get(i).tokens();
+            if (tokens.first() <= token
+                    && token <= tokens.last()
+                    && all.get(i).owner().equals(owner)) {
                 return true;
             }
         }
         return false;
+    }
+
+    /** Whether it has said to keep this hold until then, a moment of the world. */
+    boolean keepsUntil(LockName name, OwnerToken owner, long worldNanos) {
+        Long endsAtNanos = keptUntilAtNanos.get(new Kept(name, owner));
+        return endsAtNanos != null && host.worldNanosAfter(endsAtNanos - host.nanoTime()) - worldNanos >= 0;
+    }
+
+    private void keeps(LockName name, OwnerToken owner, long ttlNanos) {
+        keptUntilAtNanos.merge(new Kept(name, owner), host.nanoTime() + ttlNanos, Math::max);
     }
 
     /** Steps that were compared with the formal model. */
@@ -256,10 +275,11 @@ public final class SimulatedNode implements LockNode {
                 trace.acquired(ballot, told, pushes, host.nanoTime(), micros());
             }
             if (told instanceof NodeReply.Yes) {
-                ballot.request()
-                        .names()
-                        .forEach(name -> granted.computeIfAbsent(name, n -> new ArrayList<>())
-                                .add(ballot.tokens()));
+                ballot.request().names().forEach(name -> {
+                    granted.computeIfAbsent(name, n -> new ArrayList<>())
+                            .add(new GrantedTokens(owner, ballot.tokens()));
+                    keeps(name, owner, ballot.request().ttlNanos());
+                });
             } else if (told instanceof NodeReply.Held held && held.queued()) {
                 silentFromNanos.put(
                         owner.attemptId(),
@@ -312,6 +332,12 @@ public final class SimulatedNode implements LockNode {
             RenewReply told = reply.getNow(null);
             if (told != null) {
                 trace.renewed(batch, told, host.nanoTime(), micros());
+                for (int i = 0; i < batch.items().size(); i++) {
+                    RenewBatch.Item item = batch.items().get(i);
+                    if (told.items().get(i) instanceof RenewReply.Renewed) {
+                        keeps(item.name(), item.owner(), item.ttlNanos());
+                    }
+                }
             }
             return reply;
         });

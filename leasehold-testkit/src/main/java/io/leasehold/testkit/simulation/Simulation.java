@@ -6,7 +6,7 @@ import io.leasehold.quorum.QuorumMember;
 import io.leasehold.quorum.QuorumSettings;
 import io.leasehold.quorum.QuorumStore;
 import io.leasehold.spi.LockNode;
-import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.testkit.history.History;
 import io.leasehold.testkit.history.HistoryEvent;
 import io.leasehold.testkit.virtual.ClockShape;
@@ -29,6 +29,8 @@ final class Simulation {
     private static final QuorumSettings SETTINGS =
             QuorumSettings.standard().maxTtl(Duration.ofSeconds(3)).nodeTimeout(SimulatedClient.NODE_TIMEOUT);
 
+    private static final List<LockName> LOCKS = List.of(lock(0), lock(1), lock(2));
+
     private static final LinkFaults CALM = LinkFaults.none().delay(Duration.ofNanos(100_000), Duration.ofMillis(1));
 
     final VirtualWorld world;
@@ -38,13 +40,21 @@ final class Simulation {
     final List<SimulatedNode> nodes = new ArrayList<>();
     final List<SimulatedClient> clients = new ArrayList<>();
     final SimulatedResource resource;
+    final Waits waits = new Waits(this);
+    final Habits habits;
     private final SimulationPlan plan;
+    private final boolean mayPauseAsleep;
     private final List<FaultyNode> everyLink = new ArrayList<>();
     private boolean calm;
+    /** From then on nothing stands still. */
+    private long disturbedUntilNanos;
+
     private int named;
 
     Simulation(SimulationPlan plan, UnaryOperator<LockNode> variant, @Nullable Consumer<String> trace) {
         this.plan = plan;
+        this.habits = Habits.ofSeed(plan.seed());
+        this.mayPauseAsleep = plan.harms().stream().anyMatch(harm -> harm.fault() == Fault.CLIENT_SUSPEND);
         this.world = VirtualWorld.seeded(plan.seed());
         if (trace != null) {
             world.onTrace(trace);
@@ -81,17 +91,64 @@ final class Simulation {
         world.note("PROBLEM " + what);
     }
 
-    /** {@code Win} of the model: who is shown a token has it from a quorum, each of which granted it. */
-    void mustHaveBeenWon(LockName name, long token) {
-        long votes =
-                nodes.stream().filter(node -> node.everGranted(name, token)).count();
+    /** {@code Win} of the model: who is shown a token has it from a quorum, each of which granted it to this owner token. */
+    void mustHaveBeenWon(LockName name, long token, @Nullable OwnerToken owner) {
+        if (owner == null) {
+            return;
+        }
+        long votes = nodes.stream()
+                .filter(node -> node.everGranted(name, token, owner))
+                .count();
         if (votes <= nodes.size() / 2) {
             problem("win: " + name + " was shown with token " + token + ", which only " + votes + " of " + nodes.size()
                     + " nodes granted, at " + world.elapsed());
         }
     }
 
-    private void saw(Fault fault) {
+    /** Whoever believes in a lease until then has it from a quorum that keeps it for as long. */
+    void mustBeKept(LockName name, @Nullable OwnerToken owner, long until, long nowNanos) {
+        if (owner == null || until <= nowNanos || !plan.promisesExclusion()) {
+            return;
+        }
+        long keeping = nodes.stream()
+                .filter(node -> node.keepsUntil(name, owner, until))
+                .count();
+        if (keeping <= nodes.size() / 2) {
+            problem("validity: " + name + " is believed in for " + Duration.ofNanos(until - nowNanos) + ", and only "
+                    + keeping + " of " + nodes.size() + " nodes keep it for as long, at " + world.elapsed());
+        }
+    }
+
+    /** Whether pauses at yield points may be those of a machine that sleeps. */
+    boolean mayPauseAsleep() {
+        return mayPauseAsleep;
+    }
+
+    /** Draws whether a machine falls asleep when several locks have just been asked for. */
+    boolean fallsAsleep() {
+        if (calm || !mayPauseAsleep || world.randomBelow(100) >= 20) {
+            return false;
+        }
+        saw(Fault.CLIENT_SUSPEND);
+        return true;
+    }
+
+    /** Somebody stands still for so long. */
+    void disturbedFor(Duration span) {
+        disturbedUntilNanos = Math.max(disturbedUntilNanos, world.elapsedNanos() + span.toNanos());
+    }
+
+    /** When the last fault was over; nothing is known of that before. */
+    long calmFromNanos() {
+        return calm ? disturbedUntilNanos : Long.MAX_VALUE / 2;
+    }
+
+    /** Whether a lock that is free must be granted soon: not while nodes are in quarantine, or not believed. */
+    boolean promisesProgress() {
+        return plan.promisesOrder() && !(plan.nodes() > 1 && plan.forgets());
+    }
+
+    void saw(Fault fault) {
         counts.saw(fault);
         world.note(fault.name());
     }
@@ -129,14 +186,17 @@ final class Simulation {
         for (SimulatedNode node : nodes) {
             FaultyNode link = new FaultyNode(node, process, node.host());
             link.faults(calm ? CALM : drawnFaults());
-            link.pauses(this::pauseNanos);
             links.add(link);
             everyLink.add(link);
         }
-        LockStore store = links.size() == 1
-                ? new SingleNodeStore(new RisingBallots(links.get(0), this), process)
-                : new QuorumStore(members(links), SETTINGS, process);
-        SimulatedClient client = new SimulatedClient(this, process, links, store);
+        SimulatedClient client = new SimulatedClient(
+                this,
+                process,
+                links,
+                watched -> watched.size() == 1
+                        ? new SingleNodeStore(watched.get(0), process)
+                        : new QuorumStore(members(watched), SETTINGS, process));
+        links.forEach(link -> link.pauses(client::pauseNanos));
         clients.add(client);
         client.start(plan.tasks());
     }
@@ -175,6 +235,7 @@ final class Simulation {
         SimulatedClient client = clients.get(harm.client() % clients.size());
         FaultyNode link = client.links.get(harm.node());
         Duration span = Duration.ofMillis(harm.millis());
+        disturbedFor(span);
         saw(harm.fault());
         switch (harm.fault()) {
             case CUT_REQUESTS -> cut(link.requests(), span);
@@ -193,11 +254,12 @@ final class Simulation {
                     cut(client.links.get((harm.node() + i) % nodes.size()).requests(), span);
                 }
             }
-            case CLIENT_FREEZE -> client.process.freeze(span);
-            case CLIENT_SUSPEND -> client.process.suspend(span);
+            case CLIENT_FREEZE -> client.freeze(span);
+            case CLIENT_SUSPEND -> client.sleep(span);
             case CLIENT_CRASH -> {
                 client.process.crash();
                 clients.remove(client);
+                LOCKS.forEach(waits::changed);
                 begin();
             }
             case CLIENT_WALL_STEP ->
@@ -209,7 +271,7 @@ final class Simulation {
             case NODE_CRASH_LOSES_ALL -> node.crashAndLoseAll(span);
             case NODE_CRASH_LOSES_LAST -> node.crashAndLoseLast(harm.writes(), span);
             case NODE_FAIL_OVER -> node.failOver(harm.writes());
-            case FORCED_RELEASE -> node.forceRelease(lock(harm.writes() % 2), null);
+            case FORCED_RELEASE -> node.forceRelease(lock(harm.writes() % 3), null);
             default -> throw new IllegalStateException(harm.fault() + " is no fault that comes at a time");
         }
     }
@@ -228,7 +290,7 @@ final class Simulation {
     SimulationResult run() {
         world.runFor(Duration.ofMillis(plan.chaosMillis()));
         heal();
-        Aftermath.check(this);
+        Aftermath.check(this, plan);
         countPackets();
         long modelSteps = nodes.stream().mapToLong(SimulatedNode::modelSteps).sum();
         counts.saw("steps compared with the model", modelSteps);
@@ -248,6 +310,7 @@ final class Simulation {
 
     private void heal() {
         calm = true;
+        disturbedFor(Duration.ZERO);
         nodes.forEach(SimulatedNode::correctClock);
         for (SimulatedClient client : clients) {
             for (FaultyNode link : client.links) {

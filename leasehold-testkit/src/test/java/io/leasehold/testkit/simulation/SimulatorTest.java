@@ -63,16 +63,19 @@ final class SimulatorTest {
                             "attempt INTERRUPTED",
                             "attempt TIMEOUT",
                             "at risk",
+                            "end sent again",
                             "lost EXPIRED",
                             "lost FORCE_RELEASED",
                             "lost MAX_HOLD",
                             "lost NOT_OURS",
                             "passed on",
+                            "passed on in the process",
                             "refused checking",
                             "release ALREADY_LOST",
                             "release UNCONFIRMED",
                             "renewal FAILED",
-                            "renewal NOT_OURS");
+                            "renewal NOT_OURS",
+                            "several at once");
         }
     }
 

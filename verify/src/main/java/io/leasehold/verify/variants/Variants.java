@@ -8,6 +8,8 @@ final class Variants {
     private static final String NODE = "memory/InMemoryNode.java";
     private static final String LEASE = "engine/LeaseMachine.java";
     private static final String ATTEMPT = "engine/AcquireMachine.java";
+    private static final String KEEPER = "engine/GrantKeeper.java";
+    private static final String SEVERAL = "engine/MultiWaiter.java";
     private static final String ROUND = "quorum/QuorumRound.java";
 
     private Variants() {}
@@ -168,6 +170,117 @@ final class Variants {
                         "an undo at a node that does not answer is not repeated",
                         "quorum/Ending.java",
                         "if (open && leftNanos > 0 && !closed) {",
-                        "if (open && leftNanos > Long.MAX_VALUE / 2 && !closed) {"));
+                        "if (open && leftNanos > Long.MAX_VALUE / 2 && !closed) {"),
+                new Variant(
+                        "release-repeated-once",
+                        "a release or undo that is not answered is sent once more, and then no more",
+                        "engine/Undoer.java",
+                        "if (again && untilAtNanos - nowNanos > 0) {",
+                        "if (again && tries == 0 && untilAtNanos - nowNanos > 0) {"),
+                new Variant(
+                        "renewal-armed-once",
+                        "a renewal that fails arms no other",
+                        LEASE,
+                        "            arm(nowNanos + timings.renewalRetryNanos(), actions);\n",
+                        ""),
+                new Variant(
+                        "look-armed-once",
+                        "a waiter whose look fails arms no other",
+                        ATTEMPT,
+                        "if (wakePending && !(reply instanceof AcquireReply.Failed)) {",
+                        "if (reply instanceof AcquireReply.Failed) {\n            return List.of();\n        }\n        if"
+                                + " (wakePending) {"),
+                new Variant(
+                        "look-too-late",
+                        "a waiter looks again after ten times what its options say",
+                        "engine/WaitPolicy.java",
+                        "return base + scaled(base / 5, random);",
+                        "return 10 * base;"),
+                new Variant(
+                        "deadline-after-a-pause",
+                        "a waiter that has been answered looks for its time limit only when it looks for the lock",
+                        ATTEMPT,
+                        "if (!unlimited && deadlineAtNanos - nowNanos < pauseNanos) {",
+                        "if (unlimited && pauseNanos < 0) {"),
+                new Variant(
+                        "deadline-in-the-line",
+                        "a waiter that stands behind another of its process has no time limit until it is first",
+                        ATTEMPT,
+                        "return unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));\n        } else if (event"
+                                + " instanceof Started) {",
+                        "return List.of();\n        } else if (event instanceof Started) {"),
+                new Variant(
+                        "part-not-given-back",
+                        "of several locks the first stay taken when a later one is not to be had",
+                        SEVERAL,
+                        "parts.forEach(part -> leaves(LeaseHandle.giveBackUnseen(part)));",
+                        "parts.forEach(Lease::lockName);"),
+                new Variant(
+                        "validity-of-the-best-part",
+                        "several locks are valid for as long as the one that is valid longest",
+                        "engine/MultiLeaseHandle.java",
+                        ".min(Duration::compareTo)",
+                        ".max(Duration::compareTo)"),
+                new Variant(
+                        "sleep-of-several",
+                        "the grant of several locks at once is believed although the machine slept before it came",
+                        SEVERAL,
+                        "names.forEach(name -> keep(client.keep(name, granted.grant(), settings, mark, asked)));",
+                        "names.forEach(name -> keep(client.keep(\n                    name, granted.grant(), settings,"
+                                + " wiring.suspensions().mark(), asked)));"),
+                new Variant(
+                        "parts-not-looked-at",
+                        "what was taken first of several locks is not looked at again when the last is taken",
+                        SEVERAL,
+                        "handle.state().remaining().toNanos() < leastValidityNanos()",
+                        "handle.state().remaining().isNegative()"),
+                new Variant(
+                        "loss-of-the-first-part",
+                        "of several locks only the loss of the first is told",
+                        "engine/MultiLeaseHandle.java",
+                        "parts.forEach(part -> part.onLost(cause -> {",
+                        "parts.subList(0, 1).forEach(part -> part.onLost(cause -> {"),
+                new Variant(
+                        "token-beyond-the-range",
+                        "a lease that is passed on has a token that was not reserved",
+                        KEEPER,
+                        "new LeaseState(this, nextToken++, ",
+                        "new LeaseState(this, nextToken++ + (current == null ? 0 : 64), "),
+                new Variant(
+                        "token-of-two-holders",
+                        "a lease that is passed on has the token of the one before",
+                        KEEPER,
+                        "new LeaseState(this, nextToken++, ",
+                        "new LeaseState(this, nextToken, "),
+                new Variant(
+                        "passed-on-for-long",
+                        "a process passes a lock on for two seconds after its grant",
+                        "engine/Timings.java",
+                        "Duration.ofMillis(20).toNanos();",
+                        "Duration.ofMillis(2_000).toNanos();"),
+                new Variant(
+                        "too-many-reserved",
+                        "a process reserves tokens for more leases than it may pass on",
+                        "engine/NameDesks.java",
+                        "return others[0] ? Timings.MOST_LEASES : 1;",
+                        "return others[0] ? 10 * Timings.MOST_LEASES : 1;"),
+                new Variant(
+                        "passed-on-below-the-minimum",
+                        "a lease is passed on with whatever validity is left",
+                        KEEPER,
+                        "&& machine.remainingNanos(nowNanos) >= Math.max(1, timings.minimumValidityNanos());",
+                        "&& machine.remainingNanos(nowNanos) >= 1;"),
+                new Variant(
+                        "fixed-ttl-passed-on",
+                        "a lease that nothing renews is passed on",
+                        KEEPER,
+                        "return timings.renewed()\n                && options.fairness()",
+                        "return options.fairness()"),
+                new Variant(
+                        "strict-line-passed-on",
+                        "a lease is passed on within the process though the options say strict order",
+                        KEEPER,
+                        "&& options.fairness() == Fairness.BOUNDED_LOCAL_HAND_OVER",
+                        "&& options.fairness() != null"));
     }
 }

@@ -5,6 +5,7 @@ import io.leasehold.LockName;
 import io.leasehold.Waiter;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.Birth;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.Membership;
@@ -15,23 +16,86 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
+import java.time.Duration;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** What one client sends: the ballots of an attempt strictly rise, and after its end nothing else is sent. */
-final class RisingBallots implements LockNode {
+/**
+ * What one client sends to one node: the ballots of an attempt strictly rise, after its end nothing else is sent, and that end is
+ * sent until it is answered or what it could end has ended by itself.
+ */
+final class WatchedLink implements LockNode {
+
+    /** Between two of them, and what a timer may be late. */
+    private static final long MOST_PAUSE_NANOS = 1_050_000_000L;
 
     private final LockNode node;
+    private final SimulatedClient client;
     private final Simulation simulation;
     private final Map<OwnerToken, Long> highest = new HashMap<>();
+    private final Map<OwnerToken, End> ends = new LinkedHashMap<>();
 
-    RisingBallots(LockNode node, Simulation simulation) {
+    WatchedLink(LockNode node, SimulatedClient client, Simulation simulation) {
         this.node = node;
+        this.client = client;
         this.simulation = simulation;
+    }
+
+    /** The end of an owner token. */
+    private final class End {
+        private final ReleaseRequest.Kind kind;
+        private final long begunAtNanos = client.process.nanoTime();
+        private boolean answered;
+        /** The last one went without an answer, and none has followed. */
+        private boolean failed;
+
+        private long failedAtNanos;
+        private int mark;
+
+        End(ReleaseRequest.Kind kind) {
+            this.kind = kind;
+        }
+
+        boolean isReplacedBy(ReleaseRequest.Kind other) {
+            return kind == ReleaseRequest.Kind.SUPERSEDED && other != kind;
+        }
+
+        void again() {
+            simulation.counts.saw("end sent again");
+            if (failed && client.hasRunSince(mark) && client.process.nanoTime() - failedAtNanos > MOST_PAUSE_NANOS) {
+                problem("was sent again only after " + Duration.ofNanos(client.process.nanoTime() - failedAtNanos));
+            }
+            failed = false;
+        }
+
+        void told(ReleaseReply reply) {
+            boolean open = reply instanceof ReleaseReply.Failed no && no.kind() != FailureKind.PERMANENT;
+            answered |= !open;
+            failed = open;
+            failedAtNanos = client.process.nanoTime();
+            mark = client.mark();
+        }
+
+        void judge() {
+            if (failed && !answered && failedAtNanos - begunAtNanos < SimulatedClient.TTL.toNanos()) {
+                problem("was not answered, and not sent again");
+            }
+        }
+
+        private void problem(String how) {
+            simulation.problem("repeated: the end (" + kind + ") of an owner token of " + client.process.name() + " at "
+                    + node.description() + " " + how + ", at " + simulation.world.elapsed());
+        }
+    }
+
+    /** When all is over. */
+    void judge() {
+        ends.values().forEach(End::judge);
     }
 
     @Override
@@ -51,7 +115,18 @@ final class RisingBallots implements LockNode {
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         highest.put(request.owner(), Long.MAX_VALUE);
-        return node.release(request);
+        End known = ends.get(request.owner());
+        if (known == null || known.isReplacedBy(request.kind())) {
+            known = new End(request.kind());
+            ends.put(request.owner(), known);
+        } else {
+            known.again();
+        }
+        End end = known;
+        return node.release(request).thenApply(reply -> {
+            end.told(reply);
+            return reply;
+        });
     }
 
     @Override
