@@ -40,8 +40,6 @@ class CountedFromTest {
 
     private static final Predicate<Object> GRANTS_A_LEASE = LeaseGrantRequest.class::isInstance;
     private static final Predicate<Object> EXTENDS_A_LEASE = LeaseKeepAliveRequest.class::isInstance;
-    private static final Predicate<Object> WRITES = message ->
-            message instanceof TxnRequest txn && txn.getSuccessList().stream().anyMatch(one -> one.hasRequestPut());
 
     private static final long TTL_NANOS = Duration.ofSeconds(30).toNanos();
     private static final long LIMIT_NANOS = Duration.ofSeconds(30).toNanos();
@@ -54,6 +52,11 @@ class CountedFromTest {
     private EtcdStore store;
     private EtcdStore other;
     private OwnerToken owner;
+
+    private static boolean writes(Object message) {
+        return message instanceof TxnRequest txn
+                && txn.getSuccessList().stream().anyMatch(one -> one.hasRequestPut());
+    }
 
     @BeforeAll
     static void startServer() {
@@ -180,7 +183,7 @@ class CountedFromTest {
     @Test
     void aRenewalForLongerThatIsRepeatedIsCountedFromTheSendingOfWhatExtendsTheLongerLease() throws Exception {
         hold();
-        faults.next(WRITES, CallFaults.Fault.REQUEST_LOST);
+        faults.next(CountedFromTest::writes, CallFaults.Fault.REQUEST_LOST);
         assertThat(answer(renew(store, owner, 2 * TTL_NANOS))).isInstanceOf(RenewReply.Failed.class);
         faults.next(EXTENDS_A_LEASE, CallFaults.Fault.REPLY_LATE);
         CompletableFuture<RenewReply.Item> reply = renew(store, owner, 2 * TTL_NANOS);
