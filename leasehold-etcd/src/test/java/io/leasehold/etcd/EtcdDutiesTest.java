@@ -57,12 +57,6 @@ class EtcdDutiesTest {
 
     private static final Predicate<Object> EXTENDS = LeaseKeepAliveRequest.class::isInstance;
     private static final Predicate<Object> REVOKES = LeaseRevokeRequest.class::isInstance;
-    private static final Predicate<Object> WATCHES =
-            message -> message instanceof WatchRequest watch && watch.hasCreateRequest();
-    private static final Predicate<Object> WRITES = message ->
-            message instanceof TxnRequest txn && txn.getSuccessList().stream().anyMatch(one -> one.hasRequestPut());
-    private static final Predicate<Object> DELETES = message -> message instanceof TxnRequest txn
-            && txn.getSuccessList().stream().anyMatch(one -> one.hasRequestDeleteRange());
 
     private static final Duration TTL = Duration.ofSeconds(30);
     /** What etcd keeps the key for: an election timeout longer. */
@@ -138,6 +132,20 @@ class EtcdDutiesTest {
 
     private EtcdStore store() {
         return store(server.port(), runtime, faults);
+    }
+
+    private static boolean watches(Object message) {
+        return message instanceof WatchRequest watch && watch.hasCreateRequest();
+    }
+
+    private static boolean writes(Object message) {
+        return message instanceof TxnRequest txn
+                && txn.getSuccessList().stream().anyMatch(one -> one.hasRequestPut());
+    }
+
+    private static boolean deletes(Object message) {
+        return message instanceof TxnRequest txn
+                && txn.getSuccessList().stream().anyMatch(one -> one.hasRequestDeleteRange());
     }
 
     /** Another client, whose clock stands, holds the lock: its hold does not end by itself. */
@@ -229,7 +237,7 @@ class EtcdDutiesTest {
     @ValueSource(ints = {1, 5})
     void aWaiterKeepsItsLeaseAlthoughExtendingItFailed(int times) throws Exception {
         EtcdStore store = store();
-        OwnerToken first = heldByAnother();
+        heldByAnother();
         OwnerToken waiter = owner();
         queued(store, waiter);
         for (int i = 0; i < times; i++) {
@@ -252,7 +260,7 @@ class EtcdDutiesTest {
     @Test
     void aWaiterWhoseLeaseIsGoneIsToldToAskAnew() throws Exception {
         EtcdStore store = store();
-        OwnerToken first = heldByAnother();
+        heldByAnother();
         OwnerToken waiter = owner();
         queued(store, waiter);
         operator.getLeaseClient().revoke(key(waiter).orElseThrow().getLease()).join();
@@ -278,7 +286,7 @@ class EtcdDutiesTest {
             }
         };
         EtcdStore store = store(server.port(), sleeping, faults);
-        OwnerToken first = heldByAnother();
+        heldByAnother();
         OwnerToken waiter = owner();
         queued(store, waiter);
         operator.getLeaseClient().revoke(key(waiter).orElseThrow().getLease()).join();
@@ -296,7 +304,7 @@ class EtcdDutiesTest {
         EtcdStore store = store();
         OwnerToken first = heldByAnother();
         OwnerToken waiter = owner();
-        faults.next(WATCHES, CallFaults.Fault.REQUEST_HELD);
+        faults.next(EtcdDutiesTest::watches, CallFaults.Fault.REQUEST_HELD);
         queued(store, waiter);
         until(faults::isLate);
         operator.getKVClient().delete(key(first).orElseThrow().getKey()).join();
@@ -310,7 +318,7 @@ class EtcdDutiesTest {
         EtcdStore store = store();
         OwnerToken holder = owner();
         granted(store, holder);
-        faults.next(WATCHES, CallFaults.Fault.REQUEST_HELD);
+        faults.next(EtcdDutiesTest::watches, CallFaults.Fault.REQUEST_HELD);
         runtime.advance(Duration.ofSeconds(1));
         until(faults::isLate);
         operator.getKVClient().delete(key(holder).orElseThrow().getKey()).join();
@@ -344,7 +352,7 @@ class EtcdDutiesTest {
         AtomicLong watchedFrom = new AtomicLong();
         faults.each(
                 message -> {
-                    if (WATCHES.test(message)) {
+                    if (watches(message)) {
                         watchedFrom.set(
                                 ((WatchRequest) message).getCreateRequest().getStartRevision());
                     }
@@ -432,7 +440,7 @@ class EtcdDutiesTest {
         granted(store, holder);
         long lease = key(holder).orElseThrow().getLease();
         for (int i = 0; i < times; i++) {
-            faults.next(DELETES, CallFaults.Fault.REQUEST_LOST);
+            faults.next(EtcdDutiesTest::deletes, CallFaults.Fault.REQUEST_LOST);
             if (i == 0) {
                 assertThat(release(store, holder)).isInstanceOf(ReleaseReply.Failed.class);
             } else {
@@ -454,7 +462,7 @@ class EtcdDutiesTest {
     void theRemovalOfALeaseIsRepeated(int times) throws Exception {
         EtcdStore store = store();
         OwnerToken holder = owner();
-        faults.next(WRITES, CallFaults.Fault.REPLY_LOST);
+        faults.next(EtcdDutiesTest::writes, CallFaults.Fault.REPLY_LOST);
         assertThat(answer(store.acquire(request(holder)))).isInstanceOf(AcquireReply.Failed.class);
         long lease = key(holder).orElseThrow().getLease();
         // The driver itself asks once more.
@@ -483,13 +491,13 @@ class EtcdDutiesTest {
         AtomicLong longer = new AtomicLong();
         faults.next(
                 message -> {
-                    if (WRITES.test(message)) {
+                    if (writes(message)) {
                         longer.set(((TxnRequest) message)
                                 .getSuccess(0)
                                 .getRequestPut()
                                 .getLease());
                     }
-                    return WRITES.test(message);
+                    return writes(message);
                 },
                 CallFaults.Fault.REQUEST_LOST);
         long twiceNanos = TTL.multipliedBy(2).toNanos();
@@ -508,7 +516,7 @@ class EtcdDutiesTest {
         EtcdStore store = store();
         OwnerToken holder = owner();
         granted(store, holder);
-        faults.each(DELETES, CallFaults.Fault.REQUEST_LOST);
+        faults.each(EtcdDutiesTest::deletes, CallFaults.Fault.REQUEST_LOST);
         assertThat(release(store, holder)).isInstanceOf(ReleaseReply.Failed.class);
         runtime.advance(LEASE.multipliedBy(2).minusSeconds(3));
         for (int i = 0; i < 2; i++) {
@@ -528,7 +536,7 @@ class EtcdDutiesTest {
     @Test
     void anAttemptThatWasToldBusyIsForgotten() throws Exception {
         EtcdStore store = store();
-        OwnerToken first = heldByAnother();
+        heldByAnother();
         assertThat(answer(store.acquire(request(owner())))).isInstanceOf(AcquireReply.Busy.class);
         until(() -> store.attempts() == 0);
         assertThat(queue()).hasSize(1);
