@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Databases as stores of the command line: PostgreSQL as it comes, the others with a driver. */
-@Tag("quick")
+@Tag("full")
 class DatabaseStoresTest {
 
     @TempDir

@@ -37,7 +37,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The verbs of an operator at 3 a.m., against a real server: release, wait, watch, leaks, doctor. */
-@Tag("quick")
+@Tag("full")
 class OperatorVerbsTest {
 
     private static final String STRANGER = "0123456789abcdef0123456789abcdef01234567:5:far/77/cafe";

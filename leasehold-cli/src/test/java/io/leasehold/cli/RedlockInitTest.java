@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code redlock init} over three real servers: refused without a word or a quorum; afterwards they grant at once. */
-@Tag("quick")
+@Tag("full")
 class RedlockInitTest {
 
     @TempDir

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** On a Cluster, where it matters: side keys are in the slot of their lock, whatever the template; plain locks find theirs. */
-@Tag("quick")
+@Tag("full")
 class RedisClusterKeysTest {
 
     private static RedisCluster cluster;

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Proxies and services refuse CONFIG in their own words, or end the connection: then what the server keeps is not known. */
-@Tag("quick")
+@Tag("full")
 @Timeout(60)
 final class RefusedConfigTest {
 

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** A server that does not know a command repeats its arguments, which may be secrets: we do not. */
 @Timeout(120)
-@Tag("quick")
+@Tag("full")
 final class RenamedCommandsTest {
 
     private static RedisServer without(String command) {
