@@ -244,7 +244,7 @@ final class SimulatedClient {
         stopped = true;
     }
 
-    /** Futures of this client that are not completed. */
+    /** Futures of this client that are not completed, and holds that it has not given back. */
     int pending() {
         return pending;
     }
@@ -399,6 +399,8 @@ final class SimulatedClient {
             this.hold = shown.hold;
             this.tokens = shown.tokens;
             this.stepNanos = stepNanos;
+            // Until its end is answered: what is still in use when the calm is over is no orphan.
+            pending++;
         }
 
         void first(String lock, long token, long steps) {
@@ -443,7 +445,6 @@ final class SimulatedClient {
             long at = world.elapsedNanos();
             tokens.forEach(
                     (lock, token) -> history.add(new HistoryEvent.Ended(at, process.name(), lock.text(), token, how)));
-            pending++;
             shown.givenBack();
             hold.releaseAsync().whenComplete((outcome, error) -> {
                 pending--;

@@ -18,10 +18,12 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -38,6 +40,7 @@ final class WatchedLink implements LockNode {
     private final SimulatedClient client;
     private final Simulation simulation;
     private final Map<OwnerToken, Long> highest = new HashMap<>();
+    private final Map<OwnerToken, Set<LockName>> endedNames = new HashMap<>();
     private final Map<OwnerToken, End> ends = new LinkedHashMap<>();
 
     WatchedLink(LockNode node, SimulatedClient client, Simulation simulation) {
@@ -115,6 +118,7 @@ final class WatchedLink implements LockNode {
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         highest.put(request.owner(), Long.MAX_VALUE);
+        endedNames.computeIfAbsent(request.owner(), owner -> new HashSet<>()).addAll(request.names());
         End known = ends.get(request.owner());
         if (known == null || known.isReplacedBy(request.kind())) {
             known = new End(request.kind());
@@ -132,7 +136,8 @@ final class WatchedLink implements LockNode {
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         for (RenewBatch.Item item : batch.items()) {
-            if (highest.getOrDefault(item.owner(), 0L) == Long.MAX_VALUE) {
+            // The parts of one atomic grant share their owner token, and are given back one by one.
+            if (endedNames.getOrDefault(item.owner(), Set.of()).contains(item.name())) {
                 simulation.problem("a renewal follows the end of its owner token at " + simulation.world.elapsed());
             }
         }
