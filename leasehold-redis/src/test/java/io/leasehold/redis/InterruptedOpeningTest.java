@@ -7,13 +7,14 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.proxy.TcpProxy;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A caller that is interrupted while a store is being opened is told so, and stays interrupted. */
+/** A caller that is interrupted while a store is being opened is told so, stays interrupted, and leaves no connection. */
 @Tag("quick")
 final class InterruptedOpeningTest {
 
@@ -27,31 +28,44 @@ final class InterruptedOpeningTest {
         runtime.close();
     }
 
-    private static void isToldAndKept(ThrowingCallable opening) {
+    private static void isToldAndKept(TcpProxy proxy, ThrowingCallable opening) {
         Thread.currentThread().interrupt();
         Throwable told = catchThrowable(opening);
         boolean kept = Thread.interrupted();
         assertThat(told).isInstanceOf(StoreUnavailableException.class).hasMessageContaining("interrupted");
         assertThat(kept).as("it is interrupted still").isTrue();
+        NodeBench.until("no connection is left", () -> proxy.connections().open() == 0);
     }
 
     @Test
     void ofOneServer() {
-        isToldAndKept(() -> RedisStore.at(SERVER.server().uri()).open(runtime));
+        try (TcpProxy proxy = TcpProxy.to(SERVER.server().port())) {
+            isToldAndKept(
+                    proxy,
+                    () -> RedisStore.at("redis://127.0.0.1:" + proxy.port()).open(runtime));
+        }
     }
 
     @Test
     void ofOneServerForPlainLocks() {
-        isToldAndKept(() -> RedisStore.at(SERVER.server().uri()).openPlain(runtime));
+        try (TcpProxy proxy = TcpProxy.to(SERVER.server().port())) {
+            isToldAndKept(
+                    proxy,
+                    () -> RedisStore.at("redis://127.0.0.1:" + proxy.port()).openPlain(runtime));
+        }
     }
 
     @Test
     void ofASetOfNodes() {
-        String node = "redis%3A%2F%2F127.0.0.1%3A";
-        int port = SERVER.server().port();
-        isToldAndKept(() -> new RedlockStoreProvider()
-                .open(
-                        StoreUri.parse("redlock:?node=" + node + port + "&node=" + node + "1&node=" + node + "2"),
-                        runtime));
+        try (TcpProxy proxy = TcpProxy.to(SERVER.server().port())) {
+            String node = "redis%3A%2F%2F127.0.0.1%3A" + proxy.port();
+            String gone = "redis%3A%2F%2F127.0.0.1%3A";
+            isToldAndKept(
+                    proxy,
+                    () -> new RedlockStoreProvider()
+                            .open(
+                                    StoreUri.parse("redlock:?node=" + node + "&node=" + gone + "1&node=" + gone + "2"),
+                                    runtime));
+        }
     }
 }

@@ -26,10 +26,9 @@ import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -55,6 +54,9 @@ public final class Driver implements AutoCloseable {
     private final Set<StatefulConnection<?, ?>> ended =
             Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
     private final Map<StatefulConnection<?, ?>, CompletableFuture<Void>> endings = new ConcurrentHashMap<>();
+    /** What is being made: its threads must not end before it. */
+    private final Set<CompletableFuture<?>> making = ConcurrentHashMap.newKeySet();
+
     private volatile boolean closing;
     private volatile @Nullable CredentialsDesk credentials;
 
@@ -142,17 +144,30 @@ public final class Driver implements AutoCloseable {
         if (closing) {
             return refusedByClose();
         }
-        return handshake(server)
-                .thenCompose(uri -> closing ? Driver.<C>refusedByClose() : connecting.apply(uri))
-                .thenCompose(connection -> {
-                    if (!closing) {
-                        return CompletableFuture.completedFuture(connection);
-                    }
-                    return connection
-                            .closeAsync()
-                            .handle((done, error) -> Driver.<C>refusedByClose())
-                            .thenCompose(f -> f);
-                });
+        return handshake(server).thenCompose(uri -> made(() -> connecting.apply(uri)));
+    }
+
+    /** It is noted before it is looked whether the driver closes: either the close waits for it, or it is not begun. */
+    private <C extends StatefulConnection<?, ?>> CompletableFuture<C> made(Supplier<CompletionStage<C>> connecting) {
+        CompletableFuture<Void> over = new CompletableFuture<>();
+        making.add(over);
+        CompletableFuture<C> made = CompletableFuture.completedFuture(over)
+                .thenCompose(noted -> closing ? Driver.<C>refusedByClose() : connecting.get())
+                .thenCompose(this::unlessClosing);
+        return made.whenComplete((connection, error) -> {
+            making.remove(over);
+            over.complete(null);
+        });
+    }
+
+    private <C extends StatefulConnection<?, ?>> CompletableFuture<C> unlessClosing(C connection) {
+        if (!closing) {
+            return CompletableFuture.completedFuture(connection);
+        }
+        return connection
+                .closeAsync()
+                .handle((done, error) -> Driver.<C>refusedByClose())
+                .thenCompose(refused -> refused);
     }
 
     private static <C> CompletableFuture<C> refusedByClose() {
@@ -187,19 +202,15 @@ public final class Driver implements AutoCloseable {
         return client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
     }
 
-    /** Ends all connections and threads. */
+    /** Ends all connections and threads, in this order, also on a thread that is interrupted, which it stays. */
     @Override
     public void close() {
         closing = true;
-        CompletableFuture<Void> allEnded = CompletableFuture.allOf(
-                        endings.values().toArray(CompletableFuture<?>[]::new))
+        CompletableFuture<Void> allEnded = CompletableFuture.allOf(making.toArray(CompletableFuture<?>[]::new))
+                .thenCompose(made -> CompletableFuture.allOf(endings.values().toArray(CompletableFuture<?>[]::new)))
                 .handle((done, error) -> error)
                 .thenCompose(error -> CompletableFuture.allOf(ended(client), ended(forPushes)));
-        try {
-            allEnded.get(2 * SHUTDOWN_SECONDS, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } catch (ExecutionException | TimeoutException e) {
+        if (!DriverThreads.isDoneWithin(allEnded, 2 * SHUTDOWN_SECONDS)) {
             LOG.warn("the connections to {} did not end within {} s", uri, 2 * SHUTDOWN_SECONDS);
         }
         threads.release();

@@ -67,13 +67,33 @@ public final class DriverThreads {
                 return;
             }
         }
-        Future<Boolean> ended = resources.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
-        try {
-            ended.get(SHUTDOWN_SECONDS, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } catch (ExecutionException | TimeoutException e) {
+        if (!isDoneWithin(resources.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS), SHUTDOWN_SECONDS)) {
             LOG.warn("the threads of the connections did not end within {} s", SHUTDOWN_SECONDS);
+        }
+    }
+
+    /**
+     * Waits for an end, also on a thread that is interrupted, and stays so: connections whose threads have ended before them
+     * are never closed.
+     */
+    static boolean isDoneWithin(Future<?> end, long seconds) {
+        long untilAtNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    end.get(untilAtNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
+                    return true;
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                } catch (ExecutionException | TimeoutException e) {
+                    return false;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 }

@@ -160,7 +160,7 @@ class DriverTest {
         }
     }
 
-    /** It says so to whoever has interrupted, and does not wait: once for the connections, once for the threads. */
+    /** The thread stays interrupted: once after the connections, once after the threads. */
     @Test
     void anInterruptDuringTheCloseIsKept() throws Exception {
         DriverThreads threads = new DriverThreads();
