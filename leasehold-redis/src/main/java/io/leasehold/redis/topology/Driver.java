@@ -55,7 +55,7 @@ public final class Driver implements AutoCloseable {
             Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
     private final Map<StatefulConnection<?, ?>, CompletableFuture<Void>> endings = new ConcurrentHashMap<>();
     /** What is being made: its threads must not end before it. */
-    private final Set<CompletableFuture<?>> making = ConcurrentHashMap.newKeySet();
+    private final Map<Object, CompletableFuture<Void>> making = new ConcurrentHashMap<>();
 
     private volatile boolean closing;
     private volatile @Nullable CredentialsDesk credentials;
@@ -149,13 +149,14 @@ public final class Driver implements AutoCloseable {
 
     /** It is noted before it is looked whether the driver closes: either the close waits for it, or it is not begun. */
     private <C extends StatefulConnection<?, ?>> CompletableFuture<C> made(Supplier<CompletionStage<C>> connecting) {
+        Object one = new Object();
         CompletableFuture<Void> over = new CompletableFuture<>();
-        making.add(over);
-        CompletableFuture<C> made = CompletableFuture.completedFuture(over)
+        making.put(one, over);
+        CompletableFuture<C> made = CompletableFuture.completedFuture(one)
                 .thenCompose(noted -> closing ? Driver.<C>refusedByClose() : connecting.get())
                 .thenCompose(this::unlessClosing);
         return made.whenComplete((connection, error) -> {
-            making.remove(over);
+            making.remove(one);
             over.complete(null);
         });
     }
@@ -206,7 +207,8 @@ public final class Driver implements AutoCloseable {
     @Override
     public void close() {
         closing = true;
-        CompletableFuture<Void> allEnded = CompletableFuture.allOf(making.toArray(CompletableFuture<?>[]::new))
+        CompletableFuture<Void> allEnded = CompletableFuture.allOf(
+                        making.values().toArray(CompletableFuture<?>[]::new))
                 .thenCompose(made -> CompletableFuture.allOf(endings.values().toArray(CompletableFuture<?>[]::new)))
                 .handle((done, error) -> error)
                 .thenCompose(error -> CompletableFuture.allOf(ended(client), ended(forPushes)));
