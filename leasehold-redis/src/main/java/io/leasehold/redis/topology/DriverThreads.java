@@ -74,15 +74,14 @@ public final class DriverThreads {
 
     /**
      * Waits for an end, also on a thread that is interrupted, and stays so: connections whose threads have ended before them
-     * are never closed.
+     * are never closed. An interrupt begins the wait anew, since no clock is read here.
      */
     static boolean isDoneWithin(Future<?> end, long seconds) {
-        long untilAtNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
         boolean interrupted = false;
         try {
             while (true) {
                 try {
-                    end.get(untilAtNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
+                    end.get(seconds, TimeUnit.SECONDS);
                     return true;
                 } catch (InterruptedException e) {
                     interrupted = true;
