@@ -102,6 +102,8 @@ final class AcquireMachine {
     private final WaitPolicy policy;
     private final long deadlineAtNanos;
     private final boolean unlimited;
+    /** Zero patience is no moment: a clock that has gone back must not make it ask again. */
+    private final boolean asksOnce;
 
     private Phase phase = Phase.LOCAL;
     private boolean told;
@@ -134,6 +136,7 @@ final class AcquireMachine {
         this.timings = timings;
         this.policy = policy;
         this.unlimited = maxWaitNanos > Long.MAX_VALUE / 2;
+        this.asksOnce = maxWaitNanos <= 0;
         this.deadlineAtNanos = unlimited ? 0 : nowNanos + maxWaitNanos;
     }
 
@@ -233,7 +236,7 @@ final class AcquireMachine {
     }
 
     private boolean expired(long nowNanos) {
-        return !unlimited && nowNanos - deadlineAtNanos >= 0;
+        return !unlimited && (asksOnce || nowNanos - deadlineAtNanos >= 0);
     }
 
     private List<Action> gaveUp(Outcome outcome) {

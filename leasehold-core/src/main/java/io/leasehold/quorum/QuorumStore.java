@@ -261,7 +261,8 @@ public final class QuorumStore implements LockStore, MemberSet {
             tenures.values().removeIf(tenure -> tenure.isDeserted(nowNanos));
             sweepAbove = Math.max(LEAST_SWEEP, 2 * tenures.size());
         }
-        Tenure tenure = tenures.computeIfAbsent(request.owner(), owner -> tenure(request.names(), owner));
+        Tenure tenure = tenures.computeIfAbsent(
+                request.owner(), owner -> tenure(request.names(), owner, OwnerToken.draw(runtime)));
         long courtesyNanos = retries.courtesyNanos(request.names().get(0));
         if (courtesyNanos == 0 || courtesyNanos > request.timeoutNanos() / 4) {
             return tenure.acquire(request);
@@ -271,19 +272,24 @@ public final class QuorumStore implements LockStore, MemberSet {
         return reply;
     }
 
-    /** How many owner tokens are remembered. */
-    int remembered() {
-        return tenures.size();
+    /** How many attempts and holds are remembered. */
+    long remembered() {
+        return tenures.values().stream().distinct().count();
     }
 
-    private Tenure tenure(List<LockName> names, OwnerToken owner) {
-        return new Tenure(nodes, endings, retries, names, owner, holders);
+    private Tenure tenure(List<LockName> names, OwnerToken asked, OwnerToken atNodes) {
+        return new Tenure(nodes, endings, retries, names, asked, atNodes, holders);
+    }
+
+    /** Of what is not remembered: the owner token of a grant is the one at the nodes. */
+    private Tenure unknown(List<LockName> names, OwnerToken granted) {
+        return tenure(names, granted, granted);
     }
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         Tenure tenure = tenures.get(request.owner());
-        return (tenure != null ? tenure : tenure(request.names(), request.owner()))
+        return (tenure != null ? tenure : unknown(request.names(), request.owner()))
                 .release(request)
                 .thenApply(reply -> {
                     if (reply instanceof ReleaseReply.Released released && released.awaited()) {
@@ -302,7 +308,7 @@ public final class QuorumStore implements LockStore, MemberSet {
         Map<Long, List<Tenure>> byPatience = new TreeMap<>();
         for (RenewBatch.Item item : batch.items()) {
             Tenure known = tenures.get(item.owner());
-            Tenure tenure = known != null ? known : tenure(List.of(item.name()), item.owner());
+            Tenure tenure = known != null ? known : unknown(List.of(item.name()), item.owner());
             renewed.add(tenure);
             items.add(tenure.renewalItem(item));
             CompletableFuture<RenewReply.Item> reply = new CompletableFuture<>();

@@ -28,7 +28,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * One owner token of the engine at the nodes: carries out what its {@link QuorumRound} and {@link QuorumRenewal} decide.
  *
- * <p>After an undo the attempt goes on with another owner token at the nodes, since nothing may be sent with the old one.
+ * <p>At the nodes it has an owner token of its own, and after an undo another, since nothing may be sent with one that was
+ * ended: so even an attempt that was forgotten here, and asks again, is a new one there.
  * Everything happens in its {@link Serial}; fields that others read are volatile.
  */
 final class Tenure {
@@ -70,6 +71,8 @@ final class Tenure {
     /**
      * Nothing was sent yet.
      *
+     * @param engineOwner by which the engine asks for it
+     * @param nodeOwner by which the nodes know it, or will
      * @param holders told of the owner token it is granted under, and when nothing of it is left anywhere
      */
     Tenure(
@@ -78,13 +81,14 @@ final class Tenure {
             Retries retries,
             List<LockName> names,
             OwnerToken engineOwner,
+            OwnerToken nodeOwner,
             Holders holders) {
         this.nodes = nodes;
         this.endings = endings;
         this.retries = retries;
         this.names = names;
         this.engineOwner = engineOwner;
-        this.nodeOwner = engineOwner;
+        this.nodeOwner = nodeOwner;
         this.holders = holders;
         this.round = newRound(nodes);
         this.renewal = new QuorumRenewal(nodes.names());

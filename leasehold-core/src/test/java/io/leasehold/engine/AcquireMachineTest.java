@@ -410,4 +410,18 @@ final class AcquireMachineTest {
         assertThat(end).first().isEqualTo(new Undo(7));
         assertThat(errorOf(end)).isSameAs(down);
     }
+
+    /** A clock that went back (a machine that was moved) must not make a second round trip of one. */
+    @Test
+    void zeroPatienceAsksOnceAlsoWhereTheClockWentBack() {
+        machine = patient(0);
+        assertThat(on(new AcquireMachine.Started(), NOW)).hasOnlyElementsOfType(Send.class);
+        assertThat(replied(busy(), NOW - WAIT)).hasOnlyElementsOfType(Finish.class);
+        assertThat(machine.isOver()).isTrue();
+
+        machine = patient(0);
+        assertThat(on(new AcquireMachine.TimerFired(), NOW - 1))
+                .as("behind another")
+                .hasOnlyElementsOfType(Finish.class);
+    }
 }

@@ -201,8 +201,14 @@ final class EndingsTest {
         NodeSet set = new NodeSet(
                 List.of(QuorumMember.of(new InMemoryNode(clock), "node-0")), QuorumSettings.standard(), clock);
         Retries retries = new Retries(clock, () -> nobody(StoreSignals.class));
-        Tenure tenure =
-                new Tenure(set, new Endings(set), retries, NAMES, OwnerToken.draw(clock), nobody(Tenure.Holders.class));
+        Tenure tenure = new Tenure(
+                set,
+                new Endings(set),
+                retries,
+                NAMES,
+                OwnerToken.draw(clock),
+                OwnerToken.draw(clock),
+                nobody(Tenure.Holders.class));
         assertThat(tenure.isDeserted(clock.nanoTime())).isFalse();
         clock.pass(Duration.ofHours(1));
         assertThat(tenure.isDeserted(clock.nanoTime())).isTrue();

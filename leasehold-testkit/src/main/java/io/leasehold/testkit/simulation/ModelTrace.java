@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>It is written after the model by hand, action for action, with the model's names; it shares no code with the node. What
  * the model leaves open (order and dropping of waiters) is left open here. A node that comes back without its last writes is
- * followed no more, since the model knows no such step.
+ * followed no more, since the model knows no such step; nor is one whose clock was set back so far that a key may live again
+ * which had expired: whether it was deleted meanwhile is the node's choice.
  */
 final class ModelTrace {
 
@@ -43,6 +44,7 @@ final class ModelTrace {
     private static final class State {
         private @Nullable OwnerToken key;
         private long expAtNanos;
+        private boolean expired;
         private long fence;
         private final Map<OwnerToken, Long> queue = new HashMap<>();
         private final Set<OwnerToken> finished = new HashSet<>();
@@ -52,7 +54,12 @@ final class ModelTrace {
         void tick(long nowNanos) {
             if (key != null && nowNanos - expAtNanos >= 0) {
                 key = null;
+                expired = true;
             }
+        }
+
+        boolean mayLiveAgain(long nowNanos) {
+            return key == null && expired && nowNanos - expAtNanos < 0;
         }
 
         long floor(long nt) {
@@ -77,11 +84,14 @@ final class ModelTrace {
     private State state(LockName name, long nowNanos) {
         State state = states.computeIfAbsent(name, n -> new State());
         state.tick(nowNanos);
+        if (state.mayLiveAgain(nowNanos)) {
+            followsNoMore();
+        }
         return state;
     }
 
     private void require(boolean allowed, String action, LockName name, long nt) {
-        if (!allowed) {
+        if (!allowed && following) {
             problems.accept("model: " + action + " is no step of the model for \"" + name + "\" at TIME " + nt);
         }
     }
@@ -110,6 +120,7 @@ final class ModelTrace {
                 long exp = nowNanos + ballot.request().ttlNanos();
                 s.expAtNanos = to.equals(s.key) ? Math.max(s.expAtNanos, exp) : exp;
                 s.key = to;
+                s.expired = false;
                 s.fence = Math.max(s.fence, last);
                 s.queue.remove(to);
             } else if (reply instanceof NodeReply.Held held) {
@@ -171,6 +182,7 @@ final class ModelTrace {
             mine |= own;
             if (own) {
                 s.key = null;
+                s.expired = false;
             }
             if (request.kind() != ReleaseRequest.Kind.SUPERSEDED) {
                 s.queue.remove(o);
@@ -207,6 +219,7 @@ final class ModelTrace {
                     nt);
             require(!s.finished.contains(w), "S4: a hand-over to an ended owner token", name, nt);
             s.key = w;
+            s.expired = false;
             s.expAtNanos = nowNanos + s.queue.getOrDefault(w, 0L);
             s.fence = push.tokens().last();
             s.queue.remove(w);

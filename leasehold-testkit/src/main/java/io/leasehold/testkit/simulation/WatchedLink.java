@@ -103,6 +103,17 @@ final class WatchedLink implements LockNode {
 
     @Override
     public CompletableFuture<NodeReply> acquire(Ballot ballot) {
+        proposed(ballot);
+        return node.acquire(ballot);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
+        proposed(ballot);
+        return node.acquire(ballot, membership);
+    }
+
+    private void proposed(Ballot ballot) {
         Long before = highest.put(ballot.request().owner(), ballot.tokens().last());
         if (before != null) {
             simulation.counts.saw("another ballot");
@@ -112,7 +123,6 @@ final class WatchedLink implements LockNode {
                         + simulation.world.elapsed());
             }
         }
-        return node.acquire(ballot);
     }
 
     @Override
@@ -172,11 +182,6 @@ final class WatchedLink implements LockNode {
     @Override
     public CompletableFuture<NodeReply> probe(long timeoutNanos) {
         return node.probe(timeoutNanos);
-    }
-
-    @Override
-    public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
-        return node.acquire(ballot, membership);
     }
 
     @Override

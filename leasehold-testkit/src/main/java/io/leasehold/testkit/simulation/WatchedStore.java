@@ -20,9 +20,11 @@ import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -109,6 +111,8 @@ final class WatchedStore implements LockStore {
                     + client.process.name() + ", " + how + ", at " + simulation.world.elapsed());
         }
     }
+
+    private final Set<OwnerToken> askedOnce = new HashSet<>();
 
     private @Nullable Granted find(LockName name, OwnerToken owner) {
         List<Granted> all = granted.getOrDefault(name, List.of());
@@ -207,6 +211,10 @@ final class WatchedStore implements LockStore {
         if (request.reserve() > MOST_LEASES) {
             simulation.problem("range: " + request.reserve() + " tokens were asked for " + request.names() + " at "
                     + simulation.world.elapsed());
+        }
+        if (!request.isWaiting() && !askedOnce.add(request.owner())) {
+            simulation.problem("patience: " + client.process.name() + " asked again for " + request.names()
+                    + " though it does not wait, at " + simulation.world.elapsed());
         }
         return store.acquire(request).thenApply(reply -> {
             if (reply instanceof AcquireReply.Granted yes) {

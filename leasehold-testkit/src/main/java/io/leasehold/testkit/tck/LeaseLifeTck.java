@@ -118,7 +118,8 @@ public interface LeaseLifeTck extends SharesStore {
         LockClient other = bench.client();
         try (Lease next = other.named(name).acquire()) {
             assertEquals(ReleaseOutcome.ALREADY_LOST, lost.release());
-            assertNull(client.named(name).tryAcquire(Duration.ZERO), "the late release freed the lock");
+            // Of the ordinary ttl: on a busy machine the answer to a short one may be late.
+            assertNull(bench.client().named(name).tryAcquire(Duration.ZERO), "the late release freed the lock");
             next.renew();
             assertEquals(ReleaseOutcome.RELEASED, next.release());
         }

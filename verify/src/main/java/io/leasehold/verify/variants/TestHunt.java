@@ -21,6 +21,7 @@ public final class TestHunt implements Supplier<String> {
             "io.leasehold.quorum.EndingTest",
             "io.leasehold.memory.InMemoryNodeTest",
             "io.leasehold.engine.AcquireMachineExhaustiveTest",
+            "io.leasehold.engine.AcquireMachineTest",
             "io.leasehold.engine.LeaseMachineExhaustiveTest");
 
     /** By reflection. */

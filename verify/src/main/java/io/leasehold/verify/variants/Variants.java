@@ -203,6 +203,12 @@ final class Variants {
                         "if (!unlimited && deadlineAtNanos - nowNanos < pauseNanos) {",
                         "if (unlimited && pauseNanos < 0) {"),
                 new Variant(
+                        "zero-patience-by-the-clock",
+                        "an attempt without patience asks again where the clock has gone back",
+                        ATTEMPT,
+                        "return !unlimited && (asksOnce || nowNanos - deadlineAtNanos >= 0);",
+                        "return !unlimited && nowNanos - deadlineAtNanos >= 0;"),
+                new Variant(
                         "deadline-in-the-line",
                         "a waiter that stands behind another of its process has no time limit until it is first",
                         ATTEMPT,
