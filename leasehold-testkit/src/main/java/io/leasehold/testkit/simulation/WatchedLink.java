@@ -1,13 +1,9 @@
 package io.leasehold.testkit.simulation;
 
-import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.Waiter;
 import io.leasehold.spi.Ballot;
-import io.leasehold.spi.Birth;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockNode;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.Membership;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
@@ -15,28 +11,24 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
-import io.leasehold.spi.StoreSignals;
+import io.leasehold.testkit.virtual.PassingNode;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What one client sends to one node: the ballots of an attempt strictly rise, after its end nothing else is sent, and that end is
  * sent until it is answered or what it could end has ended by itself.
  */
-final class WatchedLink implements LockNode {
+final class WatchedLink extends PassingNode {
 
     /** Between two of them, and what a timer may be late. */
     private static final long MOST_PAUSE_NANOS = 1_050_000_000L;
 
-    private final LockNode node;
     private final SimulatedClient client;
     private final Simulation simulation;
     private final Map<OwnerToken, Long> highest = new HashMap<>();
@@ -44,7 +36,7 @@ final class WatchedLink implements LockNode {
     private final Map<OwnerToken, End> ends = new LinkedHashMap<>();
 
     WatchedLink(LockNode node, SimulatedClient client, Simulation simulation) {
-        this.node = node;
+        super(node);
         this.client = client;
         this.simulation = simulation;
     }
@@ -92,7 +84,7 @@ final class WatchedLink implements LockNode {
 
         private void problem(String how) {
             simulation.problem("repeated: the end (" + kind + ") of an owner token of " + client.process.name() + " at "
-                    + node.description() + " " + how + ", at " + simulation.world.elapsed());
+                    + description() + " " + how + ", at " + simulation.world.elapsed());
         }
     }
 
@@ -104,13 +96,13 @@ final class WatchedLink implements LockNode {
     @Override
     public CompletableFuture<NodeReply> acquire(Ballot ballot) {
         proposed(ballot);
-        return node.acquire(ballot);
+        return super.acquire(ballot);
     }
 
     @Override
     public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
         proposed(ballot);
-        return node.acquire(ballot, membership);
+        return super.acquire(ballot, membership);
     }
 
     private void proposed(Ballot ballot) {
@@ -137,7 +129,7 @@ final class WatchedLink implements LockNode {
             known.again();
         }
         End end = known;
-        return node.release(request).thenApply(reply -> {
+        return super.release(request).thenApply(reply -> {
             end.told(reply);
             return reply;
         });
@@ -151,66 +143,6 @@ final class WatchedLink implements LockNode {
                 simulation.problem("a renewal follows the end of its owner token at " + simulation.world.elapsed());
             }
         }
-        return node.renew(batch);
-    }
-
-    @Override
-    public String description() {
-        return node.description();
-    }
-
-    @Override
-    public Guarantees guarantees() {
-        return node.guarantees();
-    }
-
-    @Override
-    public boolean isAtomicOver(List<LockName> names) {
-        return node.isAtomicOver(names);
-    }
-
-    @Override
-    public void listen(StoreSignals signals) {
-        node.listen(signals);
-    }
-
-    @Override
-    public void unlisten(StoreSignals signals) {
-        node.unlisten(signals);
-    }
-
-    @Override
-    public CompletableFuture<NodeReply> probe(long timeoutNanos) {
-        return node.probe(timeoutNanos);
-    }
-
-    @Override
-    public CompletableFuture<NodeReply> birth(Birth birth) {
-        return node.birth(birth);
-    }
-
-    @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return node.describe(name);
-    }
-
-    @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return node.list(glob, limit);
-    }
-
-    @Override
-    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
-        return node.waiters(name, limit);
-    }
-
-    @Override
-    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return node.forceRelease(name, holderId);
-    }
-
-    @Override
-    public void close() {
-        node.close();
+        return super.renew(batch);
     }
 }

@@ -1,29 +1,24 @@
 package io.leasehold.testkit.simulation;
 
 import io.leasehold.Fairness;
-import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
-import io.leasehold.Waiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Grant;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
-import io.leasehold.spi.StoreOperations;
-import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
+import io.leasehold.testkit.virtual.PassingStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -33,20 +28,19 @@ import org.jspecify.annotations.Nullable;
  * What the engine of one client asks of its store and is answered: which tokens it may show, whether it goes on renewing what
  * it has, and whether it gives back whatever it was granted.
  */
-final class WatchedStore implements LockStore {
+final class WatchedStore extends PassingStore {
 
     /** What the fairness of the options allows: for so many leases, and for so long after the grant. */
     private static final int MOST_LEASES = 64;
 
     private static final long HAND_OVER_NANOS = Duration.ofMillis(20).toNanos();
 
-    private final LockStore store;
     private final SimulatedClient client;
     private final Simulation simulation;
     private final Map<LockName, List<Granted>> granted = new TreeMap<>();
 
     WatchedStore(LockStore store, SimulatedClient client, Simulation simulation) {
-        this.store = store;
+        super(store);
         this.client = client;
         this.simulation = simulation;
     }
@@ -216,7 +210,7 @@ final class WatchedStore implements LockStore {
             simulation.problem("patience: " + client.process.name() + " asked again for " + request.names()
                     + " though it does not wait, at " + simulation.world.elapsed());
         }
-        return store.acquire(request).thenApply(reply -> {
+        return super.acquire(request).thenApply(reply -> {
             if (reply instanceof AcquireReply.Granted yes) {
                 for (LockName name : request.names()) {
                     granted.computeIfAbsent(name, n -> new ArrayList<>())
@@ -237,7 +231,7 @@ final class WatchedStore implements LockStore {
                 by.due(client.process.nanoTime() + SimulatedClient.ANSWER.toNanos());
             }
         }
-        return store.renew(batch).thenApply(reply -> {
+        return super.renew(batch).thenApply(reply -> {
             for (int i = 0; i < batch.items().size(); i++) {
                 Granted by =
                         find(batch.items().get(i).name(), batch.items().get(i).owner());
@@ -272,66 +266,6 @@ final class WatchedStore implements LockStore {
                 simulation.waits.changed(name);
             }
         }
-        return store.release(request);
-    }
-
-    @Override
-    public String description() {
-        return store.description();
-    }
-
-    @Override
-    public Guarantees guarantees() {
-        return store.guarantees();
-    }
-
-    @Override
-    public Duration maxTtl() {
-        return store.maxTtl();
-    }
-
-    @Override
-    public boolean isAtomicOver(List<LockName> names) {
-        return store.isAtomicOver(names);
-    }
-
-    @Override
-    public boolean isOfNodes() {
-        return store.isOfNodes();
-    }
-
-    @Override
-    public void listen(StoreSignals signals) {
-        store.listen(signals);
-    }
-
-    @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return store.describe(name);
-    }
-
-    @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return store.list(glob, limit);
-    }
-
-    @Override
-    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
-        return store.waiters(name, limit);
-    }
-
-    @Override
-    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return store.forceRelease(name, holderId);
-    }
-
-    @Override
-    public StoreOperations operations() {
-        return store.operations();
-    }
-
-    @Override
-    public void close() {
-        store.close();
+        return super.release(request);
     }
 }

@@ -18,6 +18,7 @@ import io.leasehold.spi.Ballot;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.testkit.virtual.PassingNode;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.time.Duration;
 import java.util.ArrayList;

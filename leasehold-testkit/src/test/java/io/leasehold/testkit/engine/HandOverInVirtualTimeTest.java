@@ -13,6 +13,7 @@ import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.testkit.virtual.FaultyNode;
 import io.leasehold.testkit.virtual.LinkFaults;
+import io.leasehold.testkit.virtual.PassingNode;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.time.Duration;
 import java.util.ArrayList;

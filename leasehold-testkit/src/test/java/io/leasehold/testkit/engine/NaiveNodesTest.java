@@ -14,6 +14,7 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.testkit.simulation.SimulatedNode;
+import io.leasehold.testkit.virtual.PassingNode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -17,6 +17,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.testkit.simulation.SimulatedNode;
+import io.leasehold.testkit.virtual.PassingNode;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -25,6 +25,7 @@ import io.leasehold.spi.StoreSignals;
 import io.leasehold.testkit.simulation.SimulatedNode;
 import io.leasehold.testkit.virtual.FaultyNode;
 import io.leasehold.testkit.virtual.LinkFaults;
+import io.leasehold.testkit.virtual.PassingNode;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import io.leasehold.testkit.virtual.VirtualWorld;
 import java.time.Duration;

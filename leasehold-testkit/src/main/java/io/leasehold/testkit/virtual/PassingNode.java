@@ -1,4 +1,4 @@
-package io.leasehold.testkit.engine;
+package io.leasehold.testkit.virtual;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
@@ -19,11 +19,12 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Passes everything on to a node; whoever extends it watches or breaks a verb. */
+/** Passes everything on to a node; a subclass watches or breaks a verb. Thread-safe if the node is. */
 public abstract class PassingNode implements LockNode {
     private final LockNode node;
 
-    public PassingNode(LockNode node) {
+    /** Over this node. */
+    protected PassingNode(LockNode node) {
         this.node = node;
     }
 
@@ -45,6 +46,11 @@ public abstract class PassingNode implements LockNode {
     @Override
     public void listen(StoreSignals signals) {
         node.listen(signals);
+    }
+
+    @Override
+    public void unlisten(StoreSignals signals) {
+        node.unlisten(signals);
     }
 
     @Override
