@@ -143,8 +143,15 @@ final class SimulatorTest {
         assertBreaks(
                 node -> new PassingNode(node) {
                     @Override
-                    public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
-                        return node.acquire(ballot);
+                    public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership member) {
+                        return node.acquire(
+                                ballot,
+                                new Membership(
+                                        member.configuration(),
+                                        member.estimateMicros(),
+                                        0,
+                                        member.boundMicros(),
+                                        member.persistence()));
                     }
                 },
                 Pattern.compile("overlap|token"));
