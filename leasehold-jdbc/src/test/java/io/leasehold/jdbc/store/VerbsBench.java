@@ -41,6 +41,7 @@ final class VerbsBench implements AutoCloseable {
 
     private final VirtualRuntime timers = VirtualRuntime.seeded(1);
     final Map<String, Lives.State> states = new HashMap<>();
+    final List<String> asked = new ArrayList<>();
     final List<LockName> woken = new ArrayList<>();
     final WakeWatch watch;
     final LeaseVerbs verbs;
@@ -62,6 +63,13 @@ final class VerbsBench implements AutoCloseable {
         @Override
         public State stateOf(String life) {
             return states.getOrDefault(life, State.UNKNOWN);
+        }
+
+        /** By the watch, and where a row is read. */
+        @Override
+        public boolean isOver(String life) {
+            asked.add(life);
+            return stateOf(life) == State.OVER;
         }
 
         @Override
