@@ -11,7 +11,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.jdbc.dialect.Dialect;
-import io.leasehold.jdbc.dialect.H2Dialect;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.RenewReply;
@@ -43,35 +42,7 @@ class LockedRowVerbsTest {
 
     @BeforeEach
     void open() throws SQLException {
-        Dialect h2 = H2Dialect.dialect();
-        Dialect.Leases of = h2.leases();
-        Dialect.Leases leases = new Dialect.Leases(
-                of.find(),
-                of.findUnlessLocked(),
-                of.read(),
-                of.insert(),
-                of.update(),
-                of.note(),
-                of.extend(),
-                of.held(),
-                of.idle(),
-                of.delete(),
-                AT_ONCE,
-                null);
-        Dialect dialect = new Dialect(
-                h2.database(),
-                h2.driver(),
-                h2.clock(),
-                h2.transaction(),
-                leases,
-                h2.store(),
-                h2.clients(),
-                h2.waking(),
-                null,
-                h2.tuning(),
-                h2.troubles(),
-                h2.scope());
-        bench = new VerbsBench(dialect, url);
+        bench = new VerbsBench(VerbsBench.h2(AT_ONCE, Dialect.Polling.INSTANCE), url);
         other = DriverManager.getConnection(url);
         other.setAutoCommit(false);
         bench.execute("CREATE TABLE at_once (name VARCHAR, owner VARCHAR, holder VARCHAR, expires_at BIGINT, token"

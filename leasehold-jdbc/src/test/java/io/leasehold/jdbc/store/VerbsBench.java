@@ -4,6 +4,7 @@ import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.jdbc.dialect.H2Dialect;
 import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.jdbc.lease.LeaseRow.Held;
 import io.leasehold.spi.AcquireRequest;
@@ -123,6 +124,38 @@ final class VerbsBench implements AutoCloseable {
         watch = new WakeWatch(runtime, clock, lives, "SELECT 1", () -> looks++, woken::add);
         verbs = new LeaseVerbs(settings, runtime, watch, () -> prunesAsked++);
         polling = new LeaseVerbs(settings, runtime, null, () -> prunesAsked++);
+    }
+
+    /** The dialect of H2 with another statement that acquires, and another way to wake. */
+    static Dialect h2(@Nullable String acquire, Dialect.Waking waking) {
+        Dialect h2 = H2Dialect.dialect();
+        Dialect.Leases of = h2.leases();
+        Dialect.Leases leases = new Dialect.Leases(
+                of.find(),
+                of.findUnlessLocked(),
+                of.read(),
+                of.insert(),
+                of.update(),
+                of.note(),
+                of.extend(),
+                of.held(),
+                of.idle(),
+                of.delete(),
+                acquire,
+                null);
+        return new Dialect(
+                h2.database(),
+                h2.driver(),
+                h2.clock(),
+                h2.transaction(),
+                leases,
+                h2.store(),
+                h2.clients(),
+                waking,
+                null,
+                h2.tuning(),
+                h2.troubles(),
+                h2.scope());
     }
 
     /** The clock reads it last. */
