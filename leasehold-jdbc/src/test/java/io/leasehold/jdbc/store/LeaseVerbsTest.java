@@ -16,8 +16,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.jdbc.dialect.SqliteDialect;
 import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.TokenRange;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -89,9 +91,18 @@ class LeaseVerbsTest {
         bench.verbs.release(ending(ANN, 0, "x"), bench.table);
         assertThat(bench.wokenByALook()).containsExactly(name("x"));
         assertThat(acquire(waiting(BOB, "x"))).isInstanceOf(AcquireReply.Granted.class);
-        bench.verbs.release(ending(BOB, 0, "x"), bench.table);
+        assertThat(bench.verbs.forceRelease(name("x"), null, bench.table)).isNotNull();
         bench.goOn(Duration.ofSeconds(1));
         assertThat(bench.wokenByALook()).isEmpty();
+    }
+
+    @Test
+    void aFenceThatLeavesNoTokenIsAnErrorThatLasts() throws SQLException {
+        bench.table.insert(bench.row("x", null, null).withFenceAbove(TokenRange.LIMIT - 2));
+        assertThat(acquire(request(ANN, "x"))).isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
+            assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT);
+            assertThat(failed.error()).hasMessageContainingAll("[x] at store X", "would reach 2^53");
+        });
     }
 
     @Test

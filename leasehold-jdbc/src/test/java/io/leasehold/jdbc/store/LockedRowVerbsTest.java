@@ -109,6 +109,21 @@ class LockedRowVerbsTest {
         assertThat(end("locked")).isEqualTo(bench.nowNanos + TTL);
     }
 
+    /** The second transaction for a batch may wait. */
+    @Test
+    void aTransactionThatMayWaitForRowsWaitsForALockedOne() throws SQLException {
+        bench.table.insert(bench.row("free", bench.held(ANN, 5, null), null));
+        bench.table.insert(bench.row("locked", bench.held(ANN, 5, null), null));
+        lock("locked");
+        bench.execute("SET LOCK_TIMEOUT 1");
+        bench.table.begin(1);
+        assertThatThrownBy(() -> bench.verbs.renew(renewal(1_000, ANN, "free", "locked"), bench.table, 2, 0))
+                .isInstanceOfSatisfying(
+                        SQLException.class,
+                        waited -> assertThat(waited.getErrorCode()).isEqualTo(50200));
+        bench.table.rollback();
+    }
+
     @Test
     void aLockedRowOfAnotherHolderIsNotOursAtOnce() throws SQLException {
         bench.table.insert(bench.row("free", bench.held(ANN, 5, null), null));

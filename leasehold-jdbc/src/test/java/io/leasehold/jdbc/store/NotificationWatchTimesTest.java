@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
 import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.lang.reflect.Proxy;
@@ -13,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -53,21 +55,19 @@ class NotificationWatchTimesTest {
         }
         return (Connection) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
-                    switch (method.getName()) {
-                        case "getAutoCommit":
-                            return true;
-                        case "getNetworkTimeout":
-                            return 0;
-                        case "setNetworkTimeout":
-                            calls.add("bound " + arguments[1]);
-                            return null;
-                        case "abort", "close":
-                            calls.add(method.getName());
-                            return null;
-                        default:
-                            throw new AssertionError(method);
-                    }
+                    return switch (method.getName()) {
+                        case "getAutoCommit" -> true;
+                        case "getNetworkTimeout" -> 0;
+                        case "setNetworkTimeout" -> noted("bound " + arguments[1]);
+                        case "abort", "close" -> noted(method.getName());
+                        default -> throw new AssertionError(method);
+                    };
                 });
+    }
+
+    private @Nullable Object noted(String call) {
+        calls.add(call);
+        return null;
     }
 
     private void pause(int millis) {
@@ -301,6 +301,23 @@ class NotificationWatchTimesTest {
             assertThat(bench.table.number("SELECT COUNT(*) FROM told")).isEqualTo(1);
             assertThat(bench.table.number("SELECT COUNT(*) FROM told WHERE payload = 'b'"))
                     .isEqualTo(1);
+        }
+    }
+
+    /** Nobody tells that a ttl is over. */
+    @Test
+    void whoWaitsForAHoldIsWokenAtItsEnd() throws SQLException {
+        becomeLive();
+        try (VerbsBench bench = new VerbsBench(VerbsBench.h2(null, Dialect.Polling.INSTANCE), "jdbc:h2:mem:")) {
+            LeaseVerbs verbs = new LeaseVerbs(bench.settings, bench.runtime, watch, () -> {});
+            bench.table.insert(
+                    bench.row("x", bench.held(ANN, Duration.ofSeconds(2).toNanos(), null), null));
+            assertThat(verbs.acquire(VerbsBench.waiting(BOB, "x"), bench.table))
+                    .isInstanceOf(AcquireReply.Queued.class);
+            runtime.runFor(Duration.ofMillis(1_999));
+            assertThat(woken).isEmpty();
+            runtime.runFor(Duration.ofMillis(2));
+            assertThat(woken).containsExactly(NAME);
         }
     }
 }
