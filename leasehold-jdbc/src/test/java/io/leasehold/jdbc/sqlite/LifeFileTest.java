@@ -164,6 +164,18 @@ class LifeFileTest {
         assertThat(openFiles(descriptors)).noneMatch(file -> file.contains(own()));
     }
 
+    /** A file that is there and not locked would say that this process is dead, and its holds with it. */
+    @Test
+    void aFileThatCannotBeDeletedStaysLocked() throws IOException {
+        Path descriptors = Path.of("/proc/self/fd");
+        assumeTrue(Files.isDirectory(descriptors), "needs Linux");
+        Path file = file(own());
+        Files.delete(file);
+        Files.createDirectories(file.resolve("in the way"));
+        lives.close();
+        assertThat(openFiles(descriptors)).anyMatch(open -> open.contains(own()));
+    }
+
     private static List<String> openFiles(Path descriptors) throws IOException {
         List<String> files = new ArrayList<>();
         try (DirectoryStream<Path> all = Files.newDirectoryStream(descriptors)) {
