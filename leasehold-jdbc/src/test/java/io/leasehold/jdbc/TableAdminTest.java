@@ -135,7 +135,8 @@ class TableAdminTest {
             runtime.schedule(Duration.ofSeconds(20).toNanos(), () -> over.complete(null));
             runtime.await(over);
         });
-        client.store.acquire(LeaseClient.request("x", client.owner()));
+        assertThat(client.store.acquire(LeaseClient.request("x", client.owner())))
+                .isNotDone();
         CompletableFuture<Void> closed = new CompletableFuture<>();
         runtime.runFor(Duration.ofMillis(10));
         runtime.startThread("closes", () -> {
