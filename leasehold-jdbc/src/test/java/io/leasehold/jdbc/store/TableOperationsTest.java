@@ -1,5 +1,6 @@
 package io.leasehold.jdbc.store;
 
+import static io.leasehold.jdbc.store.VerbsBench.ORIGIN;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -115,6 +116,30 @@ class TableOperationsTest {
         assertThat(client(ME)).as("told again").isPresent();
         execute("UPDATE leasehold_client SET origin = 'another boot'");
         assertThat(client(ME)).isEmpty();
+    }
+
+    /** Containers may have boot ids of their own: what another one told counts if it can be of this boot. */
+    @Test
+    void overAFileWhatAnotherBootToldCountsForAMinuteAtMost() throws SQLException {
+        open(SqliteDialect.dialect(true), "jdbc:sqlite:" + directory.resolve("t.db"), true);
+        long minute = Duration.ofMinutes(1).toNanos();
+        Object[][] records = {
+            {ORIGIN, 0L, false}, {ORIGIN, 1L, true}, {ORIGIN, minute + 1, true},
+            {"that boot", 0L, false}, {"that boot", 1L, true}, {"that boot", minute, true},
+            {"that boot", minute + 1, false}
+        };
+        for (Object[] told : records) {
+            announce(ME);
+            execute("UPDATE leasehold_client SET origin = '" + told[0] + "', expires_at = "
+                    + (bench.nowNanos + (long) told[1]));
+            assertThat(client(ME).isPresent()).as("%s %s", told).isEqualTo(told[2]);
+            execute("UPDATE leasehold_client SET holder = 'told'");
+            for (int i = 1; i <= 12; i++) {
+                announce(ME);
+            }
+            assertThat(count("holder = 'told'")).as("%s %s", told).isEqualTo((boolean) told[2] ? 1 : 0);
+            execute("DELETE FROM leasehold_client");
+        }
     }
 
     @Test
