@@ -298,6 +298,14 @@ class WorkQueueEdgesTest {
         done.fail(FailureKind.UNKNOWN, new StoreUnavailableException("late", null));
         assertThat(done.future()).isCompletedWithValue(FailureKind.PERMANENT);
         assertThat(errors).isEmpty();
+        assertThat(done.takeBack(new StoreUnavailableException("late", null)))
+                .as("what has happened cannot be taken back")
+                .isFalse();
+        Task<FailureKind> failed = request();
+        assertThat(failed.start()).isTrue();
+        failed.fail(FailureKind.UNKNOWN, new StoreUnavailableException("failed", null));
+        assertThat(failed.takeBack(new StoreUnavailableException("late", null))).isFalse();
+        assertThat(failed.startAgain()).isFalse();
         StoreUnavailableException thrown = new StoreUnavailableException("thrown", null);
         Task<FailureKind> reading = Task.reading("a look", (table, tries) -> null, (kind, error) -> {
             throw error;
