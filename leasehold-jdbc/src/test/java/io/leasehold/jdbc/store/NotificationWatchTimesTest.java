@@ -155,6 +155,18 @@ class NotificationWatchTimesTest {
         assertThat(opened).isEqualTo(1);
     }
 
+    /** The echo of another would say that one hears although one does not. */
+    @Test
+    void noTwoEchoesAreAlike() {
+        watch.isReady();
+        NotificationWatch second = new NotificationWatch(
+                runtime, driver, this::open, echoes::add, new NotificationWatch.Ear(woken::add, words::add), "here");
+        second.isReady();
+        goOn(1);
+        assertThat(echoes).hasSize(2).doesNotHaveDuplicates();
+        second.close();
+    }
+
     @Test
     void whereNotificationsDoNotArriveItIsTriedAgainMuchLater() {
         assertThat(watch.isReady()).isFalse();
