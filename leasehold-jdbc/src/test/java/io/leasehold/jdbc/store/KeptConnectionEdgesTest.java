@@ -68,6 +68,7 @@ class KeptConnectionEdgesTest {
 
     private final class Opener implements KeptConnection.Opener {
         private final List<Long> patience = new ArrayList<>();
+        private boolean yes;
 
         @Override
         public LeaseTable open() throws SQLException {
@@ -82,7 +83,12 @@ class KeptConnectionEdgesTest {
 
         @Override
         public boolean leadsToStore() {
-            return false;
+            return yes;
+        }
+
+        @Override
+        public boolean loginMayChange() {
+            return yes;
         }
 
         @Override
@@ -173,6 +179,44 @@ class KeptConnectionEdgesTest {
         assertThat(runtime.world().pendingEvents()).isZero();
     }
 
+    /** The worker, the timer and callers use it, each on a thread of its own. */
+    @Test
+    void nothingStaysLockedForOtherThreads() throws Exception {
+        KeptConnection kept = KeptConnection.borrowed(new Opener(), PATIENCE, runtime);
+        isFree(kept);
+        kept.isOpen();
+        isFree(kept);
+        kept.needFor(1);
+        isFree(kept);
+        LeaseTable table = kept.take(1);
+        isFree(kept);
+        kept.putBack(table, false);
+        isFree(kept);
+        kept.putBack(kept.take(1), true);
+        isFree(kept);
+        runtime.runFor(Duration.ofMinutes(2));
+        isFree(kept);
+        kept.close();
+        isFree(kept);
+    }
+
+    private static void isFree(KeptConnection kept) throws InterruptedException {
+        Thread other = new Thread(kept::isOpen, "another");
+        other.setDaemon(true);
+        other.start();
+        other.join(10_000);
+        assertThat(other.isAlive()).isFalse();
+    }
+
+    @Test
+    void whatTheOpenerSaysOfItsStoreAndItsLogInIsSaid() throws SQLException {
+        Opener opener = new Opener();
+        KeptConnection kept = KeptConnection.own(opener, PATIENCE);
+        opener.yes = true;
+        assertThat(kept.leadsToStore()).isTrue();
+        assertThat(kept.loginMayChange()).isTrue();
+    }
+
     private LockRuntime without(String method, Throwable error) {
         return (LockRuntime) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, called, arguments) -> {
@@ -260,7 +304,9 @@ class KeptConnectionEdgesTest {
             failures.add(error);
             assertThat(asks(opener, Duration.ofSeconds(1).toNanos())).isSameAs(error);
         }
+        int before = runtime.world().pendingEvents();
         assertThat(asks(opener, Duration.ofSeconds(1).toNanos())).isInstanceOf(LeaseTable.class);
+        assertThat(runtime.world().pendingEvents()).as("its time limit").isEqualTo(before);
         assertThat(opener.leadsToStore()).isTrue();
         assertThat(opener.loginMayChange()).isFalse();
         ServerOpener.Source changing = new ServerOpener.Source() {
