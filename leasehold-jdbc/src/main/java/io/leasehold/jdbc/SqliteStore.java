@@ -119,7 +119,7 @@ public final class SqliteStore {
      * Without the machine's monotonic clock a step of the wall clock can end a lease early, and a boot goes unnoticed,
      * after which tokens might repeat that were not yet on the disk.
      */
-    private static Guarantees guarantees(MachineClock clock, Synchronous synchronous) {
+    static Guarantees guarantees(MachineClock clock, Synchronous synchronous) {
         boolean knowsBoot = clock.kind().equals("boot");
         return new Guarantees(
                 knowsBoot ? Guarantee.Exclusion.BY_STORE : Guarantee.Exclusion.WITHIN_DRIFT,

@@ -13,6 +13,8 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.TokenRange;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -26,6 +28,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -272,6 +275,22 @@ class LeaseTableStoreTest {
                 .isInstanceOf(CompletionException.class)
                 .hasCauseInstanceOf(StoreUnavailableException.class);
         store.close();
+    }
+
+    /** A file that stays would be swept by others, and until then say that this process is dead. */
+    @Test
+    void theCloseEndsTheProofOfLife() throws IOException {
+        LeaseClient client = open(Database.SQLITE);
+        assertThat(lives()).hasSize(1);
+        client.close();
+        assertThat(lives()).isEmpty();
+    }
+
+    private List<Path> lives() throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.filter(file -> file.getFileName().toString().contains("-life-"))
+                    .toList();
+        }
     }
 
     /** Whoever interrupted the thread that closes wants it back, and it has to hear so. */

@@ -123,19 +123,18 @@ public final class LeaseRules {
         List<LeaseRow> noted = new ArrayList<>();
         boolean blocked = false;
         Holder holder = null;
-        long lookAgainAtNanos = now.nanos() + CLAIM.toNanos();
+        long lookAgainAtNanos = Long.MAX_VALUE;
         for (LeaseRow row : rows) {
             Held held = row.held();
             if (held != null && !row.isHeldBy(owner)) {
-                lookAgainAtNanos = blocked ? Math.min(lookAgainAtNanos, held.expiresAtNanos()) : held.expiresAtNanos();
+                lookAgainAtNanos = Math.min(lookAgainAtNanos, held.expiresAtNanos());
                 blocked = true;
                 holder = holder == null ? row.holder(now) : holder;
                 if (noting && request.isWaiting() && row.waiter() == null) {
                     noted.add(row.with(held, new Waiter(owner, now.nanos()), row.fence()));
                 }
             } else if (held == null && isKeptForAnother(row, owner, now)) {
-                long keptUntilNanos = row.freedAtNanos() + CLAIM.toNanos();
-                lookAgainAtNanos = blocked ? Math.min(lookAgainAtNanos, keptUntilNanos) : keptUntilNanos;
+                lookAgainAtNanos = Math.min(lookAgainAtNanos, row.freedAtNanos() + CLAIM.toNanos());
                 blocked = true;
             }
         }

@@ -37,7 +37,7 @@ final class MountedFileSystems implements FileSystems {
     }
 
     /** The path's bytes, each in one character: as text it would depend on the locale. */
-    private static String bytes(Path path) {
+    static String bytes(Path path) {
         String encoded = path.toUri().getRawPath();
         ByteArrayOutputStream decoded = new ByteArrayOutputStream(encoded.length());
         int at = 0;

@@ -188,7 +188,7 @@ final class TableOperations implements StoreOperations {
         findings.add(isolation(store, connection.getTransactionIsolation()));
         findings.add(time(now.wallMicros() / 1_000 - runtime.wallMillis()));
         if (dialect.database().equals(POSTGRESQL)) {
-            findings.add(durability(setting(connection, "fsync"), setting(connection, "synchronous_commit")));
+            findings.add(durability(store, setting(connection, "fsync"), setting(connection, "synchronous_commit")));
         }
         findings.add(clients());
         return findings;
@@ -255,7 +255,7 @@ final class TableOperations implements StoreOperations {
                 : Finding.good("clock", "the clock of " + store + " agrees with ours, and leases are counted by it");
     }
 
-    private Finding durability(String fsync, String synchronous) {
+    static Finding durability(String store, String fsync, String synchronous) {
         if (fsync.equals("off")) {
             return Finding.unsafe(
                     "durability",

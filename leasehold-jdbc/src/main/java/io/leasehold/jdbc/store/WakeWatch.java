@@ -8,6 +8,7 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -58,6 +59,9 @@ final class WakeWatch implements Waking {
     private final Map<OwnerToken, Watch> watches = new HashMap<>();
     private final Map<LockName, Set<OwnerToken>> ownersByName = new HashMap<>();
     private final Set<OwnerToken> toRead = new LinkedHashSet<>();
+    /** Holders that had their turn since all had. */
+    private final Set<String> askedAfter = new HashSet<>();
+
     private long lastChanges = Long.MIN_VALUE;
     private long lastChangeAtNanos;
     /** A look is submitted, or its timer is armed: never two at a time. */
@@ -213,20 +217,29 @@ final class WakeWatch implements Waking {
         closed = true;
     }
 
+    /** Asks after a part of the holders, and in the next look after the rest: each has its turn. */
     private void noticeDeaths() {
-        Map<String, Boolean> known = new HashMap<>();
-        for (Map.Entry<OwnerToken, Watch> entry : watches.entrySet()) {
-            for (String life : entry.getValue().holders) {
-                Boolean over = known.get(life);
-                if (over == null) {
-                    over = known.size() < MOST_DEATHS && lives.isOver(life);
-                    known.put(life, over);
-                }
-                if (over) {
-                    toRead.add(entry.getKey());
+        Set<String> holders = new HashSet<>();
+        watches.values().forEach(watch -> holders.addAll(watch.holders));
+        askedAfter.retainAll(holders);
+        if (askedAfter.size() == holders.size()) {
+            askedAfter.clear();
+        }
+        Set<String> over = new HashSet<>();
+        int left = MOST_DEATHS;
+        for (String life : holders) {
+            if (left > 0 && askedAfter.add(life)) {
+                left--;
+                if (lives.isOver(life)) {
+                    over.add(life);
                 }
             }
         }
+        watches.forEach((owner, watch) -> {
+            if (!Collections.disjoint(watch.holders, over)) {
+                toRead.add(owner);
+            }
+        });
     }
 
     private long dropLapsedAndFindDue(long nowNanos) {

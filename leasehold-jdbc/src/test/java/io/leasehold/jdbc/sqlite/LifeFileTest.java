@@ -1,13 +1,18 @@
 package io.leasehold.jdbc.sqlite;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.jdbc.store.Lives;
 import io.leasehold.jdbc.store.Lives.State;
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
@@ -112,5 +117,76 @@ class LifeFileTest {
         assertThat(told).isEqualTo(file(own()).toRealPath()).hasContent("c");
         lives.close();
         assertThat(told).doesNotExist();
+    }
+
+    @Test
+    void eachStoreOfAProcessHasALifeOfItsOwn() {
+        Lives second = LifeFile.begin(directory.resolve("locks.db"), runtime);
+        try {
+            assertThat(second.own()).isNotNull().isNotEqualTo(own());
+            assertThat(lives.stateOf(String.valueOf(second.own()))).isEqualTo(State.ALIVE);
+            assertThat(file(String.valueOf(second.own()))).exists();
+        } finally {
+            second.close();
+        }
+        assertThat(file(own())).as("its own").exists();
+    }
+
+    @Test
+    void whereNoFileCanBeMadeThereIsNoLifeAndNothingFails() {
+        assertThat(LifeFile.begin(directory.resolve("missing").resolve("locks.db"), runtime))
+                .isSameAs(Lives.UNKNOWN);
+    }
+
+    @Test
+    void aLifeNamesItsPidItsNamespaceAndItsStart() throws IOException {
+        Path namespace = Path.of("/proc/self/ns/pid");
+        String[] parts = own().split("-", 4);
+        assertThat(parts[3]).matches("[0-9a-f]{16}");
+        String expected = Files.isSymbolicLink(namespace)
+                ? Files.readSymbolicLink(namespace).toString().replaceAll("[^0-9]", "")
+                : "0";
+        assertThat(parts[1]).isEqualTo(expected);
+        assertThat(Long.parseLong(parts[2], 16))
+                .isEqualTo(ProcessHandle.current()
+                        .info()
+                        .startInstant()
+                        .orElseThrow()
+                        .toEpochMilli());
+    }
+
+    @Test
+    void theCloseKeepsNoFileOpen() throws IOException {
+        Path descriptors = Path.of("/proc/self/fd");
+        assumeTrue(Files.isDirectory(descriptors), "needs Linux");
+        assertThat(openFiles(descriptors)).anyMatch(file -> file.contains(own()));
+        lives.close();
+        assertThat(openFiles(descriptors)).noneMatch(file -> file.contains(own()));
+    }
+
+    /** A file that is there and not locked would say that this process is dead, and its holds with it. */
+    @Test
+    void aFileThatCannotBeDeletedStaysLocked() throws IOException {
+        Path descriptors = Path.of("/proc/self/fd");
+        assumeTrue(Files.isDirectory(descriptors), "needs Linux");
+        Path file = file(own());
+        Files.delete(file);
+        Files.createDirectories(file.resolve("in the way"));
+        lives.close();
+        assertThat(openFiles(descriptors)).anyMatch(open -> open.contains(own()));
+    }
+
+    private static List<String> openFiles(Path descriptors) throws IOException {
+        List<String> files = new ArrayList<>();
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(descriptors)) {
+            for (Path one : all) {
+                try {
+                    files.add(Files.readSymbolicLink(one).toString());
+                } catch (NoSuchFileException e) {
+                    // Closed meanwhile.
+                }
+            }
+        }
+        return files;
     }
 }

@@ -89,6 +89,53 @@ class MountTableTest {
     }
 
     @Test
+    void anEscapeMayStandAtTheEndAndABackslashThatBeginsNoneIsItself() {
+        assertThat(table(ROOT + "42 27 0:39 / /a\\040 rw - xfs d rw\n").isMountPoint("/a "))
+                .isTrue();
+        assertThat(table(ROOT + "42 27 0:39 / /a\\04 rw - xfs d rw\n").isMountPoint("/a\\04"))
+                .isTrue();
+    }
+
+    @Test
+    void ofTwoMountsBesideEachOtherTheShorterPathComesFirst() {
+        String outer = "42 27 254:1 / /a rw - xfs /dev/vdb rw\n";
+        String inner = "43 27 254:2 / /a/b rw - btrfs /dev/vdc rw\n";
+        assertThat(type(table(ROOT + outer + inner), "/a/b/c")).isEqualTo("xfs");
+        assertThat(type(table(ROOT + inner + outer), "/a/b/c")).isEqualTo("xfs");
+        assertThat(type(table(ROOT + outer + inner), "/x")).isEqualTo("ext4");
+    }
+
+    @Test
+    void aPathIsItsBytes() {
+        assertThat(MountedFileSystems.bytes(Path.of("/a b/%41\\x"))).isEqualTo("/a b/%41\\x");
+        assertThat(MountedFileSystems.bytes(Path.of("/"))).isEqualTo("/");
+        assertThat(MountedFileSystems.bytes(Path.of("/tmp"))).as("a directory").isEqualTo("/tmp");
+    }
+
+    @Test
+    void networksAndSecondViewsAreToldFromLocalDisks() {
+        for (String network : new String[] {"nfs", "NFS4", "nfs-of-a-later-day", "cifs", "9p", "VirtioFS"}) {
+            assertThat(FileSystems.isNetwork(network)).as(network).isTrue();
+        }
+        for (String local : new String[] {"ext4", "xfs", "overlay", "tmpfs", "apfs", "fuse.bindfs", "my-nfs"}) {
+            assertThat(FileSystems.isNetwork(local)).as(local).isFalse();
+        }
+        for (String second : new String[] {"fuse", "FUSE.bindfs", "fusefs", "fusefs.sshfs", "eCryptfs", "macfuse"}) {
+            assertThat(FileSystems.mayBeASecondView(second)).as(second).isTrue();
+        }
+        for (String own :
+                new String[] {"ext4", "overlay", "fuse.fuse-overlayfs", "fuseblk", "fuse.ntfs-3g", "diffuse"}) {
+            assertThat(FileSystems.mayBeASecondView(own)).as(own).isFalse();
+        }
+    }
+
+    @Test
+    void whereNobodyCanTellNoFileIsAMount() throws IOException {
+        FileSystems simple = existing -> "ext4";
+        assertThat(simple.isMountPoint(Path.of("/"))).isFalse();
+    }
+
+    @Test
     void whatIsNotUnderstoodSaysNothing() {
         assertThat(type(table(""), "/x")).isNull();
         assertThat(table("").isMountPoint("/x")).isFalse();

@@ -7,8 +7,10 @@ import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.jdbc.lease.StoreTime;
 import io.leasehold.spi.LockRuntime;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -62,6 +64,39 @@ class BootOriginTest {
         write("uptime", "0.0 0.0\n");
         assumeTrue(runtime.nanoTime() > 2_000_000_000L, "this machine was just booted");
         assertThat(BootOrigin.linux(runtime, proc)).isNull();
+    }
+
+    private @Nullable BootOrigin at(long nanoTime) {
+        LockRuntime still = (LockRuntime) Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {LockRuntime.class},
+                (proxy, method, arguments) -> nanoTime);
+        return BootOrigin.linux(still, proc);
+    }
+
+    @Test
+    void aClockCountsFromTheBootIfItIsNotBelowZeroNorASecondAheadOfTheUptime() throws IOException {
+        write("sys/kernel/random/boot_id", "b\n");
+        write("uptime", "5.0 1.0\n");
+        assertThat(at(-1)).isNull();
+        assertThat(at(0)).isNotNull();
+        assertThat(at(6_000_000_000L)).isNotNull();
+        assertThat(at(6_000_000_001L)).isNull();
+        write("sys/kernel/random/boot_id", "\n");
+        assertThat(at(0)).as("without a name").isNull();
+    }
+
+    @Test
+    void theClockOfABootIsWithoutTheOffsetOfItsNamespace() {
+        MachineClock clock = new MachineClock(runtime, new BootOrigin("boot:b", 1_000));
+        assertThat(clock.kind()).isEqualTo("boot");
+        assertThat(clock.origin()).isEqualTo("boot:b");
+        long beforeMillis = System.currentTimeMillis();
+        StoreTime now = clock.read();
+        assertThat(now.origin()).isEqualTo("boot:b");
+        assertThat(now.nanos()).isEqualTo(now.readAtNanos() - 1_000);
+        assertThat(now.wallMicros()).isBetween(beforeMillis * 1000, (beforeMillis + 60_000) * 1000);
+        assertThat(new MachineClock(runtime, null).origin()).isEqualTo("wall");
     }
 
     @Test

@@ -8,6 +8,7 @@ import io.leasehold.UnsafeStoreException;
 import io.leasehold.jdbc.dialect.SqlTrouble;
 import io.leasehold.spi.FailureKind;
 import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,6 +31,20 @@ class FailureTest {
                 .hasCause(cause)
                 .hasMessageStartingWith("acquire of x at the store: ")
                 .hasMessageEndingWith(" (went wrong, code 77)");
+    }
+
+    @Test
+    void anErrorIsToldInOneLineWhateverItSays() {
+        assertThat(said("went wrong")).endsWith(" (went wrong, code 0)");
+        assertThat(said("  went\nwrong")).endsWith(" (went, code 0)");
+        assertThat(said("\nwrong")).endsWith(" (, code 0)");
+        assertThat(said(null)).endsWith(" (null, code 0)");
+    }
+
+    private static String said(@Nullable String message) {
+        return String.valueOf(Failure.of(SqlTrouble.OTHER, "a look", "the store", new SQLException(message))
+                .error()
+                .getMessage());
     }
 
     @Test

@@ -27,7 +27,25 @@ class TableDoctorTest {
 
     @Test
     void gradesTime() {
-        assertThat(TableOperations.skew("db", 100).grade()).isEqualTo(Grade.GOOD);
-        assertThat(TableOperations.skew("db", -9_000).grade()).isEqualTo(Grade.WARNING);
+        assertThat(TableOperations.skew("db", 2_000).grade()).isEqualTo(Grade.GOOD);
+        assertThat(TableOperations.skew("db", -2_000).grade()).isEqualTo(Grade.GOOD);
+        assertThat(TableOperations.skew("db", 2_001))
+                .satisfies(finding -> assertThat(finding.grade()).isEqualTo(Grade.WARNING))
+                .satisfies(finding -> assertThat(finding.reason()).contains("2001 ms ahead of ours"));
+        assertThat(TableOperations.skew("db", -9_000))
+                .satisfies(finding -> assertThat(finding.grade()).isEqualTo(Grade.WARNING))
+                .satisfies(finding -> assertThat(finding.reason()).contains("9000 ms behind ours"));
+    }
+
+    @Test
+    void gradesWhatACrashWouldTake() {
+        assertThat(TableOperations.durability("db", "on", "on").grade()).isEqualTo(Grade.GOOD);
+        assertThat(TableOperations.durability("db", "on", "local").grade()).isEqualTo(Grade.GOOD);
+        assertThat(TableOperations.durability("db", "on", "off"))
+                .satisfies(finding -> assertThat(finding.grade()).isEqualTo(Grade.UNSAFE))
+                .satisfies(finding -> assertThat(finding.reason()).contains("synchronous_commit off"));
+        assertThat(TableOperations.durability("db", "off", "off"))
+                .satisfies(finding -> assertThat(finding.grade()).isEqualTo(Grade.UNSAFE))
+                .satisfies(finding -> assertThat(finding.reason()).contains("fsync off"));
     }
 }

@@ -1,0 +1,523 @@
+package io.leasehold.jdbc.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.jdbc.dialect.H2Dialect;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.testkit.virtual.VirtualRuntime;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What becomes of a task whose connection, statement or commit fails: in virtual time, over a real database. */
+@Tag("quick")
+@Timeout(60)
+class WorkerTest {
+
+    private static final KeptConnection.Patience PATIENCE = new KeptConnection.Patience(10_000_000L, 2_500_000_000L);
+    private static final long LIMIT = Duration.ofSeconds(60).toNanos();
+
+    private static final SQLException CONTENTION = new SQLException("locked", "HYT00", 50200);
+    private static final SQLException BROKEN = new SQLException("broken", "08006", 90067);
+    private static final SQLException READ_ONLY = new SQLException("read only", "HY000", 90097);
+    private static final SQLException FULL = new SQLException("full", "HY000", 90100);
+    private static final SQLException DAMAGED = new SQLException("damaged", "HY000", 90030);
+    private static final SQLException ACCESS = new SQLException("no right", "HY000", 90096);
+    private static final SQLException OTHER = new SQLException("something", "HY000", 1);
+
+    /** Stands for success in a plan. */
+    private static final SQLException NONE = new SQLException("none");
+
+    private final VirtualRuntime runtime = VirtualRuntime.seeded(1);
+    private final WorkQueue queue = new WorkQueue(runtime, "here");
+    private final String url = "jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1";
+    private final List<Connection> opened = new ArrayList<>();
+    private final Deque<Exception> opening = new ArrayDeque<>();
+    private final Deque<SQLException> commits = new ArrayDeque<>();
+    private final Deque<SQLException> works = new ArrayDeque<>();
+    private final List<Long> runAtNanos = new ArrayList<>();
+    private final List<String> told = new ArrayList<>();
+    private boolean leads = true;
+    private boolean loginMayChange;
+    private long openingTakesNanos;
+    private long workTakesNanos;
+    private @Nullable Worker worker;
+
+    private Worker start(Dialect dialect, KeptConnection.Patience patience) throws SQLException {
+        KeptConnection connections = KeptConnection.own(
+                new KeptConnection.Opener() {
+                    @Override
+                    public LeaseTable open() throws SQLException {
+                        return table(dialect);
+                    }
+
+                    @Override
+                    public boolean leadsToStore() {
+                        return leads;
+                    }
+
+                    @Override
+                    public boolean loginMayChange() {
+                        return loginMayChange;
+                    }
+                },
+                patience);
+        Worker made = new Worker(runtime, queue, connections, dialect, "here", () -> told.add("reachable"));
+        worker = made;
+        runtime.startThread("worker", made);
+        return made;
+    }
+
+    private Worker start() throws SQLException {
+        return start(H2Dialect.dialect(), PATIENCE);
+    }
+
+    @AfterEach
+    void close() {
+        queue.close();
+        goOn(10);
+        assertThat(worker == null || worker.ended().isDone()).isTrue();
+    }
+
+    private LeaseTable table(Dialect dialect) throws SQLException {
+        pause(openingTakesNanos);
+        Exception error = opening.poll();
+        if (error instanceof SQLException failed) {
+            throw failed;
+        } else if (error instanceof LockStoreException refused) {
+            throw refused;
+        }
+        Connection real = DriverManager.getConnection(url);
+        opened.add(real);
+        Connection front = (Connection) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("commit")) {
+                        throwNext(commits);
+                    }
+                    try {
+                        return method.invoke(real, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+        return new LeaseTable(Loan.begin(front, Dialect.Tuning.NONE), dialect, new Incarnation("this one"));
+    }
+
+    private static void throwNext(Deque<SQLException> plan) throws SQLException {
+        SQLException next = plan.poll();
+        if (next != null && next != NONE) {
+            throw next;
+        }
+    }
+
+    private void pause(long nanos) {
+        if (nanos > 0) {
+            CompletableFuture<Void> over = new CompletableFuture<>();
+            runtime.schedule(nanos, () -> over.complete(null));
+            try {
+                runtime.await(over);
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        }
+    }
+
+    private void goOn(long millis) {
+        runtime.runFor(Duration.ofMillis(millis));
+    }
+
+    private String work(LeaseTable table, int tries) throws SQLException {
+        runAtNanos.add(runtime.nanoTime());
+        pause(workTakesNanos);
+        throwNext(works);
+        return "done by try " + tries;
+    }
+
+    private static String failed(FailureKind kind, LockStoreException error) {
+        return kind + " " + error.getClass().getSimpleName();
+    }
+
+    private Task<String> writing() {
+        return Task.writing("a task", this::work, WorkerTest::failed);
+    }
+
+    private Task<String> reading() {
+        return Task.reading("a look", this::work, WorkerTest::failed);
+    }
+
+    private Task<String> quick(Task.QuickWork<String> quickly) {
+        return Task.acquiring(OwnerToken.draw(runtime), "an acquire", quickly, this::work, WorkerTest::failed);
+    }
+
+    /** What comes of it within a second. */
+    private String outcome(Task<String> task) {
+        CompletableFuture<String> answer = queue.submit(task, LIMIT);
+        goOn(1_000);
+        return answer.getNow("open");
+    }
+
+    private void plan(Deque<SQLException> of, SQLException... errors) {
+        of.clear();
+        of.addAll(List.of(errors));
+        opened.clear();
+        runAtNanos.clear();
+    }
+
+    @Test
+    void aConnectionThatIsBrokenBeforeTheCommitCostsNothingTheFirstTime() throws SQLException {
+        start();
+        plan(works, BROKEN);
+        assertThat(outcome(writing())).isEqualTo("done by try 1");
+        assertThat(opened).as("connections").hasSize(1);
+        plan(works, BROKEN, BROKEN);
+        assertThat(outcome(writing())).isEqualTo("NO_EFFECT StoreUnavailableException");
+        plan(works, BROKEN);
+        assertThat(outcome(reading())).isEqualTo("done by try 1");
+        plan(works);
+        assertThat(outcome(writing())).isEqualTo("done by try 1");
+        assertThat(opened).as("the last is kept").isEmpty();
+    }
+
+    @Test
+    void aCommitThatFailsMayHaveHappenedUnlessThereWasNoSpaceForIt() throws SQLException {
+        start();
+        for (SQLException error : new SQLException[] {BROKEN, OTHER, DAMAGED, ACCESS}) {
+            plan(commits, error);
+            assertThat(outcome(writing())).as(error.getMessage()).startsWith("UNKNOWN ");
+        }
+        plan(commits, FULL);
+        assertThat(outcome(writing())).startsWith("NO_EFFECT ");
+        plan(commits, CONTENTION);
+        assertThat(outcome(writing())).as("that was rolled back").isEqualTo("done by try 2");
+    }
+
+    @Test
+    void whatAnErrorMeansIsSaidAndTheConnectionIsKeptWhereItIsFit() throws SQLException {
+        start();
+        Object[][] meanings = {
+            {OTHER, "NO_EFFECT StoreUnavailableException", 0},
+            {FULL, "NO_EFFECT StoreUnavailableException", 0},
+            {ACCESS, "PERMANENT StoreAccessException", 0},
+            {DAMAGED, "PERMANENT StoreUnavailableException", 1},
+        };
+        for (Object[] meaning : meanings) {
+            for (boolean writes : new boolean[] {true, false}) {
+                plan(works, (SQLException) meaning[0]);
+                assertThat(outcome(writes ? writing() : reading())).isEqualTo(meaning[1]);
+                assertThat(outcome(writing())).isEqualTo("done by try 1");
+                assertThat(opened).as("%s: new connections", meaning[0]).hasSize((int) meaning[2]);
+            }
+        }
+        assertThat(told).as("the database was never away").isEmpty();
+    }
+
+    @Test
+    void aServerThatCanOnlyBeReadIsAskedForAnewOnceWhereItWasConnectedToBefore() throws SQLException {
+        start();
+        outcome(writing());
+        plan(works, READ_ONLY);
+        assertThat(outcome(writing())).isEqualTo("done by try 1");
+        assertThat(opened).hasSize(1);
+        plan(works, READ_ONLY, READ_ONLY);
+        assertThat(outcome(writing())).as("the new one as well").isEqualTo("NO_EFFECT StoreUnavailableException");
+        plan(works, READ_ONLY);
+        assertThat(outcome(writing())).as("one that was opened for it").startsWith("NO_EFFECT ");
+        assertThat(opened).hasSize(1);
+    }
+
+    @Test
+    void aConnectionThatCannotBeHadIsNoFaultOfTheTask() throws SQLException {
+        start();
+        for (SQLException error : new SQLException[] {BROKEN, OTHER}) {
+            plan(works, BROKEN);
+            opening.add(error);
+            assertThat(outcome(writing())).startsWith("NO_EFFECT ");
+            assertThat(told).isEmpty();
+            assertThat(outcome(writing())).isEqualTo("done by try 1");
+            assertThat(told).as("it was away").containsExactly("reachable");
+            told.clear();
+        }
+    }
+
+    @Test
+    void aLogInThatIsRefusedLastsUnlessAnotherMayBeAccepted() throws SQLException {
+        start();
+        plan(works, BROKEN);
+        opening.add(ACCESS);
+        assertThat(outcome(writing())).isEqualTo("PERMANENT StoreAccessException");
+        loginMayChange = true;
+        opening.add(ACCESS);
+        assertThat(outcome(writing())).isEqualTo("NO_EFFECT StoreAccessException");
+        plan(works, ACCESS);
+        assertThat(outcome(writing())).as("of the table").isEqualTo("PERMANENT StoreAccessException");
+        loginMayChange = false;
+        plan(works, BROKEN);
+        opening.add(new StoreAccessException("not for you", null));
+        assertThat(outcome(writing())).isEqualTo("PERMANENT StoreAccessException");
+        opening.add(new StoreUnavailableException("not now", null));
+        assertThat(outcome(writing())).isEqualTo("NO_EFFECT StoreUnavailableException");
+    }
+
+    @Test
+    void aStoreThatKeepsMovingIsGivenUp() throws SQLException {
+        start();
+        leads = false;
+        opened.clear();
+        assertThat(outcome(writing())).isEqualTo("NO_EFFECT StoreUnavailableException");
+        assertThat(opened).hasSize(5);
+        assertThat(runAtNanos).isEmpty();
+        leads = true;
+        assertThat(outcome(writing())).isEqualTo("done by try 1");
+        leads = false;
+        assertThat(outcome(reading())).as("who only reads does not ask").isEqualTo("done by try 1");
+    }
+
+    private void standsAside(int times) {
+        SQLException[] errors = new SQLException[times];
+        java.util.Arrays.fill(errors, CONTENTION);
+        plan(works, errors);
+    }
+
+    private List<Long> pausesInMicros() {
+        List<Long> pauses = new ArrayList<>();
+        for (int i = 1; i < runAtNanos.size(); i++) {
+            pauses.add((runAtNanos.get(i) - runAtNanos.get(i - 1)) / 1000);
+        }
+        return pauses;
+    }
+
+    @Test
+    void aTaskForWhichAnotherTransactionIsInTheWayComesBackAtOnceAndThenEverLater() throws SQLException {
+        start();
+        standsAside(10);
+        assertThat(outcome(writing())).isEqualTo("done by try 11");
+        assertThat(pausesInMicros())
+                .containsExactly(0L, 1_000L, 2_000L, 4_000L, 8_000L, 16_000L, 32_000L, 50_000L, 50_000L, 50_000L);
+    }
+
+    @Test
+    void itLeavesTheOthersAsMuchTimeAsItTook() throws SQLException {
+        start();
+        standsAside(4);
+        workTakesNanos = 20_000_000L;
+        assertThat(outcome(writing())).isEqualTo("done by try 5");
+        assertThat(pausesInMicros()).containsExactly(20_000L, 40_000L, 40_000L, 40_000L);
+    }
+
+    @Test
+    void whereTheWholeDatabaseIsLockedItComesBackAtOnce() throws SQLException {
+        Dialect h2 = H2Dialect.dialect();
+        Dialect whole = new Dialect(
+                h2.database(),
+                h2.driver(),
+                h2.clock(),
+                new Dialect.ByStatements("SET AUTOCOMMIT OFF", "COMMIT", "ROLLBACK"),
+                h2.leases(),
+                h2.store(),
+                h2.clients(),
+                h2.waking(),
+                null,
+                h2.tuning(),
+                h2.troubles(),
+                h2.scope());
+        start(whole, KeptConnection.Patience.ENDLESS);
+        standsAside(5);
+        assertThat(outcome(writing())).isEqualTo("done by try 6");
+        assertThat(pausesInMicros()).containsOnly(0L);
+    }
+
+    @Test
+    void housekeepingWaitsForNobody() throws SQLException {
+        start();
+        plan(works, CONTENTION);
+        assertThat(outcome(Task.keepingHouse("a chore", this::work, WorkerTest::failed)))
+                .isEqualTo("NO_EFFECT StoreUnavailableException");
+        assertThat(outcome(writing())).isEqualTo("done by try 1");
+        assertThat(opened).as("the connection is kept").isEmpty();
+    }
+
+    @Test
+    void aTaskThatAsksForAnotherTransactionHasItsFirstCommitted() throws SQLException {
+        start();
+        List<Integer> tried = new ArrayList<>();
+        Task<String> renewal = Task.renewing(
+                "a renewal",
+                (table, tries) -> {
+                    tried.add(tries);
+                    return tries < 3 ? null : "renewed";
+                },
+                WorkerTest::failed);
+        plan(commits, NONE, NONE, OTHER);
+        assertThat(outcome(renewal)).startsWith("UNKNOWN ");
+        assertThat(tried).containsExactly(1, 2, 3);
+        assertThat(commits).isEmpty();
+    }
+
+    @Test
+    void oneStatementThatIsEnoughNeedsNoTransaction() throws SQLException {
+        start();
+        plan(works);
+        assertThat(outcome(quick((table, wait) -> "at once"))).isEqualTo("at once");
+        assertThat(runAtNanos).isEmpty();
+        assertThat(outcome(quick((table, wait) -> null))).isEqualTo("done by try 1");
+    }
+
+    @Test
+    void theAnswerOfOneStatementThatWasLostMayHaveBeenAGrantWhateverComesAfter() throws SQLException {
+        start();
+        Deque<SQLException> quickly = new ArrayDeque<>();
+        Task.QuickWork<String> failing = (table, wait) -> {
+            throwNext(quickly);
+            return "at once";
+        };
+        quickly.add(BROKEN);
+        assertThat(outcome(quick(failing))).as("repeated").isEqualTo("at once");
+        quickly.addAll(List.of(BROKEN, BROKEN));
+        assertThat(outcome(quick(failing))).startsWith("UNKNOWN ");
+        quickly.addAll(List.of(BROKEN, OTHER));
+        assertThat(outcome(quick(failing))).as("the first may have").startsWith("UNKNOWN ");
+        quickly.add(OTHER);
+        assertThat(outcome(quick(failing))).as("an answer is one").startsWith("NO_EFFECT ");
+        quickly.add(CONTENTION);
+        assertThat(outcome(quick(failing))).as("then in a transaction").isEqualTo("done by try 2");
+    }
+
+    @Test
+    void whatIsWithdrawnBetweenItsStatementAndItsTransactionIsNotBegun() throws SQLException {
+        start();
+        OwnerToken owner = OwnerToken.draw(runtime);
+        Task<String> task = Task.acquiring(
+                owner,
+                "an acquire",
+                (table, wait) -> {
+                    queue.takeBackAcquire(owner);
+                    return null;
+                },
+                this::work,
+                WorkerTest::failed);
+        assertThat(outcome(task)).startsWith("NO_EFFECT ");
+        assertThat(runAtNanos).isEmpty();
+        plan(works);
+        assertThat(outcome(writing())).isEqualTo("done by try 1");
+        assertThat(opened).as("the connection is kept").isEmpty();
+    }
+
+    @Test
+    void whoAsksWhatDelaysThemIsToldOfASilentDatabaseAndOfAFullPool() throws SQLException {
+        Worker made = start();
+        assertThat(made.delayedBy()).isNull();
+        workTakesNanos = 2_000_000_000L;
+        CompletableFuture<String> slow = queue.submit(writing(), LIMIT);
+        goOn(1_200);
+        assertThat(made.delayedBy()).as("it may wait for a row").isNull();
+        goOn(1);
+        assertThat(made.delayedBy()).isEqualTo("the database has not answered for 1201 ms");
+        goOn(1_000);
+        assertThat(slow).isCompleted();
+        assertThat(made.delayedBy()).isNull();
+        workTakesNanos = 0;
+        works.add(BROKEN);
+        openingTakesNanos = 500_000_000L;
+        CompletableFuture<String> late = queue.submit(writing(), LIMIT);
+        goOn(300);
+        assertThat(made.delayedBy()).startsWith("no connection to the database came within 300 ms");
+        goOn(300);
+        assertThat(late).isCompletedWithValue("done by try 1");
+        assertThat(made.delayedBy()).isNull();
+    }
+
+    @Test
+    void aFileIsNeverSilent() throws SQLException {
+        Worker made = start(H2Dialect.dialect(), KeptConnection.Patience.ENDLESS);
+        workTakesNanos = 2_000_000_000L;
+        queue.submit(writing());
+        goOn(1_500);
+        assertThat(made.delayedBy()).isNull();
+        goOn(1_000);
+    }
+
+    @Test
+    void aTransactionWaitsForARowForAQuarterOfTheShortestLimitAtMost() throws SQLException {
+        Dialect h2 = H2Dialect.dialect();
+        Dialect brief = new Dialect(
+                h2.database(),
+                h2.driver(),
+                h2.clock(),
+                new Dialect.ByDriver("SELECT id FROM FINAL TABLE (INSERT INTO limits (id, waits) VALUES (DEFAULT, ?))"),
+                h2.leases(),
+                h2.store(),
+                h2.clients(),
+                h2.waking(),
+                null,
+                h2.tuning(),
+                h2.troubles(),
+                h2.scope());
+        try (Connection connection = DriverManager.getConnection(url);
+                var statement = connection.createStatement()) {
+            statement.execute("CREATE TABLE limits (id INT AUTO_INCREMENT, waits VARCHAR)");
+            start(brief, PATIENCE);
+            standsAside(1);
+            works.addFirst(NONE);
+            outcome(writing());
+            outcome(writing());
+            queue.submit(Task.renewing("a renewal", this::work, WorkerTest::failed), 800_000_000L);
+            goOn(100);
+            outcome(writing());
+            try (var rows = statement.executeQuery("SELECT waits FROM limits ORDER BY id")) {
+                List<String> waits = new ArrayList<>();
+                while (rows.next()) {
+                    waits.add(rows.getString(1));
+                }
+                // What stood aside waits no more, and what was rolled back is not there; a renewal does not begin by
+                // waiting.
+                assertThat(waits).containsExactly("250ms", "1ms", "1ms", "200ms");
+            }
+        }
+    }
+
+    @Test
+    void theEndClosesTheConnectionAndIsTold() throws SQLException {
+        Worker made = start();
+        outcome(writing());
+        assertThat(made.ended()).isNotDone();
+        queue.close();
+        goOn(1);
+        assertThat(made.ended()).isDone();
+        assertThat(opened.get(0).isClosed()).isTrue();
+    }
+
+    /** The file was moved while the store was closed: nothing is begun again. */
+    @Test
+    void theCloseEndsWhatKeepsMoving() throws SQLException {
+        start();
+        leads = false;
+        openingTakesNanos = 100_000_000L;
+        CompletableFuture<String> answer = queue.submit(writing(), LIMIT);
+        goOn(150);
+        queue.close();
+        goOn(200);
+        assertThat(answer).isDone();
+        assertThat(answer.join()).startsWith("NO_EFFECT ");
+        assertThat(opened).hasSizeLessThan(4);
+    }
+}
