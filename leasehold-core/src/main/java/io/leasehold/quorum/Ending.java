@@ -77,11 +77,8 @@ final class Ending {
     }
 
     private void send(int node) {
-        synchronized (this) {
-            timers[node] = null;
-            if (closed) {
-                return;
-            }
+        if (isClosed()) {
+            return;
         }
         nodes.link(node)
                 .ask(target -> target.release(request), ReleaseReply.Failed::new)
@@ -116,10 +113,25 @@ final class Ending {
         }
     }
 
+    private synchronized boolean isClosed() {
+        return closed;
+    }
+
+    /** The pause is over, unless it was cut short: then a second copy would be answered as if it had never been ours. */
+    private void due(int node) {
+        synchronized (this) {
+            if (timers[node] == null) {
+                return;
+            }
+            timers[node] = null;
+        }
+        send(node);
+    }
+
     /** Null if none can be had: then the node is given up. */
     private LockRuntime.@Nullable Timer timer(long delayNanos, int node) {
         try {
-            return nodes.runtime().schedule(delayNanos, () -> send(node));
+            return nodes.runtime().schedule(delayNanos, () -> due(node));
         } catch (Error e) {
             LOG.error(
                     "the end of {} cannot be repeated at {}",

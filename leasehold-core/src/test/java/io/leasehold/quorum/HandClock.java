@@ -101,17 +101,24 @@ final class HandClock implements LockRuntime {
         return lot.applyAsLong(bound);
     }
 
+    /** Whether the next wait of a thread is interrupted. */
+    boolean interruptsNextWait;
+
     @Override
-    public void await(CompletableFuture<?> future) {
-        for (int millis = 0; !future.isDone(); millis++) {
-            assertThat(millis).as("milliseconds without an answer").isLessThan(100_000);
-            pass(Duration.ofMillis(1));
+    public void await(CompletableFuture<?> future) throws InterruptedException {
+        if (interruptsNextWait) {
+            interruptsNextWait = false;
+            throw new InterruptedException("made by the test");
         }
+        answer(future);
     }
 
     /** The answer, for which time passes. */
     <T> T answer(CompletableFuture<T> future) {
-        await(future);
+        for (int millis = 0; !future.isDone(); millis++) {
+            assertThat(millis).as("milliseconds without an answer").isLessThan(100_000);
+            pass(Duration.ofMillis(1));
+        }
         return future.join();
     }
 

@@ -46,9 +46,11 @@ final class ScriptedNode implements LockNode {
     /** How long an answer is on its way. */
     final Map<String, Long> delayNanos = new HashMap<>();
 
+    String description = "memory:";
     StoreOperations operations = StoreOperations.none();
     StoreSignals ear;
     boolean closed;
+    boolean failsToClose;
 
     private final HandClock clock;
 
@@ -88,7 +90,7 @@ final class ScriptedNode implements LockNode {
 
     @Override
     public String description() {
-        return memory.description();
+        return description;
     }
 
     @Override
@@ -162,5 +164,8 @@ final class ScriptedNode implements LockNode {
     @Override
     public void close() {
         closed = true;
+        if (failsToClose) {
+            throw new IllegalStateException("cannot be closed (made by the test)");
+        }
     }
 }

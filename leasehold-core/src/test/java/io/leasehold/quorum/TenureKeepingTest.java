@@ -64,12 +64,12 @@ final class TenureKeepingTest {
         CompletableFuture<RenewReply> patient = set.store.renew(
                 new RenewBatch(List.of(new RenewBatch.Item(NAME, grant.owner(), TTL, 90 * MILLI)), SECOND));
         long began = set.clock.nanoTime();
-        set.clock.await(patient);
+        set.clock.answer(patient);
         assertThat(set.clock.nanoTime() - began).as("a time of its own").isEqualTo(90 * MILLI);
         CompletableFuture<RenewReply> hasty = set.store.renew(
                 new RenewBatch(List.of(new RenewBatch.Item(NAME, grant.owner(), TTL, 90 * MILLI)), 30 * MILLI));
         began = set.clock.nanoTime();
-        set.clock.await(hasty);
+        set.clock.answer(hasty);
         assertThat(set.clock.nanoTime() - began).as("at most that of the batch").isEqualTo(30 * MILLI);
         assertThat(set.clock.armed()).isZero();
     }
