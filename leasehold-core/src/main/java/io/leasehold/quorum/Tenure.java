@@ -285,7 +285,7 @@ final class Tenure {
         patience = nodes.runtime()
                 .schedule(
                         nodeTimeoutNanos(wanted),
-                        () -> serial.run(() -> orFail(() -> performOf(asking, new QuorumRound.Late(candidate)))));
+                        () -> serial.run(() -> orFail(() -> perform(asking.on(new QuorumRound.Late(candidate))))));
         for (int node = 0; node < nodes.size(); node++) {
             int voter = node;
             nodes.propose(node, ballot, Math.min(estimateMicros, candidate), floors[node])
@@ -306,23 +306,10 @@ final class Tenure {
         if (reply instanceof NodeReply.Stale stale) {
             floors[node] = Math.max(floors[node], stale.floor());
         }
-        performOf(
-                asking,
-                new QuorumRound.Voted(
-                        node,
-                        candidate,
-                        sentAtNanos,
-                        reply,
-                        nodes.estimateMicros().orElse(0)));
+        // A round whose owner token was given up asks for nothing any more.
+        perform(asking.on(new QuorumRound.Voted(
+                node, candidate, sentAtNanos, reply, nodes.estimateMicros().orElse(0))));
         lookWhetherForgotten();
-    }
-
-    private void performOf(QuorumRound asking, QuorumRound.Event event) {
-        List<QuorumRound.Action> actions = asking.on(event);
-        // Of a round whose owner token was given up nothing is left to be done.
-        if (asking == round) {
-            perform(actions);
-        }
     }
 
     private void finish(QuorumRound.Verdict verdict) {
@@ -566,7 +553,7 @@ final class Tenure {
         held = false;
         retries.done(this);
         if (first) {
-            performOf(round, new QuorumRound.Ended());
+            perform(round.on(new QuorumRound.Ended()));
             keep(renewal.on(new QuorumRenewal.Ended()));
             if (asked != null) {
                 answer(new AcquireReply.Failed(

@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.LongUnaryOperator;
 
 /** A runtime for one thread whose time a test moves; what is due runs on the way. */
-final class HandClock implements LockRuntime {
+public final class HandClock implements LockRuntime {
 
     /** Compared by identity. */
     private static final class Entry {
@@ -29,7 +29,7 @@ final class HandClock implements LockRuntime {
     private int drawn;
 
     /** What is drawn by lot, of the bound. */
-    LongUnaryOperator lot = bound -> 0;
+    public LongUnaryOperator lot = bound -> 0;
 
     /** Whether no timer can be had, as where no thread can be started. */
     boolean noTimers;
@@ -37,7 +37,7 @@ final class HandClock implements LockRuntime {
     /** Whether timers that are cancelled run all the same, as one does that has begun to run. */
     boolean cancelsTooLate;
 
-    void pass(Duration span) {
+    public void pass(Duration span) {
         long until = nowNanos + span.toNanos();
         while (true) {
             Entry next = entries.stream()
@@ -114,7 +114,7 @@ final class HandClock implements LockRuntime {
     }
 
     /** The answer, for which time passes. */
-    <T> T answer(CompletableFuture<T> future) {
+    public <T> T answer(CompletableFuture<T> future) {
         for (int millis = 0; !future.isDone(); millis++) {
             assertThat(millis).as("milliseconds without an answer").isLessThan(100_000);
             pass(Duration.ofMillis(1));
