@@ -1,11 +1,9 @@
 package io.leasehold.quorum;
 
-import io.leasehold.LockName;
 import io.leasehold.NodeVote;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
-import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import java.util.ArrayList;
@@ -51,14 +49,6 @@ final class Ending {
         this.doubtful = new boolean[n];
         this.tries = new int[n];
         this.timers = new LockRuntime.Timer[n];
-    }
-
-    List<LockName> names() {
-        return request.names();
-    }
-
-    OwnerToken owner() {
-        return request.owner();
     }
 
     /** Whether it keeps the place of the waiter, and the other kind would not. */

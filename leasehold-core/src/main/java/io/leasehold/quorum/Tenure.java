@@ -113,11 +113,6 @@ final class Tenure {
         return new QuorumRound(nodes.names(), settings.boundMicros(), settings.quarantineNanos() / 1_000_000);
     }
 
-    /** The owner token at the nodes. */
-    OwnerToken nodeOwner() {
-        return nodeOwner;
-    }
-
     /** Whether it has been left alone for longer than its caller said it would. */
     boolean isDeserted(long nowNanos) {
         AcquireRequest last = request;
@@ -210,10 +205,11 @@ final class Tenure {
 
     private void startSampled(AcquireRequest wanted, List<NodeReply> sampled) {
         OptionalLong estimate = nodes.estimateMicros();
-        if (ended || asked == null) {
-            answer(new AcquireReply.Failed(
-                    FailureKind.NO_EFFECT, new StoreUnavailableException(names + " was given up", null), 0));
-        } else if (estimate.isPresent()) {
+        if (asked == null) {
+            // Given up meanwhile, and told so.
+            return;
+        }
+        if (estimate.isPresent()) {
             start(wanted, estimate.getAsLong());
         } else {
             boolean permanent = sampled.stream()
@@ -264,7 +260,7 @@ final class Tenure {
                 ReleaseRequest.Kind kind = request != null && request.isWaiting()
                         ? ReleaseRequest.Kind.SUPERSEDED
                         : ReleaseRequest.Kind.UNDO;
-                end(kind, round.highest()).onOver(() -> serial.run(this::undone));
+                end(kind, round.highest()).onOver(() -> serial.run(this::lookWhetherForgotten));
             } else if (action instanceof QuorumRound.Confirm confirm) {
                 renewal.on(new QuorumRenewal.Confirmed(confirm.node(), confirm.sentAtNanos()));
             } else if (action instanceof QuorumRound.Finish finish) {
@@ -408,13 +404,6 @@ final class Tenure {
         }
     }
 
-    private void undone() {
-        boolean waits = request != null && request.isWaiting() && !ended;
-        if (asked == null && !waits && round.isEnded() && !endings.isUnderWay(nodeOwner)) {
-            forget();
-        }
-    }
-
     /** Who does not wait and has nothing left at any node is not heard of again. */
     private void lookWhetherForgotten() {
         boolean waits = request != null && request.isWaiting() && !ended;
@@ -506,7 +495,7 @@ final class Tenure {
     private void repair(int node, int tries) {
         AcquireRequest granted = request;
         OptionalLong estimate = nodes.estimateMicros();
-        if (ended || granted == null || estimate.isEmpty() || !renewal.isHeld()) {
+        if (granted == null || estimate.isEmpty() || !renewal.isHeld()) {
             return;
         }
         long nowNanos = nodes.runtime().nanoTime();

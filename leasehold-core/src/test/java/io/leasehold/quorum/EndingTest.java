@@ -136,21 +136,20 @@ final class EndingTest {
 
     @Test
     void aQuorumThatHasDeletedItReleasesItOnce() {
-        all(ScriptedNode.SILENCE);
+        all(new ReleaseReply.Released());
+        scripted.get(1).answers("release", new ReleaseReply.Released(List.of(), true));
+        scripted.get(2).answers("release", ScriptedNode.SILENCE);
         Ending ending = ending(LONG_NANOS);
         ending.begin();
-        all(new ReleaseReply.Released());
-        Ending second = ending(LONG_NANOS);
-        scripted.get(1).answers("release", new ReleaseReply.Released(List.of(), true));
-        second.begin();
-        assertThat(second.isFresh()).isFalse();
-        CompletableFuture<ReleaseReply> first = second.reply(SECOND);
+        CompletableFuture<ReleaseReply> first = ending.reply(SECOND);
         assertThat(first)
                 .isCompletedWithValueMatching(
                         known -> known instanceof ReleaseReply.Released released && released.awaited());
         assertThat(first.join().votes()).hasSize(3);
-        assertThat(second.reply(SECOND).join()).as("nothing was left").isInstanceOf(ReleaseReply.NotOurs.class);
+        assertThat(ending.reply(SECOND).join()).as("nothing was left").isInstanceOf(ReleaseReply.NotOurs.class);
         assertThat(clock.armed()).as("no patience is left behind").isZero();
+        assertThat(ending.over()).isNotDone();
+        assertThat(ending.isFresh()).isTrue();
     }
 
     @Test
@@ -205,6 +204,7 @@ final class EndingTest {
             scripted.get(2).answers("release", new ReleaseReply.Released());
             ending.hurry();
             assertThat(scripted.get(2).ends).hasSize(2);
+            assertThat(clock.armed()).as("its timer is gone").isEqualTo(late ? 1 : 0);
             assertThat(scripted.get(0).ends).as("it has answered").hasSize(1);
             ending.hurry();
             clock.pass(Duration.ofSeconds(5));

@@ -79,7 +79,7 @@ public final class HandClock implements LockRuntime {
     }
 
     /** How many timers are armed. */
-    int armed() {
+    public int armed() {
         return entries.size();
     }
 

@@ -209,6 +209,14 @@ final class NodeSetTest {
         assertThat(silent).isCompletedWithValueMatching(replies -> replies.size() == 2);
     }
 
+    /** Late answers, which were made when the question came. */
+    @Test
+    void aClockIsThatOfTheSending() {
+        nodes.forEach(node -> node.delayNanos.put("probe", 20 * MILLI));
+        clock.answer(set.sample(SECOND));
+        assertThat(set.estimateMicros()).hasValue(micros());
+    }
+
     @Test
     void whatNodesCountForIsTold() {
         List<NodeChanged> told = new ArrayList<>();
@@ -241,6 +249,7 @@ final class NodeSetTest {
                         .join())
                 .isEqualTo("known");
         for (int i = 0; i < 3 * NodeLink.MOST_UNANSWERED; i++) {
+            link.ask(node -> CompletableFuture.failedFuture(known), (kind, error) -> kind.name());
             link.ask(
                     node -> {
                         throw new IllegalStateException("made by the test");

@@ -172,6 +172,7 @@ final class RetriesTest {
         retries.awaited(NAME);
         retries.close();
         assertThat(clock.armed()).isZero();
+        assertThat(retries.remembered()).isZero();
         assertThat(retries.courtesyNanos(NAME)).isZero();
         retries.woken(NAME);
         retries.later(tenure, NAME, MILLI);

@@ -40,6 +40,7 @@ final class ScriptedSet {
     final List<LossCause> lost = new ArrayList<>();
     final List<NodeChanged> changes = new ArrayList<>();
     final QuorumStore store;
+    final StoreSignals ear;
     int reconnections;
     int takenAway;
 
@@ -53,7 +54,7 @@ final class ScriptedSet {
             members.add(QuorumMember.of(nodes.get(i), "node-" + i));
         }
         store = new QuorumStore(members, settings, clock);
-        store.listen(new StoreSignals() {
+        ear = new StoreSignals() {
             @Override
             public void wake(LockName name) {
                 woken.add(name);
@@ -79,7 +80,8 @@ final class ScriptedSet {
             public void nodeChanged(NodeChanged event) {
                 changes.add(event);
             }
-        });
+        };
+        store.listen(ear);
         clock.answer(store.declareNew(SECOND));
         nodes.forEach(node -> node.births.clear());
     }

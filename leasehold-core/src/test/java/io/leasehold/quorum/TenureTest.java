@@ -73,7 +73,9 @@ final class TenureTest {
     void aGrantCountsFromTheSendingOfTheBallotThatWasAnswered() {
         all(node -> node.delayNanos.put("acquire", 30 * MILLI));
         long sentAtNanos = set.clock.nanoTime();
+        all(node -> node.verbs.clear());
         Grant grant = set.granted();
+        assertThat(set.nodes.get(0).verbs).as("the clock of the set is known").containsExactly("acquire");
         assertThat(set.clock.nanoTime()).as("the answers were late").isGreaterThanOrEqualTo(sentAtNanos + 30 * MILLI);
         assertThat(grant.sentAtNanos()).isEqualTo(sentAtNanos);
         set.released(grant);
@@ -86,6 +88,7 @@ final class TenureTest {
                 .as("the second ballot, sent when the first was answered as stale")
                 .isEqualTo(firstAtNanos + 30 * MILLI);
         assertThat(second.tokens().first()).isGreaterThan(nowMicros() + 900_000);
+        assertThat(set.clock.armed()).as("no time limit is left behind").isZero();
     }
 
     // ---- for how long a node is waited for
@@ -213,6 +216,14 @@ final class TenureTest {
                 .isInstanceOf(AcquireReply.Refused.class);
     }
 
+    /** It told the floor itself, so that an end above it is not cut off there. */
+    @Test
+    void aNodeWhoseFenceIsFarAheadIsProposedABallotAboveIt() {
+        long ahead = nowMicros() + 5_000_000;
+        fenceAt(ahead, 0, 1, 2);
+        assertThat(set.granted().tokens().first()).isEqualTo(ahead + 1);
+    }
+
     @Test
     void aTtlThatTheSetCannotKeepIsRefusedAndTheRestGoesOn() {
         OwnerToken owner = set.owner();
@@ -227,9 +238,43 @@ final class TenureTest {
         assertThat(set.store.remembered()).as("its place stands at the nodes").isEqualTo(1);
         set.releasing(owner, 0, ReleaseRequest.Kind.UNDO);
         assertThat(set.store.remembered()).isZero();
+        set.ask(AcquireRequest.exclusive(NAMES, set.owner(), "host/1/x", 31 * SECOND, SECOND));
+        assertThat(set.store.remembered()).as("of what was never sent").isZero();
     }
 
     // ---- what is lost
+
+    @Test
+    void anUndoIsRememberedUntilEachNodeHasAnswered() {
+        set.rival(0, 1);
+        all(node -> node.delayNanos.put("release", 30 * MILLI));
+        assertThat(set.ask(set.request(set.owner()))).isInstanceOf(AcquireReply.Busy.class);
+        assertThat(set.store.remembered()).isEqualTo(1);
+        set.pass(30);
+        assertThat(set.store.remembered()).isZero();
+
+        OwnerToken waiter = set.owner();
+        set.ask(set.request(waiter).waiting(3 * SECOND));
+        set.pass(30);
+        assertThat(set.store.remembered())
+                .as("it goes on under another owner token")
+                .isEqualTo(1);
+        set.releasing(waiter, 0, ReleaseRequest.Kind.UNDO);
+        set.pass(30);
+        assertThat(set.store.remembered()).isZero();
+    }
+
+    @Test
+    void aNodeThatMayHaveForgottenIsWaitedForAsLongAsItsQuarantineLasts() {
+        all(node ->
+                node.instead.put("acquire", () -> new NodeReply.Unborn("nonce", new Incarnation("life"), nowMicros())));
+        assertThat(set.ask(set.request(set.owner())))
+                .isInstanceOfSatisfying(
+                        AcquireReply.Refused.class,
+                        refused -> assertThat(refused.reason())
+                                .contains("not for another 31301 ms")
+                                .contains("grants nothing for 31300 ms more"));
+    }
 
     @Test
     void aLostRoundIsUndoneEverywhereWithItsHighestBallot() {
@@ -324,15 +369,25 @@ final class TenureTest {
     @Test
     void aWaiterThatNoNodeWillWakeAsksForAPlaceSixTimes() {
         all(node -> node.instead.put("acquire", () -> held(set.nodes.indexOf(node), false)));
-        AcquireReply reply = set.ask(waiting());
-        assertThat(reply).isInstanceOf(AcquireReply.Busy.class);
-        assertThat(pausesMillis(set.nodes.get(0))).containsExactly(5L, 10L, 20L, 40L, 80L, 160L);
+        AcquireRequest request = waiting();
+        for (int time = 0; time < 2; time++) {
+            all(node -> node.ballotsAtNanos.clear());
+            assertThat(set.ask(request)).isInstanceOf(AcquireReply.Busy.class);
+            assertThat(pausesMillis(set.nodes.get(0)))
+                    .as("at each request")
+                    .containsExactly(5L, 10L, 20L, 40L, 80L, 160L);
+        }
         assertThat(set.clock.armed()).isZero();
         all(node -> node.ballotsAtNanos.clear());
         AcquireReply impatient = set.ask(AcquireRequest.exclusive(NAMES, set.owner(), "host/1/x", TTL, 70 * MILLI)
                 .waiting(SECOND));
         assertThat(impatient).isInstanceOf(AcquireReply.Busy.class);
         assertThat(pausesMillis(set.nodes.get(0))).as("within half of its time").containsExactly(5L, 10L);
+        assertThat(set.clock.armed()).isZero();
+        all(node -> node.ballotsAtNanos.clear());
+        set.ask(AcquireRequest.exclusive(NAMES, set.owner(), "host/1/x", TTL, 5 * SECOND)
+                .waiting(SECOND));
+        assertThat(pausesMillis(set.nodes.get(0))).as("however patient it is").hasSize(6);
     }
 
     @Test
@@ -413,6 +468,13 @@ final class TenureTest {
         CompletableFuture<AcquireReply> third = set.store.acquire(set.request(set.owner()));
         set.pass(1);
         assertThat(third).isNotDone();
+
+        Tenure tenure = tenure(ScriptedSet.nodes(set.nodes, set.clock));
+        tenure.release(new ReleaseRequest(NAMES, owner, 0, ReleaseRequest.Kind.UNDO, SECOND));
+        assertThat(tenure.acquire(set.request(owner)))
+                .isCompletedWithValueMatching(reply -> reply instanceof AcquireReply.Failed failed
+                        && failed.kind() == FailureKind.NO_EFFECT
+                        && failed.error().getMessage().contains("after its owner token was ended"));
     }
 
     @Test
@@ -455,6 +517,15 @@ final class TenureTest {
     }
 
     @Test
+    void whatFailedUnexpectedlyIsDesertedInItsTime() {
+        Tenure tenure = tenure(ScriptedSet.nodes(set.nodes, set.clock));
+        set.clock.noTimers = true;
+        assertThat(tenure.acquire(set.request(set.owner()))).isCompleted();
+        set.clock.noTimers = false;
+        assertThat(tenure.isDeserted(set.clock.nanoTime() + 60 * SECOND + 1)).isTrue();
+    }
+
+    @Test
     void anErrorAtALaterStepIsAnAnswer() {
         all(node -> node.delayNanos.put("acquire", 10 * MILLI));
         fenceAt(nowMicros() + 1_000_000, 0, 1, 2);
@@ -485,7 +556,7 @@ final class TenureTest {
 
     @Test
     void aHoldIsDesertedAMinuteAfterTheEndOfItsTtl() {
-        Tenure tenure = tenure(set.nodes.isEmpty() ? null : ScriptedSet.nodes(set.nodes, set.clock));
+        Tenure tenure = tenure(ScriptedSet.nodes(set.nodes, set.clock));
         // The set was declared by the store of the fixture; its configuration is the same.
         AcquireReply reply = set.clock.answer(tenure.acquire(set.request(set.owner())));
         assertThat(reply).isInstanceOf(AcquireReply.Granted.class);
@@ -500,8 +571,81 @@ final class TenureTest {
                 .isFalse();
     }
 
+    @Test
+    void aPlaceEndsTheDelaysOfSplitVotes() {
+        ScriptedSet five = new ScriptedSet(5);
+        five.rival(0, 1);
+        five.nodes.get(4).answers("acquire", ScriptedSet.failed(FailureKind.NO_EFFECT));
+        Retries retries = new Retries(five.clock, () -> five.ear);
+        Tenure tenure = tenure(ScriptedSet.nodes(five.nodes, five.clock), retries);
+        AcquireRequest request = five.request(five.owner()).waiting(3 * SECOND);
+        five.clock.answer(tenure.acquire(request));
+        assertThat(retries.remembered()).isEqualTo(1);
+        five.pass(100);
+        five.rival(2, 3);
+        assertThat(five.clock.answer(tenure.acquire(request))).isInstanceOf(AcquireReply.Queued.class);
+        assertThat(retries.remembered()).isZero();
+        retries.close();
+    }
+
+    @Test
+    void aRenewalKeepsAHoldFromBeingDesertedForAnotherTtl() {
+        Tenure tenure = tenure(ScriptedSet.nodes(set.nodes, set.clock));
+        set.clock.answer(tenure.acquire(set.request(set.owner())));
+        set.pass(5_000);
+        long renewedAtNanos = set.clock.nanoTime();
+        for (long renewal = 1; renewal <= 2; renewal++) {
+            boolean kept = renewal == 1;
+            CompletableFuture<io.leasehold.spi.RenewReply.Item> reply = new CompletableFuture<>();
+            tenure.renewing(renewal, reply);
+            for (int node = 0; node < 2; node++) {
+                tenure.renewed(
+                        renewal,
+                        node,
+                        kept
+                                ? new io.leasehold.spi.RenewReply.Renewed(renewedAtNanos)
+                                : new io.leasehold.spi.RenewReply.NotOurs());
+            }
+            assertThat(reply).isDone();
+            assertThat(tenure.isDeserted(renewedAtNanos + TTL + 60 * SECOND)).isFalse();
+            assertThat(tenure.isDeserted(renewedAtNanos + TTL + 60 * SECOND + 1))
+                    .isTrue();
+            set.pass(1_000);
+        }
+    }
+
+    /** Votes are split; then it is answered otherwise, or ended. */
+    @Test
+    void theDelaysOfAnAttemptAreForgottenWithIt() {
+        for (boolean ends : new boolean[] {true, false}) {
+            ScriptedSet five = new ScriptedSet(5);
+            OwnerToken rival = five.rival(0, 1);
+            five.nodes.get(4).answers("acquire", ScriptedSet.failed(FailureKind.NO_EFFECT));
+            NodeSet nodes = ScriptedSet.nodes(five.nodes, five.clock);
+            Retries retries = new Retries(five.clock, () -> five.ear);
+            Tenure tenure = tenure(nodes, retries);
+            AcquireRequest request = five.request(five.owner()).waiting(3 * SECOND);
+            assertThat(five.clock.answer(tenure.acquire(request))).isInstanceOf(AcquireReply.Queued.class);
+            assertThat(retries.remembered()).isEqualTo(1);
+            if (ends) {
+                tenure.release(new ReleaseRequest(NAMES, five.owner(), 0, ReleaseRequest.Kind.UNDO, SECOND));
+            } else {
+                five.nodes
+                        .get(0)
+                        .memory
+                        .release(new ReleaseRequest(NAMES, rival, 0, ReleaseRequest.Kind.RELEASE, SECOND));
+                assertThat(five.clock.answer(tenure.acquire(request))).isInstanceOf(AcquireReply.Granted.class);
+            }
+            assertThat(retries.remembered()).isZero();
+            retries.close();
+        }
+    }
+
     private Tenure tenure(NodeSet nodes) {
-        Retries retries = new Retries(set.clock, () -> null);
+        return tenure(nodes, new Retries(set.clock, () -> null));
+    }
+
+    private Tenure tenure(NodeSet nodes, Retries retries) {
         return new Tenure(nodes, new Endings(nodes), retries, NAMES, set.owner(), new Tenure.Holders() {
             @Override
             public void granted(Tenure tenure, OwnerToken owner) {}
