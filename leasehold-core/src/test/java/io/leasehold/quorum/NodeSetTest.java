@@ -222,13 +222,26 @@ final class NodeSetTest {
         List<NodeChanged> told = new ArrayList<>();
         set.standings().listen(told::add);
         propose(0, micros(), 0);
-        assertThat(told).extracting(NodeChanged::now).containsExactly(NodeStanding.QUARANTINED);
+        assertThat(told).singleElement().satisfies(news -> {
+            assertThat(news.now()).isEqualTo(NodeStanding.QUARANTINED);
+            assertThat(news.detail()).contains("for 31300 ms more");
+        });
         told.clear();
         nodes.get(1).answers("probe", ScriptedSet.failed(FailureKind.UNKNOWN));
         clock.answer(set.probe(1, SECOND));
         assertThat(told)
                 .extracting(NodeChanged::node, NodeChanged::now)
                 .containsExactly(org.assertj.core.groups.Tuple.tuple("node-1", NodeStanding.UNREACHABLE));
+        told.clear();
+        nodes.forEach(
+                node -> node.instead.put("probe", () -> new NodeReply.Stale(0, new Incarnation("same"), micros())));
+        clock.answer(set.probe(1, SECOND));
+        told.clear();
+        clock.answer(set.probe(2, SECOND));
+        assertThat(told)
+                .as("two names of one server")
+                .extracting(NodeChanged::node, NodeChanged::now)
+                .containsExactly(org.assertj.core.groups.Tuple.tuple("node-2", NodeStanding.EXCLUDED));
     }
 
     @Test
