@@ -1,6 +1,7 @@
 package io.leasehold.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.leasehold.Guarantee;
 import io.leasehold.Holder;
@@ -8,11 +9,13 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.Waiter;
 import io.leasehold.quorum.HandClock;
+import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.Birth;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockStore;
 import io.leasehold.spi.Membership;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
@@ -21,6 +24,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.StoreUri;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,6 +34,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The rules of a node, each at its very bounds, in the time of the test. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class InMemoryNodeRulesTest {
 
@@ -231,6 +236,44 @@ final class InMemoryNodeRulesTest {
     }
 
     @Test
+    void aRenewalOrAGrantOfItsOwnMakesAHoldLongerAndNeverShorter() {
+        assertThat(node.describe(OTHER).join())
+                .as("a name that nobody ever used")
+                .isEmpty();
+        OwnerToken owner = owner();
+        ask(owner, micros());
+        renew(owner, SECOND);
+        pass(Duration.ofSeconds(9));
+        assertThat(node.describe(NAME).join()).isPresent();
+        ask(owner, micros());
+        pass(Duration.ofSeconds(9));
+        assertThat(node.describe(NAME).join()).as("granted again").isPresent();
+        renew(owner, TTL);
+        pass(Duration.ofSeconds(9));
+        assertThat(node.describe(NAME).join()).as("renewed").isPresent();
+    }
+
+    @Test
+    void aWaiterThatIsSilentHoldsUpNobody() {
+        OwnerToken holder = owner();
+        ask(holder, micros());
+        pass(Duration.ofMillis(1));
+        waits(owner(), "host/1/silent", 0);
+        pass(Duration.ofSeconds(4));
+        assertThat(release(holder))
+                .isInstanceOfSatisfying(
+                        ReleaseReply.Released.class,
+                        released -> assertThat(released.awaited()).isFalse());
+        assertThat(heard).isEmpty();
+        OwnerToken next = owner();
+        ask(next, micros());
+        pass(Duration.ofMillis(1));
+        waits(owner(), "host/1/silent", 0);
+        pass(Duration.ofSeconds(11));
+        assertThat(ask(owner(), micros())).as("the hold has run out").isInstanceOf(NodeReply.Yes.class);
+    }
+
+    @Test
     void aBusyAnswerNamesTheHolderAndWhatItHasLeft() {
         OwnerToken owner = owner();
         long token = micros();
@@ -392,9 +435,11 @@ final class InMemoryNodeRulesTest {
     @Test
     void namesThatAreNotUsedAnyMoreAreForgottenOnceTheClockHasOvertakenTheirFence() {
         ask(owner(), micros());
+        pass(Duration.ofMillis(1));
+        waits(owner(), "host/1/silent", 0);
         OwnerToken holder = owner();
         ask(request(holder, OTHER), micros());
-        pass(Duration.ofSeconds(60));
+        pass(Duration.ofSeconds(61));
         ask(request(holder, OTHER), micros());
         requests(5_000);
         assertThat(remembers(NAME)).as("its fence says no more than the clock").isFalse();
@@ -404,11 +449,49 @@ final class InMemoryNodeRulesTest {
         assertThat(remembers(OTHER)).as("not held, and its fence still counts").isTrue();
     }
 
+    @Test
+    void aMemberForgetsThemAsWell() {
+        node.birth(Birth.declared(SET, 1));
+        vote(request(owner(), NAME), micros());
+        pass(Duration.ofSeconds(61));
+        for (int i = 0; i < 5_000; i++) {
+            vote(request(owner(), OTHER), 1);
+        }
+        assertThat(remembers(NAME)).isFalse();
+    }
+
     private void requests(int count) {
         LockName busy = LockName.exactly("busy");
         for (int i = 0; i < count; i++) {
             ask(request(owner(), busy), 1);
         }
+    }
+
+    @Test
+    void aUriOpensAStoreOfItsOwn() {
+        InMemoryStoreProvider provider = new InMemoryStoreProvider();
+        assertThat(provider.schemes()).containsExactly("memory");
+        try (LockStore store = provider.open(StoreUri.parse("memory:"), clock)) {
+            assertThat(store.description()).isEqualTo("memory:");
+            assertThat(store.guarantees()).isEqualTo(node.guarantees());
+            assertThat(store.isAtomicOver(List.of(NAME, OTHER))).isTrue();
+            assertThat(store.acquire(request(owner(), NAME)).join()).isInstanceOf(AcquireReply.Granted.class);
+            assertThat(store.acquire(request(owner(), NAME)).join()).isInstanceOf(AcquireReply.Busy.class);
+            assertThat(store.acquire(request(owner(), NAME).waiting(SECOND)).join())
+                    .isInstanceOf(AcquireReply.Queued.class);
+            assertThat(store.describe(NAME).join()).isPresent();
+            assertThat(store.list("*", 10).join()).hasSize(1);
+            assertThat(store.waiters(NAME, 10).join()).hasSize(1);
+            assertThat(store.renew(new RenewBatch(List.of(new RenewBatch.Item(NAME, owner(), TTL)), SECOND))
+                            .join()
+                            .items())
+                    .hasSize(1);
+            assertThat(store.forceRelease(NAME, null).join()).isTrue();
+            assertThat(store.operations()).isNotNull();
+        }
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> provider.open(StoreUri.parse("memory:x"), clock))
+                .withMessageContaining("nothing may follow");
     }
 
     private boolean remembers(LockName name) {

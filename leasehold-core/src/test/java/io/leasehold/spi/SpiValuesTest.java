@@ -20,6 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The values that engine and stores exchange. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class SpiValuesTest {
 
