@@ -1,3 +1,4 @@
+// Long because each rule of a node is looked at at both sides of its bound.
 package io.leasehold.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;

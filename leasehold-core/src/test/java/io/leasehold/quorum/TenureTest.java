@@ -1,3 +1,4 @@
+// Long because each step of one owner token has its rule, and all share one scripted set.
 package io.leasehold.quorum;
 
 import static io.leasehold.quorum.ScriptedSet.MILLI;
