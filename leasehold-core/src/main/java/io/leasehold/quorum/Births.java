@@ -58,7 +58,19 @@ final class Births {
             }
             asking = true;
         }
-        ask();
+        askUnlessThatFails();
+    }
+
+    private void askUnlessThatFails() {
+        try {
+            ask();
+        } catch (RuntimeException | Error e) {
+            // No timer could be had: the vote counts all the same, and the next one asks again.
+            LOG.error("nodes cannot be told their birth", e);
+            synchronized (this) {
+                asking = false;
+            }
+        }
     }
 
     private boolean mayTell() {
@@ -98,7 +110,7 @@ final class Births {
                 asking = more;
             }
             if (more) {
-                ask();
+                askUnlessThatFails();
             }
         });
     }

@@ -1,11 +1,9 @@
 package io.leasehold.quorum;
 
-import io.leasehold.LockName;
 import io.leasehold.NodeVote;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
-import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import java.util.ArrayList;
@@ -53,14 +51,6 @@ final class Ending {
         this.timers = new LockRuntime.Timer[n];
     }
 
-    List<LockName> names() {
-        return request.names();
-    }
-
-    OwnerToken owner() {
-        return request.owner();
-    }
-
     /** Whether it keeps the place of the waiter, and the other kind would not. */
     boolean keepsAPlaceThat(ReleaseRequest.Kind other) {
         return request.kind() == ReleaseRequest.Kind.SUPERSEDED && other != ReleaseRequest.Kind.SUPERSEDED;
@@ -77,11 +67,8 @@ final class Ending {
     }
 
     private void send(int node) {
-        synchronized (this) {
-            timers[node] = null;
-            if (closed) {
-                return;
-            }
+        if (isClosed()) {
+            return;
         }
         nodes.link(node)
                 .ask(target -> target.release(request), ReleaseReply.Failed::new)
@@ -116,10 +103,25 @@ final class Ending {
         }
     }
 
+    private synchronized boolean isClosed() {
+        return closed;
+    }
+
+    /** The pause is over, unless it was cut short: then a second copy would be answered as if it had never been ours. */
+    private void due(int node) {
+        synchronized (this) {
+            if (timers[node] == null) {
+                return;
+            }
+            timers[node] = null;
+        }
+        send(node);
+    }
+
     /** Null if none can be had: then the node is given up. */
     private LockRuntime.@Nullable Timer timer(long delayNanos, int node) {
         try {
-            return nodes.runtime().schedule(delayNanos, () -> send(node));
+            return nodes.runtime().schedule(delayNanos, () -> due(node));
         } catch (Error e) {
             LOG.error(
                     "the end of {} cannot be repeated at {}",

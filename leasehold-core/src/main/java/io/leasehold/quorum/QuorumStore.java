@@ -367,6 +367,17 @@ public final class QuorumStore implements LockStore, MemberSet {
         endings.close(Math.max(
                 100_000_000L, 2 * settings.nodeTimeoutNanos(settings.maxTtl().toNanos())));
         retries.close();
-        members.forEach(member -> member.node().close());
+        RuntimeException failure = null;
+        for (QuorumMember member : members) {
+            try {
+                member.node().close();
+            } catch (RuntimeException e) {
+                // The others are closed all the same.
+                failure = failure == null ? e : failure;
+            }
+        }
+        if (failure != null) {
+            throw failure;
+        }
     }
 }

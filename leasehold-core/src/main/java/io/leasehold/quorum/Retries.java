@@ -46,7 +46,7 @@ final class Retries {
         synchronized (this) {
             int lost = losses.merge(tenure, 1, Integer::sum) - 1;
             long base = Math.min(MOST_NANOS / 4, Math.max(LEAST_NANOS, roundNanos) << Math.min(lost, 7));
-            schedule(name, base + runtime.randomBelow(3 * base), true);
+            schedule(name, base + runtime.randomBelow(3 * base));
         }
     }
 
@@ -55,17 +55,22 @@ final class Retries {
         losses.remove(tenure);
     }
 
+    /** How many attempts are remembered for their delays. */
+    synchronized int remembered() {
+        return losses.size();
+    }
+
     /** A node says that a lock may be free. */
     synchronized void woken(LockName name) {
         if (!pending.containsKey(name)) {
-            schedule(name, 1 + runtime.randomBelow(Math.min(MOST_SPREAD_NANOS, roundNanos)), false);
+            schedule(name, 1 + runtime.randomBelow(Math.min(MOST_SPREAD_NANOS, roundNanos)));
         }
     }
 
     /** So long a round took to be answered. */
     synchronized void measured(long nanos) {
+        // It never falls below 1: what is taken off is at most an eighth.
         roundNanos += (Math.max(1, nanos) - roundNanos) / 8;
-        roundNanos = Math.max(1, roundNanos);
     }
 
     /** We have given back what others wait for. */
@@ -83,15 +88,12 @@ final class Retries {
         return untilAtNanos == null ? 0 : Math.max(0, untilAtNanos - runtime.nanoTime());
     }
 
-    private void schedule(LockName name, long delayNanos, boolean replace) {
+    private void schedule(LockName name, long delayNanos) {
         if (closed) {
             return;
         }
         LockRuntime.Timer before = pending.get(name);
         if (before != null) {
-            if (!replace) {
-                return;
-            }
             before.cancel();
         }
         pending.put(name, runtime.schedule(delayNanos, () -> fire(name)));

@@ -117,11 +117,6 @@ final class Tenure {
         return new QuorumRound(nodes.names(), settings.boundMicros(), settings.quarantineNanos() / 1_000_000);
     }
 
-    /** The owner token at the nodes. */
-    OwnerToken nodeOwner() {
-        return nodeOwner;
-    }
-
     /** Whether it has been left alone for longer than its caller said it would. */
     boolean isDeserted(long nowNanos) {
         AcquireRequest last = request;
@@ -214,10 +209,11 @@ final class Tenure {
 
     private void startSampled(AcquireRequest wanted, List<NodeReply> sampled) {
         OptionalLong estimate = nodes.estimateMicros();
-        if (ended || asked == null) {
-            answer(new AcquireReply.Failed(
-                    FailureKind.NO_EFFECT, new StoreUnavailableException(names + " was given up", null), 0));
-        } else if (estimate.isPresent()) {
+        if (asked == null) {
+            // Given up meanwhile, and told so.
+            return;
+        }
+        if (estimate.isPresent()) {
             start(wanted, estimate.getAsLong());
         } else {
             boolean permanent = sampled.stream()
@@ -268,7 +264,7 @@ final class Tenure {
                 ReleaseRequest.Kind kind = request != null && request.isWaiting()
                         ? ReleaseRequest.Kind.SUPERSEDED
                         : ReleaseRequest.Kind.UNDO;
-                end(kind, round.highest()).onOver(() -> serial.run(this::undone));
+                end(kind, round.highest()).onOver(() -> serial.run(this::lookWhetherForgotten));
             } else if (action instanceof QuorumRound.Confirm confirm) {
                 renewal.on(new QuorumRenewal.Confirmed(confirm.node(), confirm.sentAtNanos()));
             } else if (action instanceof QuorumRound.Finish finish) {
@@ -289,7 +285,7 @@ final class Tenure {
         patience = nodes.runtime()
                 .schedule(
                         nodeTimeoutNanos(wanted),
-                        () -> serial.run(() -> orFail(() -> performOf(asking, new QuorumRound.Late(candidate)))));
+                        () -> serial.run(() -> orFail(() -> perform(asking.on(new QuorumRound.Late(candidate))))));
         for (int node = 0; node < nodes.size(); node++) {
             int voter = node;
             nodes.propose(node, ballot, Math.min(estimateMicros, candidate), floors[node])
@@ -310,23 +306,10 @@ final class Tenure {
         if (reply instanceof NodeReply.Stale stale) {
             floors[node] = Math.max(floors[node], stale.floor());
         }
-        performOf(
-                asking,
-                new QuorumRound.Voted(
-                        node,
-                        candidate,
-                        sentAtNanos,
-                        reply,
-                        nodes.estimateMicros().orElse(0)));
+        // A round whose owner token was given up asks for nothing any more.
+        perform(asking.on(new QuorumRound.Voted(
+                node, candidate, sentAtNanos, reply, nodes.estimateMicros().orElse(0))));
         lookWhetherForgotten();
-    }
-
-    private void performOf(QuorumRound asking, QuorumRound.Event event) {
-        List<QuorumRound.Action> actions = asking.on(event);
-        // Of a round whose owner token was given up nothing is left to be done.
-        if (asking == round) {
-            perform(actions);
-        }
     }
 
     private void finish(QuorumRound.Verdict verdict) {
@@ -425,13 +408,6 @@ final class Tenure {
         }
     }
 
-    private void undone() {
-        boolean waits = request != null && request.isWaiting() && !ended;
-        if (asked == null && !waits && round.isEnded() && !endings.isUnderWay(nodeOwner)) {
-            forget();
-        }
-    }
-
     /** Who does not wait and has nothing left at any node is not heard of again. */
     private void lookWhetherForgotten() {
         boolean waits = request != null && request.isWaiting() && !ended;
@@ -523,7 +499,7 @@ final class Tenure {
     private void repair(int node, int tries) {
         AcquireRequest granted = request;
         OptionalLong estimate = nodes.estimateMicros();
-        if (ended || granted == null || estimate.isEmpty() || !renewal.isHeld()) {
+        if (granted == null || estimate.isEmpty() || !renewal.isHeld()) {
             return;
         }
         long nowNanos = nodes.runtime().nanoTime();
@@ -570,7 +546,7 @@ final class Tenure {
         held = false;
         retries.done(this);
         if (first) {
-            performOf(round, new QuorumRound.Ended());
+            perform(round.on(new QuorumRound.Ended()));
             keep(renewal.on(new QuorumRenewal.Ended()));
             if (asked != null) {
                 answer(new AcquireReply.Failed(

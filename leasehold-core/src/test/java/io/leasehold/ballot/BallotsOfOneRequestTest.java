@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** How ballots follow each other until a node says yes. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class BallotsOfOneRequestTest {
 
@@ -36,14 +37,24 @@ final class BallotsOfOneRequestTest {
     private final List<Ballot> ballots = new ArrayList<>();
     private NodeReply probed = new NodeReply.Stale(0, LIFE, 1_000);
 
+    private int probes;
+    private int closes;
+
     /** Answers ballots from the list, the last answer for ever. */
     private final LockNode node = (LockNode) Proxy.newProxyInstance(
             getClass().getClassLoader(), new Class<?>[] {LockNode.class}, (proxy, method, arguments) -> {
                 if (method.getName().equals("acquire")) {
                     ballots.add((Ballot) arguments[0]);
+                    if (answers.isEmpty()) {
+                        return CompletableFuture.failedFuture(new IllegalStateException("made by the test"));
+                    }
                     return CompletableFuture.completedFuture(answers.size() > 1 ? answers.poll() : answers.peek());
                 }
+                if (method.getName().equals("close")) {
+                    closes++;
+                }
                 if (method.getName().equals("probe")) {
+                    probes++;
                     return CompletableFuture.completedFuture(probed);
                 }
                 return method.invoke(rest, arguments);
@@ -56,6 +67,11 @@ final class BallotsOfOneRequestTest {
     @AfterEach
     void close() {
         runtime.close();
+    }
+
+    private void answer(NodeReply reply) {
+        answers.clear();
+        answers.add(reply);
     }
 
     private AcquireReply ask(AcquireRequest asked) {
@@ -120,5 +136,47 @@ final class BallotsOfOneRequestTest {
         assertThat(reply).isInstanceOf(AcquireReply.Failed.class);
         assertThat(((AcquireReply.Failed) reply).kind()).isEqualTo(FailureKind.PERMANENT);
         assertThat(ballots).hasSize(1);
+    }
+
+    @Test
+    void aNodeIsProbedOnceAndClosedWithItsStore() {
+        answers.add(new NodeReply.Yes(LIFE, 2_000));
+        ask(request);
+        ask(request);
+        assertThat(probes).isEqualTo(1);
+        store.close();
+        assertThat(closes).isEqualTo(1);
+    }
+
+    @Test
+    void eachAnswerOfTheNodeIsToldWithTheBallot() {
+        answers.add(new NodeReply.Held(null, false, LIFE, 2_000));
+        assertThat(ask(request)).isInstanceOf(AcquireReply.Busy.class);
+        answer(new NodeReply.Held(null, true, LIFE, 2_000));
+        AcquireReply queued = ask(request.reserve(3));
+        assertThat(queued).isInstanceOf(AcquireReply.Queued.class);
+        assertThat(queued.ballot()).isEqualTo(ballots.get(1).tokens().last());
+        answer(new NodeReply.Refused("not now", 7, LIFE, 2_000, true));
+        assertThat(ask(request)).isInstanceOfSatisfying(AcquireReply.Refused.class, refused -> {
+            assertThat(refused.reason()).isEqualTo("not now");
+            assertThat(refused.retryNanos()).isEqualTo(7);
+            assertThat(refused.spent()).isTrue();
+        });
+        answer(new NodeReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException("gone", null)));
+        assertThat(ask(request))
+                .isInstanceOfSatisfying(
+                        AcquireReply.Failed.class,
+                        failed -> assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN));
+        answers.clear();
+        assertThat(ask(request)).as("an error").isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
+            assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN);
+            assertThat(failed.error()).hasMessageContaining("acquiring [n] at memory: failed: ");
+        });
+    }
+
+    @Test
+    void aProbeThatIsRefusedForGoodIsPermanent() {
+        probed = new NodeReply.Failed(FailureKind.PERMANENT, new StoreUnavailableException("no", null));
+        assertThat(((AcquireReply.Failed) ask(request)).kind()).isEqualTo(FailureKind.PERMANENT);
     }
 }

@@ -1,14 +1,17 @@
 package io.leasehold.quorum;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.leasehold.spi.LockRuntime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.LongUnaryOperator;
 
 /** A runtime for one thread whose time a test moves; what is due runs on the way. */
-final class HandClock implements LockRuntime {
+public final class HandClock implements LockRuntime {
 
     /** Compared by identity. */
     private static final class Entry {
@@ -25,7 +28,16 @@ final class HandClock implements LockRuntime {
     private long nowNanos = 5_000_000_000L;
     private int drawn;
 
-    void pass(Duration span) {
+    /** What is drawn by lot, of the bound. */
+    public LongUnaryOperator lot = bound -> 0;
+
+    /** Whether no timer can be had, as where no thread can be started. */
+    boolean noTimers;
+
+    /** Whether timers that are cancelled run all the same, as one does that has begun to run. */
+    boolean cancelsTooLate;
+
+    public void pass(Duration span) {
         long until = nowNanos + span.toNanos();
         while (true) {
             Entry next = entries.stream()
@@ -54,9 +66,21 @@ final class HandClock implements LockRuntime {
 
     @Override
     public Timer schedule(long delayNanos, Runnable task) {
+        if (noTimers) {
+            throw new InternalError("no thread (made by the test)");
+        }
         Entry entry = new Entry(nowNanos + Math.max(0, delayNanos), task);
         entries.add(entry);
-        return () -> entries.remove(entry);
+        return () -> {
+            if (!cancelsTooLate) {
+                entries.remove(entry);
+            }
+        };
+    }
+
+    /** How many timers are armed. */
+    public int armed() {
+        return entries.size();
     }
 
     @Override
@@ -74,14 +98,28 @@ final class HandClock implements LockRuntime {
 
     @Override
     public long randomBelow(long bound) {
-        return 0;
+        return lot.applyAsLong(bound);
     }
 
+    /** Whether the next wait of a thread is interrupted. */
+    boolean interruptsNextWait;
+
     @Override
-    public void await(CompletableFuture<?> future) {
-        while (!future.isDone()) {
+    public void await(CompletableFuture<?> future) throws InterruptedException {
+        if (interruptsNextWait) {
+            interruptsNextWait = false;
+            throw new InterruptedException("made by the test");
+        }
+        answer(future);
+    }
+
+    /** The answer, for which time passes. */
+    public <T> T answer(CompletableFuture<T> future) {
+        for (int millis = 0; !future.isDone(); millis++) {
+            assertThat(millis).as("milliseconds without an answer").isLessThan(100_000);
             pass(Duration.ofMillis(1));
         }
+        return future.join();
     }
 
     @Override

@@ -76,4 +76,59 @@ final class NodeSetCheckTest {
         assertThat(STANDARD.nodeTimeoutFor(Duration.ofSeconds(30))).isEqualTo(Duration.ofMillis(50));
         assertThat(STANDARD.nodeTimeoutFor(Duration.ofMillis(500))).isEqualTo(Duration.ofMillis(5));
     }
+
+    private static List<String> names(int count) {
+        return java.util.stream.IntStream.range(0, count)
+                .mapToObj(node -> "node-" + node)
+                .toList();
+    }
+
+    @Test
+    void setsAndSpansAreAllowedUpToTheirBounds() {
+        assertThat(NodeSetCheck.check(names(31), STANDARD)).isEmpty();
+        assertThat(NodeSetCheck.check(names(32), STANDARD)).hasSize(1);
+        refused(names(33), STANDARD, "33 nodes");
+        assertThat(NodeSetCheck.check(names(1), STANDARD))
+                .singleElement()
+                .asString()
+                .contains("1 node");
+        assertThat(NodeSetCheck.check(names(3), STANDARD.maxTtl(Duration.ofMillis(200))))
+                .isEmpty();
+        refused(names(3), STANDARD.maxTtl(Duration.ofMillis(199)), "maxTtl is PT0.199S");
+        assertThat(NodeSetCheck.check(names(3), STANDARD.maxTtl(Duration.ofHours(24))))
+                .isEmpty();
+        refused(names(3), STANDARD.maxTtl(Duration.ofHours(24).plusNanos(1)), "maxTtl is PT24H");
+        assertThat(NodeSetCheck.check(names(3), STANDARD.nodeTimeout(Duration.ofMillis(1))))
+                .isEmpty();
+        refused(names(3), STANDARD.nodeTimeout(Duration.ofNanos(999_999)), "nodeTimeout is PT0.000999999S");
+        assertThat(NodeSetCheck.check(names(3), STANDARD.nodeTimeout(Duration.ofMillis(7_500))))
+                .isEmpty();
+        refused(names(3), STANDARD.nodeTimeout(Duration.ofMillis(7_500).plusNanos(1)), "a quarter of maxTtl");
+    }
+
+    @Test
+    void aTtlLeavesMoreThanTwoNodeTimeouts() {
+        long second = Duration.ofSeconds(1).toNanos();
+        long validity = QuorumSettings.validityNanos(second);
+        assertThat(validity).isEqualTo(988_000_000);
+        assertThat(NodeSetCheck.refuseTtl(second, validity, validity / 2 - 1, STANDARD))
+                .isEmpty();
+        assertThat(NodeSetCheck.refuseTtl(second, validity, validity / 2, STANDARD))
+                .as("a node timeout of the lock's own")
+                .contains("2 × node timeout 494.0 ms");
+        assertThat(refuse(30 * second + 1, STANDARD)).contains("is above maxTtl");
+    }
+
+    @Test
+    void aNodeTimeoutIsItsOwnOrTheSetsOrATwoHundredthOfTheTtl() {
+        long milli = Duration.ofMillis(1).toNanos();
+        assertThat(STANDARD.nodeTimeoutNanos(4_000 * milli)).isEqualTo(20 * milli);
+        assertThat(STANDARD.nodeTimeoutNanos(4_000 * milli, 0)).isEqualTo(20 * milli);
+        assertThat(STANDARD.nodeTimeoutNanos(4_000 * milli, 1)).isEqualTo(1);
+        QuorumSettings patient = STANDARD.nodeTimeout(Duration.ofMillis(90)).maxTtl(Duration.ofSeconds(10));
+        assertThat(patient.nodeTimeoutNanos(4_000 * milli)).isEqualTo(90 * milli);
+        assertThat(patient.maxTtl()).isEqualTo(Duration.ofSeconds(10));
+        assertThat(patient.exclusionNanos()).isEqualTo(10_100 * milli);
+        assertThat(patient.quarantineNanos()).isEqualTo(11_100 * milli);
+    }
 }

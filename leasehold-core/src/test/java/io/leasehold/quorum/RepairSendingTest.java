@@ -75,7 +75,7 @@ final class RepairSendingTest {
             @Override
             public void reconnected() {}
         });
-        store.declareNew(SECOND).join();
+        clock.answer(store.declareNew(SECOND));
         return store;
     }
 
@@ -92,15 +92,14 @@ final class RepairSendingTest {
     @Test
     void aRepairCountsFromItsSending() {
         QuorumStore store = store();
-        AcquireReply reply = store.acquire(
-                        AcquireRequest.exclusive(List.of(NAME), OwnerToken.draw(clock), "host/1/x", TTL, SECOND))
-                .join();
+        AcquireReply reply = clock.answer(store.acquire(
+                AcquireRequest.exclusive(List.of(NAME), OwnerToken.draw(clock), "host/1/x", TTL, SECOND)));
         Grant grant = ((AcquireReply.Granted) reply).grant();
         repairsAreLate = true;
         for (int node = 1; node <= 2; node++) {
             clock.pass(Duration.ofMillis(1));
             forget(node, grant);
-            assertThat(renew(store, grant).join().items().get(0)).isInstanceOf(RenewReply.Renewed.class);
+            assertThat(clock.answer(renew(store, grant)).items().get(0)).isInstanceOf(RenewReply.Renewed.class);
         }
         assertThat(lateRepairs).as("both were repaired").hasSize(2);
         clock.pass(Duration.ofMillis(1));
@@ -110,7 +109,8 @@ final class RepairSendingTest {
         clock.pass(Duration.ofMillis(3));
         lateRepairs.forEach(Runnable::run);
         lateRenewals.forEach(Runnable::run);
-        RenewReply.Renewed renewed = (RenewReply.Renewed) last.join().items().get(0);
+        RenewReply.Renewed renewed =
+                (RenewReply.Renewed) clock.answer(last).items().get(0);
         assertThat(renewed.sentAtNanos()).isEqualTo(sentAtNanos);
         store.close();
     }
