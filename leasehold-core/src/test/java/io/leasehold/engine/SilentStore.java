@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
+import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -11,11 +12,15 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 
 /** A store that notes what it is asked, and answers only when the test does. Releases are answered at once. */
 final class SilentStore implements LockStore {
@@ -26,6 +31,10 @@ final class SilentStore implements LockStore {
     private final List<Asked<AcquireRequest, AcquireReply>> acquires = new ArrayList<>();
     private final List<Asked<RenewBatch, RenewReply>> renewals = new ArrayList<>();
     private final List<ReleaseRequest> releases = new ArrayList<>();
+    private final Map<LockName, LockRecord> records = new TreeMap<>();
+    private StoreOperations operations = StoreOperations.none();
+    private Function<AcquireRequest, AcquireReply> atOnce;
+    private ReleaseReply toReleases = new ReleaseReply.Released();
     private StoreSignals ear;
     private Error next;
 
@@ -52,6 +61,34 @@ final class SilentStore implements LockStore {
 
     synchronized List<ReleaseRequest> releases() {
         return List.copyOf(releases);
+    }
+
+    /** What it tells of itself beside locks. */
+    void operations(StoreOperations told) {
+        operations = told;
+    }
+
+    /** It answers acquires at once, and not when the test does. */
+    synchronized void answersAtOnce(Function<AcquireRequest, AcquireReply> answer) {
+        atOnce = answer;
+    }
+
+    synchronized void answersReleases(ReleaseReply reply) {
+        toReleases = reply;
+    }
+
+    /** It tells operators that this lock is held so; null for not at all. */
+    synchronized void tells(LockName name, Holder holder) {
+        if (holder == null) {
+            records.remove(name);
+        } else {
+            records.put(name, new LockRecord(name, holder));
+        }
+    }
+
+    @Override
+    public StoreOperations operations() {
+        return operations;
     }
 
     StoreSignals ear() {
@@ -87,6 +124,9 @@ final class SilentStore implements LockStore {
         failIfTold();
         CompletableFuture<AcquireReply> answer = new CompletableFuture<>();
         acquires.add(new Asked<>(request, answer));
+        if (atOnce != null) {
+            answer.complete(atOnce.apply(request));
+        }
         return answer;
     }
 
@@ -102,17 +142,18 @@ final class SilentStore implements LockStore {
     public synchronized CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         failIfTold();
         releases.add(request);
-        return CompletableFuture.completedFuture(new ReleaseReply.Released());
+        return CompletableFuture.completedFuture(toReleases);
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return CompletableFuture.completedFuture(Optional.empty());
+    public synchronized CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return CompletableFuture.completedFuture(Optional.ofNullable(records.get(name)));
     }
 
     @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return CompletableFuture.completedFuture(List.of());
+    public synchronized CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return CompletableFuture.completedFuture(
+                records.values().stream().limit(limit).toList());
     }
 
     @Override

@@ -36,6 +36,7 @@ final class StillRuntime implements LockRuntime {
     private long wallNanos = 1_700_000_000_000_000_000L;
     private byte drawn;
     private int failures;
+    private boolean passesInWaits;
     private volatile Runnable beforeAClockIsRead = () -> {};
 
     @Override
@@ -104,6 +105,28 @@ final class StillRuntime implements LockRuntime {
         return next;
     }
 
+    /** From now on time passes while a thread waits, from timer to timer. */
+    synchronized void passesInWaits() {
+        passesInWaits = true;
+    }
+
+    private synchronized boolean passesToTheNextTimer(CompletableFuture<?> future) {
+        if (!passesInWaits || future.isDone()) {
+            return false;
+        }
+        if (entries.isEmpty()) {
+            throw new IllegalStateException("it waits for ever: no timer is armed");
+        }
+        return true;
+    }
+
+    private synchronized Duration untilTheNextTimer() {
+        return entries.stream()
+                .map(entry -> Duration.ofNanos(Math.max(0, entry.atNanos - nowNanos)))
+                .min(Comparator.naturalOrder())
+                .orElseThrow();
+    }
+
     synchronized int timers() {
         return entries.size();
     }
@@ -139,6 +162,9 @@ final class StillRuntime implements LockRuntime {
 
     @Override
     public void await(CompletableFuture<?> future) throws InterruptedException {
+        while (passesToTheNextTimer(future)) {
+            pass(untilTheNextTimer());
+        }
         try {
             future.get();
         } catch (ExecutionException | CancellationException e) {
