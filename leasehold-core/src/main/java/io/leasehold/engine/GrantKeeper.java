@@ -56,8 +56,6 @@ final class GrantKeeper {
     private long renewals;
     /** Of the suspensions that were noticed, how many the machine was told of. */
     private long suspensionsSeen;
-    /** Was said, and is believed once the store says that the hold is gone. */
-    private boolean takenByForce;
 
     private @Nullable LeaseState current;
     /** The lease whose holder asked for its release last; until it is passed on, that release waits for an outcome. */
@@ -371,7 +369,7 @@ final class GrantKeeper {
             }
             return new LeaseMachine.Renewed(renewed.sentAtNanos());
         } else if (answer instanceof RenewReply.NotOurs) {
-            return new LeaseMachine.TakenAway(suspectedForce() ? LossCause.FORCE_RELEASED : LossCause.NOT_OURS);
+            return new LeaseMachine.Denied();
         }
         return new LeaseMachine.RenewFailed();
     }
@@ -448,14 +446,7 @@ final class GrantKeeper {
 
     /** Somebody says that an operator took it: the store is asked at once. */
     void suspectTakenAway() {
-        synchronized (this) {
-            takenByForce = true;
-        }
-        on(new LeaseMachine.RenewDue(true));
-    }
-
-    private synchronized boolean suspectedForce() {
-        return takenByForce;
+        on(new LeaseMachine.SuspectedForce());
     }
 
     /** Nothing is known of it until a renewal succeeds. */

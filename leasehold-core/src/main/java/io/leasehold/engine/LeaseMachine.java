@@ -32,6 +32,12 @@ final class LeaseMachine {
     /** It is known from outside that the lease is over. */
     record TakenAway(LossCause cause) implements Event {}
 
+    /** The store has answered that the hold is gone. */
+    record Denied() implements Event {}
+
+    /** It is said that an operator took it, which the store's answer to the next renewal will show. */
+    record SuspectedForce() implements Event {}
+
     /** The holder gives it back. */
     record ReleaseCalled() implements Event {}
 
@@ -112,6 +118,11 @@ final class LeaseMachine {
     /** The renewal that is in flight left before the suspension, whose length its sending time does not show. */
     private boolean outdated;
 
+    /** It is said that an operator took it, and nothing that was sent since has shown that it stands. */
+    private boolean suspectedForce;
+    /** The renewal in flight left before that was said. */
+    private boolean askAgain;
+
     private boolean sending;
     /** The end that waits for a renewal to leave. */
     private @Nullable Action pending;
@@ -151,6 +162,12 @@ final class LeaseMachine {
             renewFailed(nowNanos, actions);
         } else if (event instanceof TakenAway away) {
             lose(away.cause(), actions);
+        } else if (event instanceof Denied) {
+            lose(suspectedForce ? LossCause.FORCE_RELEASED : LossCause.NOT_OURS, actions);
+        } else if (event instanceof SuspectedForce) {
+            suspectedForce = true;
+            askAgain = renewing;
+            renewDue(new RenewDue(true), nowNanos, actions);
         } else if (event instanceof ReleaseCalled) {
             release(true, actions);
         } else if (event instanceof Deserted) {
@@ -225,6 +242,7 @@ final class LeaseMachine {
         }
         if (outdated) {
             outdated = false;
+            askAgain = false;
             confirm(actions);
             refuseIfStopped(actions);
             return;
@@ -251,11 +269,17 @@ final class LeaseMachine {
             long nextAtNanos = sentAtNanos + timings.renewalNanos();
             arm(nextAtNanos - nowNanos > 0 ? nextAtNanos : nowNanos, actions);
         }
+        suspectedForce &= askAgain;
+        if (askAgain && stopped == null) {
+            askAgain = false;
+            renew(true, actions);
+        }
     }
 
     private void renewFailed(long nowNanos, List<Action> actions) {
         renewing = false;
         outdated = false;
+        askAgain = false;
         if (state != State.HELD) {
             return;
         }

@@ -36,6 +36,7 @@ final class SilentStore implements LockStore {
     private Function<AcquireRequest, AcquireReply> atOnce;
     private ReleaseReply toReleases = new ReleaseReply.Released();
     private StoreSignals ear;
+    private boolean closed;
     private Error next;
 
     /** Its next request fails as a driver does that can start no thread. */
@@ -161,6 +162,12 @@ final class SilentStore implements LockStore {
         return CompletableFuture.completedFuture(false);
     }
 
+    synchronized boolean isClosed() {
+        return closed;
+    }
+
     @Override
-    public void close() {}
+    public synchronized void close() {
+        closed = true;
+    }
 }

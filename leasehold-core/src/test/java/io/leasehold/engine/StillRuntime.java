@@ -36,6 +36,7 @@ final class StillRuntime implements LockRuntime {
     private long wallNanos = 1_700_000_000_000_000_000L;
     private byte drawn;
     private int failures;
+    private int failuresAfter;
     private boolean passesInWaits;
     private volatile Runnable beforeAClockIsRead = () -> {};
 
@@ -133,11 +134,17 @@ final class StillRuntime implements LockRuntime {
 
     /** What starts a thread, an executor or a timer, fails so many times. */
     synchronized void failToStart(int times) {
+        failToStart(times, 0);
+    }
+
+    /** The same, from the one on that comes after so many. */
+    synchronized void failToStart(int times, int after) {
         failures = times;
+        failuresAfter = after;
     }
 
     private synchronized void failIfTold() {
-        if (failures > 0) {
+        if (failures > 0 && failuresAfter-- <= 0) {
             failures--;
             throw new InternalError("no thread (made by the test)");
         }
