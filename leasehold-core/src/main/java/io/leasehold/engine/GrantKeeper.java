@@ -162,6 +162,8 @@ final class GrantKeeper {
             arm(arm.atNanos(), true);
         } else if (action instanceof LeaseMachine.TellAtRisk risk) {
             tellAtRisk(Duration.ofNanos(risk.remainingNanos()));
+        } else if (action instanceof LeaseMachine.TellAbandoned abandoned) {
+            tellAbandoned(abandoned.cause());
         } else if (action instanceof LeaseMachine.TellLost lost) {
             tellLost(lost.cause());
         } else if (action instanceof LeaseMachine.SendRelease release) {
@@ -306,15 +308,10 @@ final class GrantKeeper {
 
     /** The holder of the current lease is gone: says so, and renews no more. */
     void abandon(LossCause cause) {
-        LeaseState lease;
         synchronized (this) {
-            lease = current;
             holdingThread = null;
         }
         on(new LeaseMachine.Abandoned(cause));
-        if (lease != null) {
-            lease.abandoned(cause);
-        }
     }
 
     synchronized boolean beginSending() {
@@ -462,6 +459,13 @@ final class GrantKeeper {
         LeaseState lease = currentLease();
         if (lease != null) {
             lease.atRisk(remaining);
+        }
+    }
+
+    private void tellAbandoned(LossCause cause) {
+        LeaseState lease = currentLease();
+        if (lease != null) {
+            lease.abandoned(cause);
         }
     }
 

@@ -74,6 +74,9 @@ final class LeaseMachine {
     /** Tell whoever listens that a renewal is late, or will be. */
     record TellAtRisk(long remainingNanos) implements Action {}
 
+    /** Tell whoever listens that its holder is gone: once, and of what is held. */
+    record TellAbandoned(LossCause cause) implements Action {}
+
     /** Tell whoever listens that the lease is lost. */
     record TellLost(LossCause cause) implements Action {}
 
@@ -175,7 +178,7 @@ final class LeaseMachine {
         } else if (event instanceof RenewalSent) {
             renewalSent(actions);
         } else if (event instanceof Abandoned abandoned) {
-            stopped = abandoned.cause();
+            abandoned(abandoned.cause(), actions);
         } else if (event instanceof Suspended) {
             suspended(nowNanos, actions);
         } else if (event instanceof ContactLost) {
@@ -304,6 +307,13 @@ final class LeaseMachine {
     private void tellIfAtRisk(long nowNanos, List<Action> actions) {
         if (validUntilAtNanos - nowNanos < timings.riskNanos()) {
             tellAtRisk(nowNanos, actions);
+        }
+    }
+
+    private void abandoned(LossCause why, List<Action> actions) {
+        if (state == State.HELD && mayConfirm()) {
+            stopped = why;
+            actions.add(new TellAbandoned(why));
         }
     }
 
