@@ -37,6 +37,7 @@ final class SilentStore implements LockStore {
     private ReleaseReply toReleases = new ReleaseReply.Released();
     private StoreSignals ear;
     private boolean closed;
+    private boolean atomic = true;
     private Error next;
 
     /** Its next request fails as a driver does that can start no thread. */
@@ -72,6 +73,11 @@ final class SilentStore implements LockStore {
     /** It answers acquires at once, and not when the test does. */
     synchronized void answersAtOnce(Function<AcquireRequest, AcquireReply> answer) {
         atOnce = answer;
+    }
+
+    /** It can grant several locks one after the other only. */
+    synchronized void isNotAtomic() {
+        atomic = false;
     }
 
     synchronized void answersReleases(ReleaseReply reply) {
@@ -111,8 +117,8 @@ final class SilentStore implements LockStore {
     }
 
     @Override
-    public boolean isAtomicOver(List<LockName> names) {
-        return true;
+    public synchronized boolean isAtomicOver(List<LockName> names) {
+        return atomic;
     }
 
     @Override
