@@ -14,6 +14,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -36,6 +37,7 @@ final class SilentStore implements LockStore {
     private Function<AcquireRequest, AcquireReply> atOnce;
     private ReleaseReply toReleases = new ReleaseReply.Released();
     private StoreSignals ear;
+    private volatile Duration maxTtl = Duration.ofHours(24);
     private boolean closed;
     private boolean atomic = true;
     private Error next;
@@ -119,6 +121,15 @@ final class SilentStore implements LockStore {
     @Override
     public synchronized boolean isAtomicOver(List<LockName> names) {
         return atomic;
+    }
+
+    void accepts(Duration most) {
+        maxTtl = most;
+    }
+
+    @Override
+    public Duration maxTtl() {
+        return maxTtl;
     }
 
     @Override
