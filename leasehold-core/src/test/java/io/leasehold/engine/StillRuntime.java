@@ -7,6 +7,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 
 /** A runtime in which no time passes unless a test says so; callbacks run at once, where they are submitted. */
@@ -32,6 +33,7 @@ final class StillRuntime implements LockRuntime {
     }
 
     private final List<Entry> entries = new ArrayList<>();
+    private final List<Runnable> atExit = new CopyOnWriteArrayList<>();
     private long nowNanos = 1_000_000_000L;
     private long wallNanos = 1_700_000_000_000_000_000L;
     private byte drawn;
@@ -74,6 +76,22 @@ final class StillRuntime implements LockRuntime {
             entries.add(entry);
             return entry;
         }
+    }
+
+    /** The process exits in order: what has asked for it is run. */
+    void exit() {
+        List.copyOf(atExit).forEach(Runnable::run);
+    }
+
+    /** How many clients would be closed by an exit. */
+    int closedByAnExit() {
+        return atExit.size();
+    }
+
+    @Override
+    public Timer onExit(Runnable task) {
+        atExit.add(task);
+        return () -> atExit.remove(task);
     }
 
     /** Time passes, and every timer is late. */
