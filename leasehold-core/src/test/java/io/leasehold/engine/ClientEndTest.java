@@ -106,9 +106,8 @@ final class ClientEndTest {
         assertThat(runtime.closedByAnExit()).isZero();
     }
 
-    /** The exit waits for the thread that closes already, and no longer than it may. */
     @Test
-    void anExitWaitsForACloseThatIsUnderWay() {
+    void aCallbackOfTheCloseThatClosesAsWellDoesNotWaitForItself() {
         LockClient client = client(true);
         grantAtOnce();
         Lease lease = client.named(NAME).acquireAsync().join();
@@ -116,7 +115,6 @@ final class ClientEndTest {
         List<Boolean> closedAfterTheExit = new ArrayList<>();
         runtime.passesInWaits();
         lease.onLost(why -> {
-            // Within the close, whose own thread this is: it does not wait for itself.
             client.close();
             closedAfterTheExit.add(store.isClosed());
         });
