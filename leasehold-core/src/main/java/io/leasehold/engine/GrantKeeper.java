@@ -472,6 +472,12 @@ final class GrantKeeper {
     private void tellLost(LossCause cause) {
         disarm();
         wiring.holds().remove(grant.owner(), this);
+        Edge.guarded("the news of a loss", () -> tellItsLease(cause));
+        finishRenewalsByHand(null);
+        desks.ended(name, this);
+    }
+
+    private void tellItsLease(LossCause cause) {
         LeaseState lease;
         List<NodeVote> said;
         synchronized (this) {
@@ -481,8 +487,6 @@ final class GrantKeeper {
         if (lease != null) {
             lease.lost(cause, said);
         }
-        finishRenewalsByHand(null);
-        desks.ended(name, this);
     }
 
     // ---- release and hand-over
@@ -622,16 +626,18 @@ final class GrantKeeper {
             return;
         }
         long validUntilAtNanos = machine.validUntilAtNanos();
-        CompletableFuture<ReleaseReply> ended = end(ReleaseRequest.Kind.RELEASE);
-        wiring.holds().remove(grant.owner(), this);
-        ended.thenAccept(reply -> finish(outcome(reply, validUntilAtNanos), reply.votes()));
-        desks.ended(name, this);
+        try {
+            end(ReleaseRequest.Kind.RELEASE)
+                    .thenAccept(reply -> finish(outcome(reply, validUntilAtNanos), reply.votes()));
+        } finally {
+            // Also if it could not be sent: it ends with its ttl, and is held by nobody.
+            wiring.holds().remove(grant.owner(), this);
+            desks.ended(name, this);
+        }
     }
 
+    /** Its loss has told everybody and disarmed everything. */
     private void leaveToEnd() {
-        disarm();
-        finishRenewalsByHand(this::releasedMeanwhile);
-        wiring.holds().remove(grant.owner(), this);
         finish(ReleaseOutcome.ALREADY_LOST, List.of());
     }
 
