@@ -345,39 +345,40 @@ public final class EngineClient implements LockClient {
         return true;
     }
 
+    /** Step by step, also if one of them fails: in the end the store is closed, and nobody waits for an answer. */
     private void endEverything(long patienceNanos, Predicate<GrantKeeper> isAwaited) {
-        several.forEach(MultiWaiter::clientClosing);
-        // The last in line first: otherwise each that leaves would let the next one send a request.
-        List<Waiter> waiting = desks.all();
-        for (int i = waiting.size() - 1; i >= 0; i--) {
-            waiting.get(i).clientClosing();
-        }
+        endWaiting();
         List<GrantKeeper> held = wiring.holds().all();
         held.forEach(grant -> Edge.guarded("telling a holder of the close", grant::clientClosing));
-        LockRuntime runtime = wiring.runtime();
-        awaitHolders(held, isAwaited, runtime.nanoTime() + patienceNanos / 2);
-        LockRuntime.Timer limit = runtime.schedule(patienceNanos / 2, () -> quiet.complete(null));
-        checkQuiet();
-        Edge.join(runtime, quiet);
-        limit.cancel();
+        Edge.guarded("the wait for holders", () -> awaitHolders(held, isAwaited, patienceNanos / 2));
+        held.forEach(grant -> Edge.guarded("ending a lease at the close", grant::endAtClose));
+        Edge.guarded("the wait for the last answers", () -> awaitQuiet(patienceNanos / 2));
         // The store waits for answers, too: the flag is put back when it has.
         boolean interrupted = Thread.interrupted();
         try {
             wiring.store().close();
         } finally {
-            runtime.close();
+            wiring.runtime().close();
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
         }
     }
 
+    private void endWaiting() {
+        several.forEach(waiter -> Edge.guarded("ending an attempt at the close", waiter::clientClosing));
+        // The last in line first: otherwise each that leaves would let the next one send a request.
+        List<Waiter> waiting = desks.all();
+        for (int i = waiting.size() - 1; i >= 0; i--) {
+            Edge.guarded("ending an attempt at the close", waiting.get(i)::clientClosing);
+        }
+    }
+
     /** Holders in other threads were told: they may finish what they are in the middle of, for half of the patience. */
-    private void awaitHolders(List<GrantKeeper> held, Predicate<GrantKeeper> isAwaited, long untilAtNanos) {
+    private void awaitHolders(List<GrantKeeper> held, Predicate<GrantKeeper> isAwaited, long patienceNanos) {
         CompletableFuture<Void> over = new CompletableFuture<>();
-        checkHolders(held, isAwaited, untilAtNanos, over);
+        checkHolders(held, isAwaited, wiring.runtime().nanoTime() + patienceNanos, over);
         Edge.join(wiring.runtime(), over);
-        held.forEach(grant -> Edge.guarded("ending a lease at the close", grant::endAtClose));
     }
 
     private void checkHolders(
@@ -396,12 +397,28 @@ public final class EngineClient implements LockClient {
         }
     }
 
+    private void awaitQuiet(long patienceNanos) {
+        LockRuntime.Timer limit = wiring.runtime().schedule(patienceNanos, () -> quiet.complete(null));
+        checkQuiet();
+        Edge.join(wiring.runtime(), quiet);
+        limit.cancel();
+    }
+
     /** Completes {@link #quiet} once every reply that something could follow from has come. */
     private void checkQuiet() {
-        if (isQuiet()) {
+        boolean isOver = quiet.isDone();
+        try {
+            isOver |= isQuiet();
+        } catch (RuntimeException | Error e) {
+            LOG.error("a look at what a lock client that closes waits for has failed; the next one is made", e);
+        }
+        if (isOver) {
             quiet.complete(null);
-        } else if (!quiet.isDone()) {
-            wiring.runtime().schedule(QUIET_CHECK_NANOS, this::checkQuiet);
+        } else {
+            // Without a next look the limit ends the wait.
+            Edge.guarded(
+                    "the wait for the last answers",
+                    () -> wiring.runtime().schedule(QUIET_CHECK_NANOS, this::checkQuiet));
         }
     }
 
@@ -417,8 +434,12 @@ public final class EngineClient implements LockClient {
         return noneAsks && noneEnds && wiring.undoer().isIdle();
     }
 
-    /** Grants that came after close() had told the holders; those it told are not among the holds any more. */
+    /**
+     * Grants that came after close() had told the holders; those it told are not among the holds any more. And what an
+     * error has kept from being told.
+     */
     private void endStragglers() {
+        endWaiting();
         wiring.holds().all().forEach(grant -> {
             grant.clientClosing();
             grant.endAtClose();

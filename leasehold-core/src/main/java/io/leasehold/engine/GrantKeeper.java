@@ -56,8 +56,6 @@ final class GrantKeeper {
     private long renewals;
     /** Of the suspensions that were noticed, how many the machine was told of. */
     private long suspensionsSeen;
-    /** Was said, and is believed once the store says that the hold is gone. */
-    private boolean takenByForce;
 
     private @Nullable LeaseState current;
     /** The lease whose holder asked for its release last; until it is passed on, that release waits for an outcome. */
@@ -164,6 +162,8 @@ final class GrantKeeper {
             arm(arm.atNanos(), true);
         } else if (action instanceof LeaseMachine.TellAtRisk risk) {
             tellAtRisk(Duration.ofNanos(risk.remainingNanos()));
+        } else if (action instanceof LeaseMachine.TellAbandoned abandoned) {
+            tellAbandoned(abandoned.cause());
         } else if (action instanceof LeaseMachine.TellLost lost) {
             tellLost(lost.cause());
         } else if (action instanceof LeaseMachine.SendRelease release) {
@@ -308,15 +308,10 @@ final class GrantKeeper {
 
     /** The holder of the current lease is gone: says so, and renews no more. */
     void abandon(LossCause cause) {
-        LeaseState lease;
         synchronized (this) {
-            lease = current;
             holdingThread = null;
         }
         on(new LeaseMachine.Abandoned(cause));
-        if (lease != null) {
-            lease.abandoned(cause);
-        }
     }
 
     synchronized boolean beginSending() {
@@ -371,7 +366,7 @@ final class GrantKeeper {
             }
             return new LeaseMachine.Renewed(renewed.sentAtNanos());
         } else if (answer instanceof RenewReply.NotOurs) {
-            return new LeaseMachine.TakenAway(suspectedForce() ? LossCause.FORCE_RELEASED : LossCause.NOT_OURS);
+            return new LeaseMachine.Denied();
         }
         return new LeaseMachine.RenewFailed();
     }
@@ -448,14 +443,7 @@ final class GrantKeeper {
 
     /** Somebody says that an operator took it: the store is asked at once. */
     void suspectTakenAway() {
-        synchronized (this) {
-            takenByForce = true;
-        }
-        on(new LeaseMachine.RenewDue(true));
-    }
-
-    private synchronized boolean suspectedForce() {
-        return takenByForce;
+        on(new LeaseMachine.SuspectedForce());
     }
 
     /** Nothing is known of it until a renewal succeeds. */
@@ -474,9 +462,22 @@ final class GrantKeeper {
         }
     }
 
+    private void tellAbandoned(LossCause cause) {
+        LeaseState lease = currentLease();
+        if (lease != null) {
+            lease.abandoned(cause);
+        }
+    }
+
     private void tellLost(LossCause cause) {
         disarm();
         wiring.holds().remove(grant.owner(), this);
+        Edge.guarded("the news of a loss", () -> tellItsLease(cause));
+        finishRenewalsByHand(null);
+        desks.ended(name, this);
+    }
+
+    private void tellItsLease(LossCause cause) {
         LeaseState lease;
         List<NodeVote> said;
         synchronized (this) {
@@ -486,8 +487,6 @@ final class GrantKeeper {
         if (lease != null) {
             lease.lost(cause, said);
         }
-        finishRenewalsByHand(null);
-        desks.ended(name, this);
     }
 
     // ---- release and hand-over
@@ -627,16 +626,18 @@ final class GrantKeeper {
             return;
         }
         long validUntilAtNanos = machine.validUntilAtNanos();
-        CompletableFuture<ReleaseReply> ended = end(ReleaseRequest.Kind.RELEASE);
-        wiring.holds().remove(grant.owner(), this);
-        ended.thenAccept(reply -> finish(outcome(reply, validUntilAtNanos), reply.votes()));
-        desks.ended(name, this);
+        try {
+            end(ReleaseRequest.Kind.RELEASE)
+                    .thenAccept(reply -> finish(outcome(reply, validUntilAtNanos), reply.votes()));
+        } finally {
+            // Also if it could not be sent: it ends with its ttl, and is held by nobody.
+            wiring.holds().remove(grant.owner(), this);
+            desks.ended(name, this);
+        }
     }
 
+    /** Its loss has told everybody and disarmed everything. */
     private void leaveToEnd() {
-        disarm();
-        finishRenewalsByHand(this::releasedMeanwhile);
-        wiring.holds().remove(grant.owner(), this);
         finish(ReleaseOutcome.ALREADY_LOST, List.of());
     }
 

@@ -32,6 +32,12 @@ final class LeaseMachine {
     /** It is known from outside that the lease is over. */
     record TakenAway(LossCause cause) implements Event {}
 
+    /** The store has answered that the hold is gone. */
+    record Denied() implements Event {}
+
+    /** It is said that an operator took it, which the store's answer to the next renewal will show. */
+    record SuspectedForce() implements Event {}
+
     /** The holder gives it back. */
     record ReleaseCalled() implements Event {}
 
@@ -67,6 +73,9 @@ final class LeaseMachine {
 
     /** Tell whoever listens that a renewal is late, or will be. */
     record TellAtRisk(long remainingNanos) implements Action {}
+
+    /** Tell whoever listens that its holder is gone: once, and of what is held. */
+    record TellAbandoned(LossCause cause) implements Action {}
 
     /** Tell whoever listens that the lease is lost. */
     record TellLost(LossCause cause) implements Action {}
@@ -112,6 +121,11 @@ final class LeaseMachine {
     /** The renewal that is in flight left before the suspension, whose length its sending time does not show. */
     private boolean outdated;
 
+    /** It is said that an operator took it, and nothing that was sent since has shown that it stands. */
+    private boolean suspectedForce;
+    /** The renewal in flight left before that was said. */
+    private boolean askAgain;
+
     private boolean sending;
     /** The end that waits for a renewal to leave. */
     private @Nullable Action pending;
@@ -151,6 +165,12 @@ final class LeaseMachine {
             renewFailed(nowNanos, actions);
         } else if (event instanceof TakenAway away) {
             lose(away.cause(), actions);
+        } else if (event instanceof Denied) {
+            lose(suspectedForce ? LossCause.FORCE_RELEASED : LossCause.NOT_OURS, actions);
+        } else if (event instanceof SuspectedForce) {
+            suspectedForce = true;
+            askAgain = renewing;
+            renewDue(new RenewDue(true), nowNanos, actions);
         } else if (event instanceof ReleaseCalled) {
             release(true, actions);
         } else if (event instanceof Deserted) {
@@ -158,7 +178,7 @@ final class LeaseMachine {
         } else if (event instanceof RenewalSent) {
             renewalSent(actions);
         } else if (event instanceof Abandoned abandoned) {
-            stopped = abandoned.cause();
+            abandoned(abandoned.cause(), actions);
         } else if (event instanceof Suspended) {
             suspended(nowNanos, actions);
         } else if (event instanceof ContactLost) {
@@ -225,6 +245,7 @@ final class LeaseMachine {
         }
         if (outdated) {
             outdated = false;
+            askAgain = false;
             confirm(actions);
             refuseIfStopped(actions);
             return;
@@ -251,11 +272,17 @@ final class LeaseMachine {
             long nextAtNanos = sentAtNanos + timings.renewalNanos();
             arm(nextAtNanos - nowNanos > 0 ? nextAtNanos : nowNanos, actions);
         }
+        suspectedForce &= askAgain;
+        if (askAgain && stopped == null) {
+            askAgain = false;
+            renew(true, actions);
+        }
     }
 
     private void renewFailed(long nowNanos, List<Action> actions) {
         renewing = false;
         outdated = false;
+        askAgain = false;
         if (state != State.HELD) {
             return;
         }
@@ -280,6 +307,13 @@ final class LeaseMachine {
     private void tellIfAtRisk(long nowNanos, List<Action> actions) {
         if (validUntilAtNanos - nowNanos < timings.riskNanos()) {
             tellAtRisk(nowNanos, actions);
+        }
+    }
+
+    private void abandoned(LossCause why, List<Action> actions) {
+        if (state == State.HELD && mayConfirm()) {
+            stopped = why;
+            actions.add(new TellAbandoned(why));
         }
     }
 

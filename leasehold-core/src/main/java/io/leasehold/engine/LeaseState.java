@@ -218,12 +218,16 @@ final class LeaseState {
         return new LeaseLostException(name, cause, detail, votes);
     }
 
+    /** Nothing once it was given back: a lock that is kept for a while is held by nobody. */
     void atRisk(Duration remaining) {
-        keeper.wiring().events().tell(l -> l.atRisk(new LockListener.AtRisk(name(), token, remaining)));
         List<Consumer<? super Duration>> callbacks;
         synchronized (this) {
+            if (releaseCalled) {
+                return;
+            }
             callbacks = riskCallbacks;
         }
+        keeper.wiring().events().tell(l -> l.atRisk(new LockListener.AtRisk(name(), token, remaining)));
         callbacks.forEach(callback -> call(() -> callback.accept(remaining)));
     }
 

@@ -131,7 +131,7 @@ final class MultiWaiter implements Pending<MultiLease> {
             finishAcquired();
             return;
         }
-        if (!(reply instanceof AcquireReply.Busy || reply instanceof AcquireReply.Refused)) {
+        if (isRemembered(reply)) {
             undo(owner, reply == null ? 0 : reply.ballot());
         }
         if (gone) {
@@ -146,6 +146,14 @@ final class MultiWaiter implements Pending<MultiLease> {
         } else {
             takeNext();
         }
+    }
+
+    /** Whether the store may hold something for the owner token; what was granted and does not count, it does. */
+    private static boolean isRemembered(@Nullable AcquireReply reply) {
+        if (reply instanceof AcquireReply.Refused refused) {
+            return refused.spent() && refused.ballot() > 0;
+        }
+        return !(reply instanceof AcquireReply.Busy);
     }
 
     private LockStoreException verdict(AcquireReply.Failed failed) {

@@ -25,6 +25,8 @@ final class Timeline {
     private int size;
     private LockRuntime.@Nullable Timer armed;
     private long armedAtNanos;
+    /** Which of the timers that were ever armed is the present one. */
+    private long generation;
 
     Timeline(LockRuntime runtime) {
         this.runtime = runtime;
@@ -57,8 +59,9 @@ final class Timeline {
             armed.cancel();
             armed = null;
         }
+        long mine = ++generation;
         try {
-            armed = runtime.schedule(atNanos - runtime.nanoTime(), this::fire);
+            armed = runtime.schedule(atNanos - runtime.nanoTime(), () -> fire(mine));
             armedAtNanos = atNanos;
         } catch (Error e) {
             // The entries stay: the next one that is added, or that fires, arms for all of them.
@@ -66,10 +69,13 @@ final class Timeline {
         }
     }
 
-    private void fire() {
+    /** One that was cancelled too late fires as well; the present one stays, or each such would go on for ever. */
+    private void fire(long fired) {
         List<Entry> due = new ArrayList<>();
         synchronized (this) {
-            armed = null;
+            if (fired == generation) {
+                armed = null;
+            }
             long nowNanos = runtime.nanoTime();
             while (size > 0 && heap[0].atNanos - nowNanos <= 0) {
                 due.add(heap[0]);

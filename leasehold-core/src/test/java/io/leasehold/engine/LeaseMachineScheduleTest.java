@@ -226,6 +226,16 @@ final class LeaseMachineScheduleTest {
     }
 
     @Test
+    void thatItsHolderIsGoneIsToldOnceAndOfWhatIsHeld() {
+        LeaseMachine.Event leaked = new LeaseMachine.Abandoned(LossCause.LEAKED);
+        LeaseMachine.Event died = new LeaseMachine.Abandoned(LossCause.THREAD_DIED);
+        assertThat(on(1, died)).containsExactly(new LeaseMachine.TellAbandoned(LossCause.THREAD_DIED));
+        assertThat(on(2, leaked)).isEmpty();
+        assertThat(on(VALIDITY, new LeaseMachine.EndDue())).containsExactly(new TellLost(LossCause.THREAD_DIED));
+        assertThat(on(VALIDITY, leaked)).isEmpty();
+    }
+
+    @Test
     void aReleaseWaitsForARenewalThatIsLeaving() {
         due(INTERVAL);
         assertThat(machine.beginSending()).isTrue();

@@ -1,15 +1,20 @@
 package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Lease;
+import io.leasehold.LeaseLostException;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.ReleaseOutcome;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -63,5 +68,63 @@ class LoggingTest {
                 .singleElement()
                 .asString()
                 .contains("action=force-release", "removed=true", "by=");
+    }
+
+    private static final LockName NAME = LockName.exactly("lost");
+
+    private static void lose(LockClient locks) {
+        assertThat(locks.admin().forceRelease(NAME, null)).isTrue();
+    }
+
+    private static long errors(Work work) throws InterruptedException {
+        return logged(work).lines().filter(line -> line.contains("ERROR")).count();
+    }
+
+    /** Whatever of the user's has heard of it: a question, a callback, an interrupt. */
+    @Test
+    void aLossThatWasHeardOfIsNotLogged() throws InterruptedException {
+        assertThat(errors(locks -> {
+                    try (Lease lease = locks.named(NAME).acquire()) {
+                        lose(locks);
+                        assertThat(lease.isValid()).isFalse();
+                    }
+                }))
+                .isZero();
+        assertThat(errors(locks -> {
+                    try (Lease lease = locks.named(NAME).acquire()) {
+                        CompletableFuture<LossCause> told = new CompletableFuture<>();
+                        lease.onLost(told::complete);
+                        lose(locks);
+                        told.join();
+                    }
+                }))
+                .isZero();
+        assertThat(errors(locks -> {
+                    try (Lease lease = locks.named(NAME).acquire()) {
+                        lease.interruptOnLoss();
+                        lose(locks);
+                        assertThat(Thread.interrupted()).isTrue();
+                    }
+                }))
+                .isZero();
+        assertThat(errors(locks -> {
+                    try (Lease lease = locks.named(NAME).acquire()) {
+                        lose(locks);
+                        assertThatThrownBy(lease::renew).isInstanceOf(LeaseLostException.class);
+                    }
+                }))
+                .isZero();
+    }
+
+    /** Who releases by hand is told by the outcome. */
+    @Test
+    void aLossThatTheReleaseTellsIsNotLogged() throws InterruptedException {
+        assertThat(errors(locks -> {
+                    Lease lease = locks.named(NAME).acquire();
+                    lose(locks);
+                    assertThat(lease.release()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+                    lease.close();
+                }))
+                .isZero();
     }
 }

@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
+import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -11,11 +12,16 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 
 /** A store that notes what it is asked, and answers only when the test does. Releases are answered at once. */
 final class SilentStore implements LockStore {
@@ -26,7 +32,14 @@ final class SilentStore implements LockStore {
     private final List<Asked<AcquireRequest, AcquireReply>> acquires = new ArrayList<>();
     private final List<Asked<RenewBatch, RenewReply>> renewals = new ArrayList<>();
     private final List<ReleaseRequest> releases = new ArrayList<>();
+    private final Map<LockName, LockRecord> records = new TreeMap<>();
+    private StoreOperations operations = StoreOperations.none();
+    private Function<AcquireRequest, AcquireReply> atOnce;
+    private ReleaseReply toReleases = new ReleaseReply.Released();
     private StoreSignals ear;
+    private volatile Duration maxTtl = Duration.ofHours(24);
+    private boolean closed;
+    private boolean atomic = true;
     private Error next;
 
     /** Its next request fails as a driver does that can start no thread. */
@@ -54,6 +67,39 @@ final class SilentStore implements LockStore {
         return List.copyOf(releases);
     }
 
+    /** What it tells of itself beside locks. */
+    void operations(StoreOperations told) {
+        operations = told;
+    }
+
+    /** It answers acquires at once, and not when the test does. */
+    synchronized void answersAtOnce(Function<AcquireRequest, AcquireReply> answer) {
+        atOnce = answer;
+    }
+
+    /** It can grant several locks one after the other only. */
+    synchronized void isNotAtomic() {
+        atomic = false;
+    }
+
+    synchronized void answersReleases(ReleaseReply reply) {
+        toReleases = reply;
+    }
+
+    /** It tells operators that this lock is held so; null for not at all. */
+    synchronized void tells(LockName name, Holder holder) {
+        if (holder == null) {
+            records.remove(name);
+        } else {
+            records.put(name, new LockRecord(name, holder));
+        }
+    }
+
+    @Override
+    public StoreOperations operations() {
+        return operations;
+    }
+
     StoreSignals ear() {
         return ear;
     }
@@ -73,8 +119,17 @@ final class SilentStore implements LockStore {
     }
 
     @Override
-    public boolean isAtomicOver(List<LockName> names) {
-        return true;
+    public synchronized boolean isAtomicOver(List<LockName> names) {
+        return atomic;
+    }
+
+    void accepts(Duration most) {
+        maxTtl = most;
+    }
+
+    @Override
+    public Duration maxTtl() {
+        return maxTtl;
     }
 
     @Override
@@ -87,6 +142,9 @@ final class SilentStore implements LockStore {
         failIfTold();
         CompletableFuture<AcquireReply> answer = new CompletableFuture<>();
         acquires.add(new Asked<>(request, answer));
+        if (atOnce != null) {
+            answer.complete(atOnce.apply(request));
+        }
         return answer;
     }
 
@@ -102,17 +160,18 @@ final class SilentStore implements LockStore {
     public synchronized CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         failIfTold();
         releases.add(request);
-        return CompletableFuture.completedFuture(new ReleaseReply.Released());
+        return CompletableFuture.completedFuture(toReleases);
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return CompletableFuture.completedFuture(Optional.empty());
+    public synchronized CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return CompletableFuture.completedFuture(Optional.ofNullable(records.get(name)));
     }
 
     @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return CompletableFuture.completedFuture(List.of());
+    public synchronized CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return CompletableFuture.completedFuture(
+                records.values().stream().limit(limit).toList());
     }
 
     @Override
@@ -120,6 +179,12 @@ final class SilentStore implements LockStore {
         return CompletableFuture.completedFuture(false);
     }
 
+    synchronized boolean isClosed() {
+        return closed;
+    }
+
     @Override
-    public void close() {}
+    public synchronized void close() {
+        closed = true;
+    }
 }

@@ -7,6 +7,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 
 /** A runtime in which no time passes unless a test says so; callbacks run at once, where they are submitted. */
@@ -32,10 +33,13 @@ final class StillRuntime implements LockRuntime {
     }
 
     private final List<Entry> entries = new ArrayList<>();
+    private final List<Runnable> atExit = new CopyOnWriteArrayList<>();
     private long nowNanos = 1_000_000_000L;
     private long wallNanos = 1_700_000_000_000_000_000L;
     private byte drawn;
     private int failures;
+    private int failuresAfter;
+    private boolean passesInWaits;
     private volatile Runnable beforeAClockIsRead = () -> {};
 
     @Override
@@ -74,6 +78,28 @@ final class StillRuntime implements LockRuntime {
         }
     }
 
+    /** The process exits in order: what has asked for it is run. */
+    void exit() {
+        List.copyOf(atExit).forEach(Runnable::run);
+    }
+
+    /** How many clients would be closed by an exit. */
+    int closedByAnExit() {
+        return atExit.size();
+    }
+
+    @Override
+    public Timer onExit(Runnable task) {
+        atExit.add(task);
+        return () -> atExit.remove(task);
+    }
+
+    /** Time passes, and every timer is late. */
+    synchronized void passUnnoticed(Duration span) {
+        nowNanos += span.toNanos();
+        wallNanos += span.toNanos();
+    }
+
     /** Lets time pass, and fires what is due on the way, in order. */
     void pass(Duration span) {
         long untilAtNanos = now() + span.toNanos();
@@ -104,17 +130,45 @@ final class StillRuntime implements LockRuntime {
         return next;
     }
 
+    /** From now on time passes while a thread waits, from timer to timer. */
+    synchronized void passesInWaits() {
+        passesInWaits = true;
+    }
+
+    private synchronized boolean passesToTheNextTimer(CompletableFuture<?> future) {
+        if (!passesInWaits || future.isDone()) {
+            return false;
+        }
+        if (entries.isEmpty()) {
+            throw new IllegalStateException("it waits for ever: no timer is armed");
+        }
+        return true;
+    }
+
+    private synchronized Duration untilTheNextTimer() {
+        return entries.stream()
+                .map(entry -> Duration.ofNanos(Math.max(0, entry.atNanos - nowNanos)))
+                .min(Comparator.naturalOrder())
+                .orElseThrow();
+    }
+
     synchronized int timers() {
         return entries.size();
     }
 
     /** What starts a thread, an executor or a timer, fails so many times. */
     synchronized void failToStart(int times) {
+        failToStart(times, 0);
+    }
+
+    /** The same, from the one on that comes after so many. */
+    synchronized void failToStart(int times, int after) {
         failures = times;
+        failuresAfter = after;
     }
 
     private synchronized void failIfTold() {
-        if (failures > 0) {
+        if (failures > 0 && failuresAfter-- <= 0) {
             failures--;
             throw new InternalError("no thread (made by the test)");
         }
@@ -139,6 +193,9 @@ final class StillRuntime implements LockRuntime {
 
     @Override
     public void await(CompletableFuture<?> future) throws InterruptedException {
+        while (passesToTheNextTimer(future)) {
+            pass(untilTheNextTimer());
+        }
         try {
             future.get();
         } catch (ExecutionException | CancellationException e) {

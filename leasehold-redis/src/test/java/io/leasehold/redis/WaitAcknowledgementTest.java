@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Lease;
 import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.MultiLock;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.servers.RedisReplicated;
 import io.leasehold.servers.RedisServer;
@@ -116,6 +118,34 @@ final class WaitAcknowledgementTest {
                     "replicas are back",
                     () -> group.primary().call("WAIT", "1", "1000").equals("1"));
             TopologyBench.obtainsSoon(client, "alone");
+        }
+    }
+
+    /** Their own grant does not stand in the way of the next request. */
+    @Test
+    void ofSeveralLocksThatAreNotAcknowledgedNoneIsLeft() throws InterruptedException {
+        RedisServer replica = group.replicas().get(0);
+        try (TopologyBench bench = new TopologyBench()) {
+            LockClient client = bench.client(uri("waitReplicas=1&waitTimeout=50ms"));
+            MultiLock several = client.all(LockName.exactly("one"), LockName.exactly("other"))
+                    .with(options -> options.ttl(Duration.ofMinutes(10)));
+            replica.freeze();
+            try {
+                assertThatThrownBy(() -> several.tryAcquire(Duration.ZERO))
+                        .isInstanceOf(StoreUnavailableException.class)
+                        .hasMessageContaining("0 of 1 replicas");
+                until(
+                        "no key is left",
+                        () -> group.primary()
+                                .call("EXISTS", "lock:{one}", "lock:{other}")
+                                .equals("0"));
+            } finally {
+                replica.thaw();
+            }
+            until(
+                    "replicas are back",
+                    () -> group.primary().call("WAIT", "1", "1000").equals("1"));
+            several.acquire().close();
         }
     }
 

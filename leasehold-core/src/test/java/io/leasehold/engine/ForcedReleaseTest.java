@@ -1,0 +1,136 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.LossCause;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.TokenRange;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** The news that an operator has released a lock is believed once the store says that the hold is gone, and no longer. */
+@SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
+final class ForcedReleaseTest {
+
+    private static final LockName NAME = LockName.exactly("a");
+
+    private final StillRuntime runtime = new StillRuntime();
+    private final SilentStore store = new SilentStore();
+    private final LockClient client = Leasehold.builder()
+            .store(store)
+            .runtime(runtime)
+            .defaults(LockOptions.defaults().ttl(Duration.ofSeconds(30)).lockDelay(Duration.ofSeconds(60)))
+            .connect();
+    private final List<LossCause> told = new ArrayList<>();
+    private final Lease lease = held();
+
+    private Lease held() {
+        CompletableFuture<Lease> wanted = client.named(NAME).acquireAsync();
+        var asked = store.acquires().get(0);
+        asked.answer()
+                .complete(new AcquireReply.Granted(
+                        new Grant(
+                                asked.request().owner(), TokenRange.of(1, 1), runtime.nanoTime(), Incarnation.DURABLE),
+                        List.of()));
+        Lease granted = wanted.join();
+        granted.onLost(told::add);
+        return granted;
+    }
+
+    private void answerTheLast(RenewReply.Item item) {
+        var all = store.renewals();
+        all.get(all.size() - 1).answer().complete(new RenewReply(List.of(item)));
+    }
+
+    private RenewReply.Item renewed() {
+        return new RenewReply.Renewed(runtime.nanoTime());
+    }
+
+    @Test
+    void theStoreIsAskedAtOnceAndItsNoIsOneByForce() {
+        store.ear().takenAway(NAME);
+        assertThat(store.renewals()).hasSize(1);
+        assertThat(told).as("it is not believed by itself").isEmpty();
+        answerTheLast(new RenewReply.NotOurs());
+        assertThat(told).containsExactly(LossCause.FORCE_RELEASED);
+    }
+
+    @Test
+    void aNoWithoutSuchNewsIsNone() {
+        lease.renewAsync();
+        answerTheLast(new RenewReply.NotOurs());
+        assertThat(told).containsExactly(LossCause.NOT_OURS);
+    }
+
+    @Test
+    void newsOfAnotherLockAskNothing() {
+        store.ear().takenAway(LockName.exactly("b"));
+        assertThat(store.renewals()).isEmpty();
+    }
+
+    /** News of an earlier hold may come late: what the store has confirmed since was not taken by it. */
+    @Test
+    void newsThatTheStoreHasRefutedAreForgotten() {
+        store.ear().takenAway(NAME);
+        answerTheLast(renewed());
+        assertThat(lease.isValid()).isTrue();
+        assertThat(store.renewals()).hasSize(1);
+        runtime.pass(Duration.ofSeconds(11));
+        assertThat(store.renewals()).hasSize(2);
+        answerTheLast(new RenewReply.NotOurs());
+        assertThat(told).containsExactly(LossCause.NOT_OURS);
+        lease.release();
+        assertThat(store.releases()).as("the lock delay runs").isEmpty();
+    }
+
+    /** An answer to what was sent before says nothing: the store is asked again, at once. */
+    @Test
+    void anAnswerThatWasUnderWayRefutesNothing() {
+        CompletableFuture<Void> byHand = lease.renewAsync();
+        store.ear().takenAway(NAME);
+        assertThat(store.renewals()).hasSize(1);
+        answerTheLast(renewed());
+        assertThat(byHand).isCompleted();
+        assertThat(store.renewals()).hasSize(2);
+        answerTheLast(new RenewReply.NotOurs());
+        assertThat(told).containsExactly(LossCause.FORCE_RELEASED);
+    }
+
+    @Test
+    void aRenewalThatFailsRefutesNothing() {
+        store.ear().takenAway(NAME);
+        answerTheLast(new RenewReply.Failed(new StoreUnavailableException("made by the test", null)));
+        runtime.pass(Duration.ofSeconds(11));
+        assertThat(store.renewals()).hasSize(2);
+        answerTheLast(new RenewReply.NotOurs());
+        assertThat(told).containsExactly(LossCause.FORCE_RELEASED);
+    }
+
+    /** Each piece of news is asked about once, however many renewals follow. */
+    @Test
+    void afterTheAnswerRenewalsComeAtTheirTime() {
+        lease.renewAsync();
+        store.ear().takenAway(NAME);
+        answerTheLast(renewed());
+        answerTheLast(renewed());
+        assertThat(store.renewals()).hasSize(2);
+        runtime.pass(Duration.ofSeconds(9));
+        assertThat(store.renewals()).hasSize(2);
+        runtime.pass(Duration.ofSeconds(2));
+        assertThat(store.renewals()).hasSize(3);
+    }
+}

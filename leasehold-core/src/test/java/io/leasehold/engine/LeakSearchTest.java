@@ -1,0 +1,176 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.ClientRecord;
+import io.leasehold.ClientRecord.ClientHold;
+import io.leasehold.Holder;
+import io.leasehold.Leak;
+import io.leasehold.Leasehold;
+import io.leasehold.LockAdmin;
+import io.leasehold.LockName;
+import io.leasehold.spi.StoreOperations;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What a search for leaks finds, over what any store tells, and what it lets pass. */
+@Tag("quick")
+final class LeakSearchTest {
+
+    private static final Duration HOUR = Duration.ofHours(1);
+    private static final LockName A = LockName.exactly("a");
+    private static final String OURS = "host/7/12345678";
+
+    private final StillRuntime runtime = new StillRuntime();
+    private final SilentStore store = new SilentStore();
+    private final Map<String, ClientRecord> clients = new HashMap<>();
+    private final List<Leak> ofTheStore = new ArrayList<>();
+    private final List<String> asked = new ArrayList<>();
+    private boolean keepsRecords = true;
+    /** Once the search has found no record of a holder, this happens. */
+    private Runnable meanwhile = () -> {};
+
+    private LockAdmin admin() {
+        store.operations(new StoreOperations() {
+            @Override
+            public boolean keepsClientRecords() {
+                return keepsRecords;
+            }
+
+            @Override
+            public CompletableFuture<Optional<ClientRecord>> client(String holderId) {
+                asked.add(holderId);
+                return CompletableFuture.completedFuture(Optional.ofNullable(clients.get(holderId)));
+            }
+
+            @Override
+            public CompletableFuture<List<Leak>> leaks() {
+                return CompletableFuture.completedFuture(ofTheStore);
+            }
+        });
+        runtime.passesInWaits();
+        return Leasehold.builder().store(store).runtime(runtime).connect().admin();
+    }
+
+    private List<Leak> leaks() {
+        LockAdmin admin = admin();
+        runtime.schedule(Duration.ofSeconds(2).toNanos(), () -> meanwhile.run());
+        return admin.leaks(HOUR);
+    }
+
+    private static Holder holder(String id, long token) {
+        return new Holder(id, Duration.ofSeconds(20), OptionalLong.of(token));
+    }
+
+    private void record(String holderId, LockName lock, Duration age, String thread) {
+        Instant now = Instant.ofEpochMilli(runtime.wallMillis());
+        clients.put(
+                holderId,
+                new ClientRecord(
+                        holderId, "host", 7, "", now, List.of(new ClientHold(lock.text(), thread, now.minus(age), 3))));
+    }
+
+    @Test
+    void aHoldWithoutAnEndIsOne() {
+        store.tells(A, new Holder(OURS, null, OptionalLong.empty()));
+        assertThat(leaks()).singleElement().satisfies(leak -> {
+            assertThat(leak.kind()).isEqualTo(Leak.Kind.NO_TTL);
+            assertThat(leak.subject()).isEqualTo("a");
+            assertThat(leak.detail()).contains(OURS);
+        });
+    }
+
+    @Test
+    void aHolderThatShowsNoSignOfLifeTwiceIsGone() {
+        store.tells(A, holder(OURS, 4));
+        Duration before = Duration.ofMillis(runtime.wallMillis());
+        assertThat(leaks()).singleElement().satisfies(leak -> {
+            assertThat(leak.kind()).isEqualTo(Leak.Kind.HOLDER_GONE);
+            assertThat(leak.subject()).isEqualTo("a");
+            assertThat(leak.detail()).contains(OURS);
+        });
+        assertThat(asked).containsExactly(OURS, OURS);
+        assertThat(Duration.ofMillis(runtime.wallMillis()).minus(before)).isEqualTo(Duration.ofSeconds(4));
+    }
+
+    @Test
+    void whatHasEndedOrMovedOrIsToldOfByTheSecondLookIsNone() {
+        LockName moved = LockName.exactly("moved");
+        LockName renewed = LockName.exactly("granted anew");
+        LockName told = LockName.exactly("told");
+        store.tells(A, holder(OURS, 4));
+        store.tells(moved, holder(OURS, 4));
+        store.tells(renewed, holder(OURS, 4));
+        store.tells(told, holder("host/8/87654321/label", 4));
+        meanwhile = () -> {
+            store.tells(A, null);
+            store.tells(moved, holder("host/7/00000000", 4));
+            store.tells(renewed, holder(OURS, 5));
+            record("host/8/87654321/label", told, Duration.ZERO, "");
+        };
+        assertThat(leaks()).isEmpty();
+    }
+
+    @Test
+    void othersThanOurClientsKeepNoRecordAndAreNotMissed() {
+        store.tells(A, holder("somebody else/1", 4));
+        assertThat(leaks()).isEmpty();
+        assertThat(asked).isEmpty();
+    }
+
+    @Test
+    void whereNoRecordsAreKeptNobodyIsMissed() {
+        keepsRecords = false;
+        store.tells(A, holder(OURS, 4));
+        assertThat(leaks()).isEmpty();
+        assertThat(asked).isEmpty();
+    }
+
+    @Test
+    void aHoldIsTooLongIfItIsOlderThanAskedAndNotIfItIsAsOld() {
+        LockName asOld = LockName.exactly("as old");
+        store.tells(A, holder(OURS, 4));
+        store.tells(asOld, holder("host/8/87654321", 5));
+        record(OURS, A, HOUR.plusMillis(1), "worker-7");
+        record("host/8/87654321", asOld, HOUR, "");
+        assertThat(leaks())
+                .containsExactly(new Leak(
+                        Leak.Kind.HELD_TOO_LONG,
+                        "a",
+                        "held by " + OURS + ", thread \"worker-7\" for 3600 s (3 renewals), longer than 3600 s"));
+    }
+
+    @Test
+    void aHoldWhoseThreadIsNotKnownNamesNone() {
+        store.tells(A, holder(OURS, 4));
+        record(OURS, A, HOUR.multipliedBy(2), "");
+        assertThat(leaks()).singleElement().extracting(Leak::detail).asString().doesNotContain("thread");
+    }
+
+    @Test
+    void whatTheStoreKnowsIsAmongThemAndAllAreSorted() {
+        ofTheStore.add(new Leak(Leak.Kind.SIDE_KEY, "b", "left"));
+        ofTheStore.add(new Leak(Leak.Kind.SIDE_KEY, "a", "left"));
+        store.tells(LockName.exactly("z"), new Holder(OURS, null, OptionalLong.empty()));
+        assertThat(leaks()).extracting(Leak::subject).containsExactly("z", "a", "b");
+        assertThat(leaks()).extracting(Leak::kind).first().isEqualTo(Leak.Kind.NO_TTL);
+    }
+
+    @Test
+    void anAgeIsNotNegative() {
+        assertThatThrownBy(() -> admin().leaks(Duration.ofNanos(-1)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("olderThan");
+        assertThat(admin().leaks(Duration.ZERO)).isEmpty();
+    }
+}

@@ -1,0 +1,152 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.spi.LockRuntime;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Clocks, timers, threads and chance of the real world. */
+@Tag("quick")
+@Timeout(60)
+final class SystemLockRuntimeTest {
+
+    private static final long MS = 1_000_000;
+
+    private final SystemLockRuntime runtime = new SystemLockRuntime();
+
+    @AfterEach
+    void close() {
+        runtime.close();
+    }
+
+    private static Error made() {
+        return new InternalError("made by the test");
+    }
+
+    @Test
+    void timersRunInOrderOnceAndAlsoAfterOneThatFailed() throws Exception {
+        List<Integer> ran = Collections.synchronizedList(new ArrayList<>());
+        CountDownLatch last = new CountDownLatch(1);
+        runtime.schedule(30 * MS, () -> {
+            ran.add(3);
+            last.countDown();
+        });
+        runtime.schedule(15 * MS, () -> {
+            ran.add(2);
+            throw made();
+        });
+        runtime.schedule(-5, () -> ran.add(1));
+        LockRuntime.Timer cancelled = runtime.schedule(20 * MS, () -> ran.add(9));
+        cancelled.cancel();
+        assertThat(last.await(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(ran).containsExactly(1, 2, 3);
+    }
+
+    @Test
+    void aTimerIsNotEarly() throws Exception {
+        long before = runtime.nanoTime();
+        CompletableFuture<Long> at = new CompletableFuture<>();
+        runtime.schedule(20 * MS, () -> at.complete(runtime.nanoTime()));
+        assertThat(at.get(30, TimeUnit.SECONDS) - before).isGreaterThanOrEqualTo(20 * MS);
+        assertThat(Math.abs(runtime.wallMillis() - System.currentTimeMillis())).isLessThan(60_000);
+    }
+
+    /** No thread of a lock client keeps a process alive, and each says by its name what it is. */
+    @Test
+    void everyThreadIsADaemonWithAName() throws Exception {
+        for (boolean work : new boolean[] {true, false}) {
+            CompletableFuture<Thread> thread = new CompletableFuture<>();
+            Runnable task = () -> thread.complete(Thread.currentThread());
+            if (work) {
+                runtime.executeWork(task);
+            } else {
+                runtime.execute(task);
+            }
+            assertThat(thread.get(30, TimeUnit.SECONDS).isDaemon()).isTrue();
+            assertThat(thread.join().getName()).startsWith(work ? "leasehold-work-" : "leasehold-callback-");
+        }
+        CompletableFuture<Thread> timer = new CompletableFuture<>();
+        runtime.schedule(0, () -> timer.complete(Thread.currentThread()));
+        assertThat(timer.get(30, TimeUnit.SECONDS).isDaemon()).isTrue();
+        assertThat(timer.join().getName()).startsWith("leasehold-timer-");
+    }
+
+    @Test
+    void aTaskThatFailsCostsNoOther() throws Exception {
+        runtime.execute(() -> {
+            throw made();
+        });
+        CompletableFuture<Void> ran = new CompletableFuture<>();
+        runtime.execute(() -> ran.complete(null));
+        ran.get(30, TimeUnit.SECONDS);
+    }
+
+    /** Futures of the user's may depend on a callback: it comes also after the close. A timer does not. */
+    @Test
+    void afterTheCloseCallbacksStillRunAndTimersDoNot() throws Exception {
+        List<String> ran = Collections.synchronizedList(new ArrayList<>());
+        runtime.schedule(10 * MS, () -> ran.add("armed before"));
+        runtime.close();
+        assertThatCode(() -> runtime.schedule(0, () -> ran.add("armed after")).cancel())
+                .doesNotThrowAnyException();
+        CompletableFuture<Thread> late = new CompletableFuture<>();
+        runtime.execute(() -> {
+            late.complete(Thread.currentThread());
+            throw made();
+        });
+        assertThat(late.get(30, TimeUnit.SECONDS).isDaemon()).isTrue();
+        CompletableFuture<Thread> work = new CompletableFuture<>();
+        runtime.executeWork(() -> work.complete(Thread.currentThread()));
+        work.get(30, TimeUnit.SECONDS);
+        Thread.sleep(30);
+        assertThat(ran).isEmpty();
+    }
+
+    @Test
+    void waitingEndsWithWhateverEndsTheFuture() throws Exception {
+        CompletableFuture<Void> failed = new CompletableFuture<>();
+        failed.completeExceptionally(made());
+        CompletableFuture<Void> cancelled = new CompletableFuture<>();
+        cancelled.cancel(false);
+        runtime.await(failed);
+        runtime.await(cancelled);
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> runtime.await(new CompletableFuture<>())).isInstanceOf(InterruptedException.class);
+    }
+
+    @Test
+    void chanceIsDrawnForEachAndWithinItsBound() {
+        byte[] one = new byte[20];
+        byte[] other = new byte[20];
+        runtime.randomBytes(one);
+        runtime.randomBytes(other);
+        assertThat(Arrays.equals(one, other)).isFalse();
+        assertThat(one).isNotEqualTo(new byte[20]);
+        List<Long> drawn = new ArrayList<>();
+        for (int i = 0; i < 200; i++) {
+            drawn.add(runtime.randomBelow(3));
+        }
+        assertThat(drawn).contains(0L, 1L, 2L).allMatch(value -> value >= 0 && value < 3);
+    }
+
+    @Test
+    void whatIsToRunAtTheExitCanBeTakenBack() {
+        LockRuntime.Timer hook = runtime.onExit(() -> {
+            throw made();
+        });
+        hook.cancel();
+        assertThatCode(hook::cancel).doesNotThrowAnyException();
+    }
+}
