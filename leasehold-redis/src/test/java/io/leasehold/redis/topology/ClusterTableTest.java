@@ -8,7 +8,9 @@ import io.leasehold.redis.WatchedRuntime;
 import io.leasehold.servers.RedisCluster;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.servers.ServerUnavailableException;
+import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreUri;
+import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -168,6 +170,73 @@ final class ClusterTableTest {
         }
     }
 
+    /** A slot may be on its way to a node that has none yet: its locks are looked for there, too. */
+    @Test
+    void aNodeToWhichAnAskHasLedIsKeptThoughTheTableDoesNotNameIt() throws Exception {
+        WatchedRuntime runtime =
+                new WatchedRuntime(new SystemLockRuntime(), delay -> delay < TimeUnit.SECONDS.toNanos(10));
+        // No guest is forgotten while the clock stands still.
+        LockRuntime still = (LockRuntime) Proxy.newProxyInstance(
+                ClusterTableTest.class.getClassLoader(),
+                new Class<?>[] {LockRuntime.class},
+                (proxy, method, arguments) ->
+                        method.getName().equals("nanoTime") ? (Object) 0L : method.invoke(runtime, arguments));
+        try (RedisCluster cluster = start();
+                RedisServer guest = RedisServer.builder()
+                        .port(0)
+                        .config("cluster-enabled yes")
+                        .start();
+                ClusterTopology topology = topology(cluster, still)) {
+            topology.open().get(60, TimeUnit.SECONDS);
+            Link asked = topology.connected().get(0);
+
+            Topology.Detour way = topology.detour("lock:{busy}", asked, "ASK 5 127.0.0.1:" + guest.port())
+                    .get(60, TimeUnit.SECONDS);
+            assertThat(way.asking()).isTrue();
+            topology.look();
+            comesToRest(cluster.nodes());
+
+            assertThat(topology.everywhere())
+                    .hasSize(cluster.nodes().size() + 1)
+                    .contains(way.link());
+            assertThat(topology.anyMaster().port()).isNotEqualTo(guest.port());
+            assertThat(topology.detour("lock:{busy}", asked, "ASK 5 nowhere")).isNull();
+            assertThat(topology.detour("lock:{busy}", asked, "ERR no")).isNull();
+        } finally {
+            runtime.close();
+        }
+    }
+
+    /** It is all that answers, and knows of an earlier epoch and of no slots: so what was known before stays. */
+    @Test
+    void aNodeThatForgotItsClusterMakesTheTableNotEmpty() throws Exception {
+        WatchedRuntime runtime =
+                new WatchedRuntime(new SystemLockRuntime(), delay -> delay < TimeUnit.SECONDS.toNanos(10));
+        try (RedisCluster cluster = start();
+                ClusterTopology topology = topology(cluster, runtime)) {
+            topology.open().get(60, TimeUnit.SECONDS);
+            comesToRest(cluster.nodes());
+            RedisServer reset = cluster.nodes().get(0);
+            List<RedisServer> others =
+                    cluster.nodes().subList(1, cluster.nodes().size());
+            String master = topology.masterOf(16_383);
+            others.forEach(RedisServer::freeze);
+            try {
+                reset.call("CLUSTER", "RESET", "HARD");
+                long before = readings(reset);
+                topology.look();
+                // One look has it asked twice at most.
+                until("the first look is over", () -> readings(reset) >= before + 3);
+                assertThat(topology.masterOf(16_383)).isEqualTo(master).isNotNull();
+                assertThat(topology.masterOf(0)).isNotNull();
+            } finally {
+                others.forEach(RedisServer::thaw);
+            }
+        } finally {
+            runtime.close();
+        }
+    }
+
     private static void until(String what, BooleanSupplier condition) {
         long start = System.nanoTime();
         while (!condition.getAsBoolean()) {
@@ -176,7 +245,7 @@ final class ClusterTableTest {
         }
     }
 
-    private static ClusterTopology topology(RedisCluster cluster, WatchedRuntime runtime) {
+    private static ClusterTopology topology(RedisCluster cluster, LockRuntime runtime) {
         Deployment where = Deployment.parse(StoreUri.parse(cluster.uri()));
         return new ClusterTopology(where, Driver.of(where, new DriverThreads()), where.errors(), runtime);
     }
