@@ -40,16 +40,23 @@ final class RetriesTest {
     private Tenure tenure() {
         ScriptedNode node = new ScriptedNode(clock);
         NodeSet set = ScriptedSet.nodes(List.of(node), clock);
-        return new Tenure(set, new Endings(set), retries, NAMES, OwnerToken.draw(clock), new Tenure.Holders() {
-            @Override
-            public void granted(Tenure tenure, OwnerToken owner) {}
+        return new Tenure(
+                set,
+                new Endings(set),
+                retries,
+                NAMES,
+                OwnerToken.draw(clock),
+                OwnerToken.draw(clock),
+                new Tenure.Holders() {
+                    @Override
+                    public void granted(Tenure tenure, OwnerToken owner) {}
 
-            @Override
-            public void forgotten(Tenure tenure, OwnerToken asked, OwnerToken granted) {}
+                    @Override
+                    public void forgotten(Tenure tenure, OwnerToken asked, OwnerToken granted) {}
 
-            @Override
-            public void taken(OwnerToken granted, LossCause cause) {}
-        });
+                    @Override
+                    public void taken(OwnerToken granted, LossCause cause) {}
+                });
     }
 
     /** The nanoseconds until the wake-up that is armed. */

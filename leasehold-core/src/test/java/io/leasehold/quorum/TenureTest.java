@@ -647,7 +647,7 @@ final class TenureTest {
     }
 
     private Tenure tenure(NodeSet nodes, Retries retries) {
-        return new Tenure(nodes, new Endings(nodes), retries, NAMES, set.owner(), new Tenure.Holders() {
+        return new Tenure(nodes, new Endings(nodes), retries, NAMES, set.owner(), set.owner(), new Tenure.Holders() {
             @Override
             public void granted(Tenure tenure, OwnerToken owner) {}
 
