@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 class RowLocksStatementsTest {
 
     private static final String ROW = "SELECT id FROM orders WHERE id = ? FOR UPDATE";
-    private static final SQLException DEADLOCK = new SQLException("deadlock", "40P01");
+    private final SQLException deadlock = new SQLException("deadlock", "40P01");
 
     private final List<String> said = new ArrayList<>();
     private final Map<String, SQLException> fails = new HashMap<>();
@@ -118,7 +118,7 @@ class RowLocksStatementsTest {
         fails.put(ROW, new SQLException("locked", "55P03"));
         assertThat(lock("PostgreSQL", wait)).isEqualTo(RowLock.BUSY);
         assertThat(said).containsExactly(before, set, "savepoint", ROW, "rollback", back);
-        fails.put(ROW, DEADLOCK);
+        fails.put(ROW, deadlock);
         assertThat(lock("PostgreSQL", wait)).isEqualTo(RowLock.ABORTED);
         assertThat(said).as("it ends with the transaction").containsExactly(before, set, "savepoint", ROW);
         fails.put(ROW, new SQLException("else", "42000"));
@@ -179,7 +179,7 @@ class RowLocksStatementsTest {
             RowDialect dialect = RowDialect.ofProduct(product);
             assertThat(dialect.isBusy(plain)).isFalse();
             assertThat(dialect.isAborted(plain)).isFalse();
-            assertThat(dialect.isAborted(DEADLOCK)).isTrue();
+            assertThat(dialect.isAborted(deadlock)).isTrue();
         }
         assertThat(RowDialect.ofProduct("H2").isBusy(new SQLException("locked", "HYT00")))
                 .isTrue();

@@ -37,16 +37,16 @@ class WorkerTest {
     private static final KeptConnection.Patience PATIENCE = new KeptConnection.Patience(10_000_000L, 2_500_000_000L);
     private static final long LIMIT = Duration.ofSeconds(60).toNanos();
 
-    private static final SQLException CONTENTION = new SQLException("locked", "HYT00", 50200);
-    private static final SQLException BROKEN = new SQLException("broken", "08006", 90067);
-    private static final SQLException READ_ONLY = new SQLException("read only", "HY000", 90097);
-    private static final SQLException FULL = new SQLException("full", "HY000", 90100);
-    private static final SQLException DAMAGED = new SQLException("damaged", "HY000", 90030);
-    private static final SQLException ACCESS = new SQLException("no right", "HY000", 90096);
-    private static final SQLException OTHER = new SQLException("something", "HY000", 1);
+    private final SQLException contention = new SQLException("locked", "HYT00", 50200);
+    private final SQLException broken = new SQLException("broken", "08006", 90067);
+    private final SQLException readOnly = new SQLException("read only", "HY000", 90097);
+    private final SQLException full = new SQLException("full", "HY000", 90100);
+    private final SQLException damaged = new SQLException("damaged", "HY000", 90030);
+    private final SQLException access = new SQLException("no right", "HY000", 90096);
+    private final SQLException other = new SQLException("something", "HY000", 1);
 
     /** Stands for success in a plan. */
-    private static final SQLException NONE = new SQLException("none");
+    private final SQLException none = new SQLException("none");
 
     private final VirtualRuntime runtime = VirtualRuntime.seeded(1);
     private final WorkQueue queue = new WorkQueue(runtime, "here");
@@ -123,9 +123,9 @@ class WorkerTest {
         return new LeaseTable(Loan.begin(front, Dialect.Tuning.NONE), dialect, new Incarnation("this one"));
     }
 
-    private static void throwNext(Deque<SQLException> plan) throws SQLException {
+    private void throwNext(Deque<SQLException> plan) throws SQLException {
         SQLException next = plan.poll();
-        if (next != null && next != NONE) {
+        if (next != null && next != none) {
             throw next;
         }
     }
@@ -186,12 +186,12 @@ class WorkerTest {
     @Test
     void aConnectionThatIsBrokenBeforeTheCommitCostsNothingTheFirstTime() throws SQLException {
         start();
-        plan(works, BROKEN);
+        plan(works, broken);
         assertThat(outcome(writing())).isEqualTo("done by try 1");
         assertThat(opened).as("connections").hasSize(1);
-        plan(works, BROKEN, BROKEN);
+        plan(works, broken, broken);
         assertThat(outcome(writing())).isEqualTo("NO_EFFECT StoreUnavailableException");
-        plan(works, BROKEN);
+        plan(works, broken);
         assertThat(outcome(reading())).isEqualTo("done by try 1");
         plan(works);
         assertThat(outcome(writing())).isEqualTo("done by try 1");
@@ -201,13 +201,13 @@ class WorkerTest {
     @Test
     void aCommitThatFailsMayHaveHappenedUnlessThereWasNoSpaceForIt() throws SQLException {
         start();
-        for (SQLException error : new SQLException[] {BROKEN, OTHER, DAMAGED, ACCESS}) {
+        for (SQLException error : new SQLException[] {broken, other, damaged, access}) {
             plan(commits, error);
             assertThat(outcome(writing())).as(error.getMessage()).startsWith("UNKNOWN ");
         }
-        plan(commits, FULL);
+        plan(commits, full);
         assertThat(outcome(writing())).startsWith("NO_EFFECT ");
-        plan(commits, CONTENTION);
+        plan(commits, contention);
         assertThat(outcome(writing())).as("that was rolled back").isEqualTo("done by try 2");
     }
 
@@ -215,10 +215,10 @@ class WorkerTest {
     void whatAnErrorMeansIsSaidAndTheConnectionIsKeptWhereItIsFit() throws SQLException {
         start();
         Object[][] meanings = {
-            {OTHER, "NO_EFFECT StoreUnavailableException", 0},
-            {FULL, "NO_EFFECT StoreUnavailableException", 0},
-            {ACCESS, "PERMANENT StoreAccessException", 0},
-            {DAMAGED, "PERMANENT StoreUnavailableException", 1},
+            {other, "NO_EFFECT StoreUnavailableException", 0},
+            {full, "NO_EFFECT StoreUnavailableException", 0},
+            {access, "PERMANENT StoreAccessException", 0},
+            {damaged, "PERMANENT StoreUnavailableException", 1},
         };
         for (Object[] meaning : meanings) {
             for (boolean writes : new boolean[] {true, false}) {
@@ -235,12 +235,12 @@ class WorkerTest {
     void aServerThatCanOnlyBeReadIsAskedForAnewOnceWhereItWasConnectedToBefore() throws SQLException {
         start();
         outcome(writing());
-        plan(works, READ_ONLY);
+        plan(works, readOnly);
         assertThat(outcome(writing())).isEqualTo("done by try 1");
         assertThat(opened).hasSize(1);
-        plan(works, READ_ONLY, READ_ONLY);
+        plan(works, readOnly, readOnly);
         assertThat(outcome(writing())).as("the new one as well").isEqualTo("NO_EFFECT StoreUnavailableException");
-        plan(works, READ_ONLY);
+        plan(works, readOnly);
         assertThat(outcome(writing())).as("one that was opened for it").startsWith("NO_EFFECT ");
         assertThat(opened).hasSize(1);
     }
@@ -248,8 +248,8 @@ class WorkerTest {
     @Test
     void aConnectionThatCannotBeHadIsNoFaultOfTheTask() throws SQLException {
         start();
-        for (SQLException error : new SQLException[] {BROKEN, OTHER}) {
-            plan(works, BROKEN);
+        for (SQLException error : new SQLException[] {broken, other}) {
+            plan(works, broken);
             opening.add(error);
             assertThat(outcome(writing())).startsWith("NO_EFFECT ");
             assertThat(told).isEmpty();
@@ -262,16 +262,16 @@ class WorkerTest {
     @Test
     void aLogInThatIsRefusedLastsUnlessAnotherMayBeAccepted() throws SQLException {
         start();
-        plan(works, BROKEN);
-        opening.add(ACCESS);
+        plan(works, broken);
+        opening.add(access);
         assertThat(outcome(writing())).isEqualTo("PERMANENT StoreAccessException");
         loginMayChange = true;
-        opening.add(ACCESS);
+        opening.add(access);
         assertThat(outcome(writing())).isEqualTo("NO_EFFECT StoreAccessException");
-        plan(works, ACCESS);
+        plan(works, access);
         assertThat(outcome(writing())).as("of the table").isEqualTo("PERMANENT StoreAccessException");
         loginMayChange = false;
-        plan(works, BROKEN);
+        plan(works, broken);
         opening.add(new StoreAccessException("not for you", null));
         assertThat(outcome(writing())).isEqualTo("PERMANENT StoreAccessException");
         opening.add(new StoreUnavailableException("not now", null));
@@ -294,7 +294,7 @@ class WorkerTest {
 
     private void standsAside(int times) {
         SQLException[] errors = new SQLException[times];
-        java.util.Arrays.fill(errors, CONTENTION);
+        java.util.Arrays.fill(errors, contention);
         plan(works, errors);
     }
 
@@ -349,7 +349,7 @@ class WorkerTest {
     @Test
     void housekeepingWaitsForNobody() throws SQLException {
         start();
-        plan(works, CONTENTION);
+        plan(works, contention);
         assertThat(outcome(Task.keepingHouse("a chore", this::work, WorkerTest::failed)))
                 .isEqualTo("NO_EFFECT StoreUnavailableException");
         assertThat(outcome(writing())).isEqualTo("done by try 1");
@@ -367,7 +367,7 @@ class WorkerTest {
                     return tries < 3 ? null : "renewed";
                 },
                 WorkerTest::failed);
-        plan(commits, NONE, NONE, OTHER);
+        plan(commits, none, none, other);
         assertThat(outcome(renewal)).startsWith("UNKNOWN ");
         assertThat(tried).containsExactly(1, 2, 3);
         assertThat(commits).isEmpty();
@@ -390,15 +390,15 @@ class WorkerTest {
             throwNext(quickly);
             return "at once";
         };
-        quickly.add(BROKEN);
+        quickly.add(broken);
         assertThat(outcome(quick(failing))).as("repeated").isEqualTo("at once");
-        quickly.addAll(List.of(BROKEN, BROKEN));
+        quickly.addAll(List.of(broken, broken));
         assertThat(outcome(quick(failing))).startsWith("UNKNOWN ");
-        quickly.addAll(List.of(BROKEN, OTHER));
+        quickly.addAll(List.of(broken, other));
         assertThat(outcome(quick(failing))).as("the first may have").startsWith("UNKNOWN ");
-        quickly.add(OTHER);
+        quickly.add(other);
         assertThat(outcome(quick(failing))).as("an answer is one").startsWith("NO_EFFECT ");
-        quickly.add(CONTENTION);
+        quickly.add(contention);
         assertThat(outcome(quick(failing))).as("then in a transaction").isEqualTo("done by try 2");
     }
 
@@ -436,7 +436,7 @@ class WorkerTest {
         assertThat(slow).isCompleted();
         assertThat(made.delayedBy()).isNull();
         workTakesNanos = 0;
-        works.add(BROKEN);
+        works.add(broken);
         openingTakesNanos = 500_000_000L;
         CompletableFuture<String> late = queue.submit(writing(), LIMIT);
         goOn(300);
@@ -477,7 +477,7 @@ class WorkerTest {
             statement.execute("CREATE TABLE limits (id INT AUTO_INCREMENT, waits VARCHAR)");
             start(brief, PATIENCE);
             standsAside(1);
-            works.addFirst(NONE);
+            works.addFirst(none);
             outcome(writing());
             outcome(writing());
             queue.submit(Task.renewing("a renewal", this::work, WorkerTest::failed), 800_000_000L);
