@@ -40,15 +40,21 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
         if (!rest.startsWith("?")) {
             throw new IllegalArgumentException("store URI \"" + uri.redacted() + "\": write " + FORM);
         }
-        List<Node> nodes = new ArrayList<>();
+        List<String> texts = new ArrayList<>();
         QuorumSettings settings = QuorumSettings.standard();
         for (String pair : rest.substring(1).split("&", -1)) {
             int equals = pair.indexOf('=');
             String key = equals < 0 ? pair : pair.substring(0, equals);
             String value = equals < 0 ? "" : pair.substring(equals + 1);
+            if (!key.equals("node") && pair.indexOf('@') >= 0) {
+                // The rest of a node's URI that ended at an & in its password.
+                throw new IllegalArgumentException(
+                        "a parameter of a redlock: URI has an @ in it; percent-encode the URI of"
+                                + " each node, so that & in it is %26");
+            }
             switch (key) {
                 case "" -> {}
-                case "node" -> nodes.add(node(decoded(value)));
+                case "node" -> texts.add(value);
                 case "maxTtl" -> settings = settings.maxTtl(span(key, value));
                 case "nodeTimeout" -> settings = settings.nodeTimeout(span(key, value));
                 default ->
@@ -58,7 +64,7 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
                                     + " percent-encoded URI");
             }
         }
-        return new RedlockUri(List.copyOf(nodes), settings);
+        return new RedlockUri(texts.stream().map(text -> node(decoded(text))).toList(), settings);
     }
 
     private static String decoded(String text) {

@@ -50,6 +50,44 @@ final class RedlockUriTest {
                 .satisfies(e -> assertThat(e.getMessage()).doesNotContain("secret"));
     }
 
+    /** A node's URI that was not percent-encoded ends at the first & in it. */
+    @Test
+    void aNodeThatIsCutInItsPasswordIsNotRepeated() {
+        for (String cut : new String[] {"hunter2&x@a", "x&hunter2@a", "x&hunter2=y@a", "hunter2&maxTtl=y@a"}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> parse("redlock:?node=redis://u:" + cut))
+                    .withMessageContaining("percent-encode the URI of each node")
+                    .satisfies(e -> assertThat(e.getMessage()).doesNotContain("hunter2"));
+        }
+    }
+
+    @Test
+    void whatBelongsToTheSetIsTakenOutOfTheNode() {
+        RedlockUri.Node node = RedlockUri.node("redis://:p@a?durable=false&tls=true&name=" + "n".repeat(128) + "&ca=x");
+        assertThat(node.durable()).isFalse();
+        assertThat(node.name()).hasSize(128);
+        assertThat(node.server()).hasToString("rediss://a:6379");
+        assertThat(RedlockUri.node("redis://a?durable=true").durable()).isTrue();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RedlockUri.node("redis://a?name=" + "n".repeat(129)))
+                .withMessageContaining("must be made of up to 128");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RedlockUri.node("redis://a?keys=app:{*}"))
+                .withMessageContaining("leave keys= out");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RedlockUri.node("redis://a?nope=1"))
+                .withMessageContaining("unknown parameter \"nope\"");
+    }
+
+    @Test
+    void spansHaveUnits() {
+        assertThat(parse("redlock:?maxTtl=2m&nodeTimeout=1s").settings().maxTtl())
+                .isEqualTo(Duration.ofMinutes(2));
+        refused("redlock:?maxTtl", "maxTtl= is no span");
+        refused("redlock:?=x&maxTtl=y", "maxTtl=y is no span");
+        refused("redlock:?node=%zz", "two hexadecimal digits");
+    }
+
     @Test
     void nobodyThereIsSaidWithTheArithmetic() {
         assertThatIllegalArgumentException()

@@ -90,6 +90,7 @@ public final class VerifiedMember implements LockNode {
         this.mayEvict = mayEvict;
         this.look = look;
         this.runtime = runtime;
+        this.lookedAtNanos = runtime.nanoTime();
         found.forEach(this::judge);
     }
 

@@ -101,7 +101,11 @@ public final class Deployment {
                     RedisUri server = RedisUri.parse(uri);
                     return new Deployment(kind, List.of(server), server, null);
                 }
-                return new Reader(uri, kind).read();
+                try {
+                    return new Reader(uri, kind).read();
+                } catch (IllegalArgumentException e) {
+                    throw RedisUri.withoutSecrets(uri, e);
+                }
             }
         }
         throw new IllegalArgumentException("store URI \"" + uri.redacted() + "\": the scheme must be one of "
@@ -194,7 +198,7 @@ public final class Deployment {
             int hash = rest.lastIndexOf('#');
             String fragment = hash < 0 ? null : rest.substring(hash + 1);
             String whole = hash < 0 ? rest : rest.substring(0, hash);
-            if (fragment != null && (kind != Kind.SENTINEL || whole.lastIndexOf('@') > hash)) {
+            if (fragment != null && kind != Kind.SENTINEL) {
                 throw refused("a fragment (#…) has no meaning here; write # in a password as %23");
             }
             int question = whole.indexOf('?');

@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +27,7 @@ public final class RedisUri {
     private static final int MOST_DATABASES = 1 << 20;
     private static final Set<String> PARAMETERS =
             new TreeSet<>(Set.of("tls", "ca", "keys", "waitReplicas", "waitTimeout"));
+    private static final Pattern CUT = Pattern.compile("(?s)[?#].*@");
     private static final String FORM = "redis://[[user]:password@]host[:port][/database]";
 
     private final String host;
@@ -84,6 +86,23 @@ public final class RedisUri {
      * @throws IllegalArgumentException if it is malformed or has an unknown parameter; secrets are not repeated
      */
     public static RedisUri parse(StoreUri uri) {
+        try {
+            return read(uri);
+        } catch (IllegalArgumentException e) {
+            throw withoutSecrets(uri, e);
+        }
+    }
+
+    /** An @ behind a ? or a # may end a password that has one of these in it: then no part of it is repeated. */
+    static IllegalArgumentException withoutSecrets(StoreUri uri, IllegalArgumentException error) {
+        return CUT.matcher(uri.rest()).find()
+                ? new IllegalArgumentException("store URI \"" + uri.redacted()
+                        + "\": it cannot be read, and an @ stands behind a ? or a #; write ? and # in a password as %3F and"
+                        + " %23, and @ in a parameter as %40")
+                : error;
+    }
+
+    private static RedisUri read(StoreUri uri) {
         Parser parser = new Parser(uri);
         String rest = uri.rest();
         if (!rest.startsWith("//")) {

@@ -37,6 +37,8 @@ class DeploymentTest {
                 "redis-cluster://a,[::1],c:7                     | redis-cluster://a:6379,[::1]:6379,c:7",
                 "rediss-cluster://u:p@a                          | rediss-cluster://a:6379",
                 "redis-cluster://a/0?waitReplicas=1              | redis-cluster://a:6379",
+                "rediss-cluster://a?ca=/etc/me@home.pem          | rediss-cluster://a:6379",
+                "redis-sentinel://a/m?sentinelUser=me@home&sentinelPassword=p | redis-sentinel://a:26379/m",
             })
     void readsAndDescribesWithoutSecrets(String text, String description) {
         assertThat(parse(text)).hasToString(description);
@@ -69,7 +71,13 @@ class DeploymentTest {
         assertThat(parse("redis-cluster://a?waitReplicas=2&waitTimeout=1s").acknowledgement())
                 .isEqualTo(new Acknowledgement(2, 1_000));
         assertThat(parse("redis://a?waitReplicas=1").acknowledgement()).isEqualTo(new Acknowledgement(1, 100));
+        assertThat(parse("redis://a?waitReplicas=99&waitTimeout=1ms").acknowledgement())
+                .isEqualTo(new Acknowledgement(99, 1));
+        assertThat(parse("redis://a?waitReplicas=10&waitTimeout=60s").acknowledgement())
+                .isEqualTo(new Acknowledgement(10, 60_000));
         assertThat(parse("redis://a").acknowledgement().isWanted()).isFalse();
+        assertThat(parse("redis://a?waitReplicas=1").acknowledgement().isWanted())
+                .isTrue();
     }
 
     @ParameterizedTest
@@ -93,6 +101,13 @@ class DeploymentTest {
                 "redis://a?waitReplicas=0          | waitReplicas=0 must be a number from 1 to 99",
                 "redis://a?waitTimeout=1s          | waitTimeout needs waitReplicas",
                 "redis://a?waitReplicas=1&waitTimeout=0s | waitTimeout=0s must be a span from 1ms to 60s",
+                "redis://a?waitReplicas=1&waitTimeout=60001ms | must be a span from 1ms to 60s",
+                "redis://a?waitReplicas=1&waitTimeout=1h | waitTimeout=1h must be a span",
+                "redis://a?waitReplicas=100        | waitReplicas=100 must be a number from 1 to 99",
+                "redis-sentinel://a/m?sentinelPassword=x&sentinelPassword=y | parameter \"sentinelPassword\" is given twice",
+                "redis-sentinel://a/%zz            | the master's name has a %",
+                "redis-sentinel://u:p#w@a/m        | write ? and # in a password as %3F and %23",
+                "redis-cluster://u:p?w@a           | write ? and # in a password as %3F and %23",
                 "redis-ring://a                    | the scheme must be one of",
             })
     void refusesWhatItDoesNotUnderstand(String text, String rule) {
@@ -106,6 +121,12 @@ class DeploymentTest {
     @CsvSource({
         "redis-cluster://u:hunter2@a:x",
         "redis-sentinel://u:hunter2@a",
+        "redis-sentinel://u:hunter2#x@a/m",
+        "redis-sentinel://u:x#hunter2@a/m",
+        "redis-sentinel://u:hunter2?x@a/m",
+        "redis-sentinel://u:x?sentinelTls=hunter2@a/m",
+        "redis-cluster://u:hunter2?tls=true@a",
+        "redis-cluster://u:x?hunter2=y@a",
         "redis-sentinel://a/m?sentinelPassword=hunter2&nope=1",
         "'redis-replicated://u:hunter2@a,a'"
     })
@@ -156,5 +177,98 @@ class DeploymentTest {
         assertThat(after.masterOf(15)).isNull();
         assertThat(after.served()).isEqualTo(20);
         assertThat(after.with(15, "c:9").masterOf(15)).isEqualTo("c:9");
+    }
+
+    private static String login(RedisUri server) {
+        io.lettuce.core.RedisCredentials login = server.forDriver(java.time.Duration.ofSeconds(1), null)
+                .getCredentialsProvider()
+                .resolveCredentials()
+                .block();
+        return login == null || !login.hasPassword()
+                ? "none"
+                : login.getUsername() + ":" + new String(login.getPassword());
+    }
+
+    @Test
+    void sentinelsAreReachedAsTheirOwnParametersSay() {
+        Deployment plain = parse("redis-sentinel://u:data@a/m?ca=%2Fx.pem&tls=true");
+        assertThat(plain.servers().get(0).tls())
+                .as("as the data servers, unless told")
+                .isTrue();
+        assertThat(plain.servers().get(0).certificates()).isEqualTo("/x.pem");
+        assertThat(login(plain.servers().get(0))).isEqualTo("none");
+        assertThat(login(plain.data())).isEqualTo("u:data");
+        Deployment apart = parse("rediss-sentinel://a/m/3?ca=%2Fx.pem&sentinelTls=false&sentinelPassword=w");
+        assertThat(apart.servers().get(0).tls()).isFalse();
+        assertThat(apart.servers().get(0).certificates()).isNull();
+        assertThat(apart.servers().get(0).database()).isZero();
+        assertThat(login(apart.servers().get(0))).isEqualTo("null:w");
+        assertThat(apart.data().tls()).isTrue();
+        assertThat(apart.data().database()).isEqualTo(3);
+        assertThat(parse("redis-sentinel://a/my%20master").masterName()).isEqualTo("my master");
+        assertThat(parse("redis-sentinel://a/a+b").masterName()).isEqualTo("a+b");
+        assertThat(parse("redis-cluster://a").masterName()).isEmpty();
+    }
+
+    @Test
+    void aProviderIsAskedForTheLoginsOfDataServersAlone() {
+        io.leasehold.CredentialsProvider provider = () -> {
+            throw new IllegalStateException("not asked here");
+        };
+        for (String text : List.of("redis://a", "redis-replicated://a,b", "redis-cluster://a,b")) {
+            Deployment where = parse(text).credentials(provider);
+            assertThat(where.servers()).as(text).allMatch(RedisUri::asksForLogin);
+            assertThat(where.data().asksForLogin()).isTrue();
+            assertThat(where.credentials()).isSameAs(provider);
+            assertThat(where.keys(KeyLayout.of("app:{*}")).credentials()).isSameAs(provider);
+            assertThat(where.data().at("h", 1).asksForLogin()).isTrue();
+            assertThat(parse(text).data().asksForLogin()).isFalse();
+        }
+        Deployment sentinels = parse("redis-sentinel://a/m").credentials(provider);
+        assertThat(sentinels.servers()).noneMatch(RedisUri::asksForLogin);
+        assertThat(sentinels.data().asksForLogin()).isTrue();
+        assertThatThrownBy(() -> parse("redis://:p@a").credentials(provider))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("redis://a:6379 names a password, and a credentials provider is set");
+    }
+
+    @Test
+    void anotherPlaceForTheLocksIsOneForAllDataServers() {
+        KeyLayout elsewhere = KeyLayout.of("app:{*}");
+        Deployment moved = parse("redis-replicated://:p@a,b/2").keys(elsewhere);
+        assertThat(moved.keys()).isEqualTo(elsewhere);
+        assertThat(moved.servers()).allMatch(server -> server.keys().equals(elsewhere));
+        assertThat(moved).hasToString("redis-replicated://a:6379,b:6379/2");
+        assertThat(moved.servers().get(1).hasPassword()).isTrue();
+        assertThat(parse("redis-sentinel://a/m")
+                        .keys(elsewhere)
+                        .servers()
+                        .get(0)
+                        .keys())
+                .isEqualTo(KeyLayout.standard());
+        assertThat(parse("redis://a?keys=app:{*}").keys()).isEqualTo(elsewhere);
+    }
+
+    @Test
+    void theRightsAreThoseThatTheDeploymentNeeds() {
+        assertThat(parse("redis://a").rights()).doesNotContain("+wait", "cluster");
+        assertThat(parse("redis://a?waitReplicas=1").rights()).endsWith(" +wait");
+        assertThat(parse("redis-cluster://a").rights()).endsWith(Deployment.RIGHTS_IN_CLUSTER);
+        assertThat(parse("redis-cluster://a?keys=app:{*}").rights())
+                .startsWith(KeyLayout.of("app:{*}").keyRights());
+    }
+
+    @Test
+    void everyKindHasASchemeForTls() {
+        assertThat(Deployment.schemes())
+                .containsExactlyInAnyOrder(
+                        "redis",
+                        "rediss",
+                        "redis-replicated",
+                        "rediss-replicated",
+                        "redis-sentinel",
+                        "rediss-sentinel",
+                        "redis-cluster",
+                        "rediss-cluster");
     }
 }

@@ -36,7 +36,8 @@ class RedisUriTest {
         "redis://[::1],                                redis://[::1]:6379",
         "redis://user:p%40ss%3Aw%2Frd@h:1/2,           redis://h:1/2",
         "REDIS://:secret@h,                            redis://h:6379",
-        "rediss://h?tls=true&ca=/etc/redis%20ca.pem,   rediss://h:6379"
+        "rediss://h?tls=true&ca=/etc/redis%20ca.pem,   rediss://h:6379",
+        "rediss://h?ca=/etc/me@home.pem,               rediss://h:6379"
     })
     void readsAndDescribesWithoutSecrets(String text, String description) {
         assertThat(parse(text)).hasToString(description);
@@ -125,11 +126,117 @@ class RedisUriTest {
         "redis://user:hunter2%zz@h",
         "redis://u:hunter2@h:x",
         "redis://u:hunter2@h?nope=1",
+        "redis://u:hunter2?x@h",
+        "redis://u:x?hunter2@h",
+        "redis://u:x?hunter2=y@h",
+        "redis://u:hunter2?tls=true@h",
+        "redis://u:x?tls=hunter2@h",
+        "redis://u:x?ca=hunter2@h",
+        "redis://u:x?waitReplicas=hunter2@h",
         "redis://u:hunter2@h#x"
     })
     void neverRepeatsASecret(String text) {
         assertThatThrownBy(() -> parse(text))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageNotContaining("hunter2");
+    }
+
+    /** Each at both of its bounds. */
+    @ParameterizedTest
+    @CsvSource({
+        "redis://h:65535,     redis://h:65535",
+        "redis://h/1048576,   redis://h:6379/1048576",
+        "redis://:p/x@h/3,    redis://h:6379/3",
+        "redis://[::1,        ''",
+        "redis://::1],        ''",
+        "redis://[h]x,        ''",
+        "redis://h:65536,     ''",
+        "redis://h/1048577,   ''",
+        "redis://h:9999999999, ''",
+    })
+    void thePartsHaveTheirBounds(String text, String description) {
+        if (description.isEmpty()) {
+            assertThatThrownBy(() -> parse(text)).isInstanceOf(IllegalArgumentException.class);
+        } else {
+            assertThat(parse(text)).hasToString(description);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "redis://h?keys=a%zz | the keys has a % that is not followed by two hexadecimal digits",
+                "redis://:%@h        | the password has a %",
+                "redis://h?tls       | tls= must be true or false",
+            })
+    void aPartThatCannotBeReadIsNamed(String text, String rule) {
+        assertThatThrownBy(() -> parse(text))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(rule);
+    }
+
+    private static RedisCredentials login(RedisURI uri) {
+        return uri.getCredentialsProvider().resolveCredentials().block();
+    }
+
+    /** What a provider gave stands in place of what was named, in either form. */
+    @Test
+    void aLoginThatWasAskedForIsUsed() {
+        io.leasehold.Credentials login = io.leasehold.Credentials.of("app", "drawn");
+        io.leasehold.Credentials alone = io.leasehold.Credentials.ofPassword("drawn");
+        RedisUri named = parse("redis://:p@h");
+        RedisUri given = RedisUri.of(RedisURI.create("redis://:p@h:1"), KeyLayout.standard());
+        for (RedisUri one : new RedisUri[] {named, given}) {
+            RedisCredentials used = login(one.forDriver(Duration.ofSeconds(2), login));
+            assertThat(used.getUsername()).isEqualTo("app");
+            assertThat(new String(used.getPassword())).isEqualTo("drawn");
+            RedisCredentials second = login(one.forDriver(Duration.ofSeconds(2), alone));
+            assertThat(second.hasUsername()).isFalse();
+            assertThat(new String(second.getPassword())).isEqualTo("drawn");
+            assertThat(one.asksForLogin()).isFalse();
+            assertThat(one.askingForLogin().asksForLogin()).isTrue();
+            assertThat(one.askingForLogin().keys(KeyLayout.of("app:{*}")).asksForLogin())
+                    .isTrue();
+        }
+        assertThat(named.hasPassword()).isTrue();
+        assertThat(given.hasPassword()).isFalse();
+        assertThat(parse("redis://h").hasPassword()).isFalse();
+        assertThat(driver("redis://h").getTimeout()).isEqualTo(Duration.ofSeconds(2));
+    }
+
+    /** Another server of the deployment has all settings of the one that was named. */
+    @Test
+    void anotherServerIsReachedAsTheOneThatWasNamed() {
+        RedisUri named = parse("rediss://u:p@h/3?ca=%2Fx.pem&waitReplicas=2&keys=app:{*}")
+                .at("::1", 7);
+        assertThat(named).hasToString("rediss://[::1]:7/3");
+        assertThat(named.certificates()).isEqualTo("/x.pem");
+        assertThat(named.acknowledgement().replicas()).isEqualTo(2);
+        assertThat(named.keys()).isEqualTo(KeyLayout.of("app:{*}"));
+        assertThat(named.host()).isEqualTo("::1");
+        assertThat(named.port()).isEqualTo(7);
+        assertThat(login(named.forDriver(Duration.ofSeconds(1), null)).getUsername())
+                .isEqualTo("u");
+
+        RedisURI own = RedisURI.builder()
+                .withHost("h")
+                .withPort(1)
+                .withDatabase(4)
+                .withSsl(true)
+                .withClientName("mine")
+                .build();
+        RedisUri given = RedisUri.of(own, KeyLayout.standard());
+        assertThat(given).hasToString("rediss://h:1/4");
+        for (RedisUri other : new RedisUri[] {given.at("h", 2), given.at("o", 1), given.at("o", 2), given.at("h", 1)}) {
+            RedisURI uri = other.forDriver(Duration.ofSeconds(1), null);
+            assertThat(uri.getHost()).isEqualTo(other.host());
+            assertThat(uri.getPort()).isEqualTo(other.port());
+            assertThat(uri.getClientName()).isEqualTo("mine");
+        }
+        assertThat(own.getHost()).isEqualTo("h");
+        assertThatThrownBy(() -> RedisUri.of(new RedisURI(), KeyLayout.standard()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("names no host");
     }
 }

@@ -1,0 +1,64 @@
+package io.leasehold.redis.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Guarantees;
+import io.leasehold.redis.store.RedisGuarantees;
+import io.leasehold.redis.topology.Acknowledgement;
+import io.leasehold.redis.wire.KeyLayout;
+import java.time.Duration;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** The spans that all clients of a lock share: they are part of the wire format. */
+@Tag("quick")
+final class NodeSettingsTest {
+
+    private static final Guarantees GUARANTEES = RedisGuarantees.single(true);
+
+    @Test
+    void theSpansAreAsDocumented() {
+        NodeSettings standard = NodeSettings.standard(GUARANTEES);
+        assertThat(standard)
+                .isEqualTo(new NodeSettings(
+                        60_000_000,
+                        7_500_000,
+                        3_000,
+                        3_000_000,
+                        GUARANTEES,
+                        false,
+                        KeyLayout.standard(),
+                        Acknowledgement.NONE));
+        NodeSettings member = NodeSettings.ofMember(GUARANTEES);
+        assertThat(member)
+                .isEqualTo(new NodeSettings(
+                        60_000_000,
+                        7_500_000,
+                        3_000,
+                        3_000_000,
+                        GUARANTEES,
+                        true,
+                        KeyLayout.standard(),
+                        Acknowledgement.NONE));
+        KeyLayout elsewhere = KeyLayout.of("app:{*}");
+        Acknowledgement wanted = new Acknowledgement(1, 100);
+        assertThat(member.keys(elsewhere).acknowledged(wanted).retention(Duration.ofMillis(5)))
+                .isEqualTo(new NodeSettings(5_000, 7_500_000, 3_000, 3_000_000, GUARANTEES, true, elsewhere, wanted));
+    }
+
+    @Test
+    void nothingAtTheServerEndsBeforeItsTtl() {
+        assertThat(NodeSettings.ceilMillis(0)).isZero();
+        assertThat(NodeSettings.ceilMillis(1)).isEqualTo(1);
+        assertThat(NodeSettings.ceilMillis(1_000_000)).isEqualTo(1);
+        assertThat(NodeSettings.ceilMillis(1_000_001)).isEqualTo(2);
+    }
+
+    /** A waiter asks again after its silence, and a fifth of it later for the spread. */
+    @Test
+    void aPlaceOutlivesTheSilenceThatItsWaiterAnnounced() {
+        assertThat(NodeSettings.standard(GUARANTEES).placeMillis(10_000_000_000L))
+                .isEqualTo(3_000 + 12_000);
+        assertThat(NodeSettings.standard(GUARANTEES).placeMillis(5)).isEqualTo(3_001);
+    }
+}
