@@ -84,4 +84,75 @@ class KeyLayoutTest {
         assertThat(new NameGlob(glob, KeyLayout.standard()).matches(LockName.exactly(name)))
                 .isEqualTo(matches);
     }
+
+    /** A scan finds at least the keys of all names that match. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "lock:{*} | order:*   | lock:{order:*}",
+                "lock:{*} | ?x        | lock:{*x}",
+                "lock:{*} | }a}       | lock:{*a}}",
+                "lock:{*} | %a%       | lock:{*a%}",
+                "lock:{*} | a[b]^-c   | lock:{a\\[b\\]\\^\\-c}",
+                "lock:{*} | a\\b    | lock:{a\\\\b}",
+                "a-?:*    | }x*       | a\\-\\?:}x*",
+            })
+    void aScanIsNarrowedToWhatCanMatch(String template, String glob, String pattern) {
+        assertThat(new NameGlob(glob, KeyLayout.of(template)).keyPattern()).isEqualTo(pattern);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"lock:{*}", "*", "app:*", "{app}:*", "{*}", "lock:*:held"})
+    void aSideKeyIsFoundToStandBesideItsLock(String template) {
+        KeyLayout layout = KeyLayout.of(template);
+        for (String text : List.of("x", "a:b", "{t}x")) {
+            LockName name = LockName.exactly(text);
+            if (layout.refusal(name) != null) {
+                continue;
+            }
+            String lock = layout.lock(name);
+            assertThat(layout.place(name)).isEqualTo(lock);
+            for (String side : List.of(
+                    KeyLayout.fence(lock),
+                    KeyLayout.queued(lock),
+                    KeyLayout.waiters(lock),
+                    KeyLayout.asked(lock),
+                    KeyLayout.watchers(lock))) {
+                assertThat(layout.lockBeside(side)).as(side).isEqualTo(lock);
+                assertThat(layout.lockBeside(side + "x")).isNull();
+            }
+            assertThat(layout.lockBeside(lock)).isNull();
+        }
+        assertThat(layout.lockBeside(":fence")).isNull();
+        assertThat(layout.isAlone()).isEqualTo(template.equals("lock:{*}"));
+    }
+
+    @Test
+    void aScanFindsEveryKeyOfALayout() {
+        assertThat(KeyLayout.standard().scanPattern()).isEqualTo("lock:*");
+        assertThat(KeyLayout.of("app:{*}").scanPattern()).isEqualTo("app:{*");
+        assertThat(KeyLayout.of("{a-b}:*").scanPattern()).isEqualTo("{a\\-b}:*");
+        assertThat(KeyLayout.of("app:*").scanPattern())
+                .as("side keys begin with a brace")
+                .isEqualTo("*");
+    }
+
+    @Test
+    void keysBesideLocksHaveTheirPlaces() {
+        assertThat(KeyLayout.client("host/1")).isEqualTo("lock:client:host/1");
+        String marker = KeyLayout.marker();
+        assertThat(KeyLayout.marker("")).isEqualTo(marker);
+        assertThat(KeyLayout.marker("tag")).isEqualTo(marker + ":{tag}");
+        assertThat(KeyLayout.isMarker(marker)).isTrue();
+        assertThat(KeyLayout.isMarker(marker + ":{tag}")).isTrue();
+        assertThat(KeyLayout.isMarker(marker + "x")).isFalse();
+    }
+
+    @Test
+    void layoutsAreEqualByTheirTemplate() {
+        assertThat(KeyLayout.of("app:{*}")).isEqualTo(KeyLayout.of("app:{*}")).hasSameHashCodeAs(KeyLayout.of("app:{*}"));
+        assertThat(KeyLayout.of("app:*")).isNotEqualTo(KeyLayout.of("app:*x")).isNotEqualTo(KeyLayout.of("ap:*"));
+        assertThat(KeyLayout.of("app:*")).isNotEqualTo("app:*").hasToString("app:*");
+    }
 }

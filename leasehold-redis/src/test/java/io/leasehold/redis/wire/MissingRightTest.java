@@ -5,6 +5,8 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.leasehold.StoreAccessException;
 import java.util.List;
+import java.util.Locale;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -68,5 +70,46 @@ class MissingRightTest {
                     .isEmpty();
             assertThat(LuaScript.withDigest(script.sha1())).isSameAs(script);
         }
+    }
+
+    /** As Redis 7.0 names a script by its digest, and a line of it, and not the command. */
+    @Test
+    void aLineOfAScriptTellsTheCommand() {
+        Pattern call = Pattern.compile("redis\\.p?call\\('([A-Z]+)'");
+        for (LuaScript script : LuaScript.all()) {
+            List<String> lines = script.text().lines().toList();
+            for (int number = 0; number <= lines.size() + 1; number++) {
+                String refusal = "ERR can't (call to f_" + script.sha1() + "): @user_script: " + number + ": no";
+                Matcher called = call.matcher(number == 0 || number > lines.size() ? "" : lines.get(number - 1));
+                MissingRight right = MissingRight.in(refusal, "~k", "&c");
+                if (called.find()) {
+                    String command = called.group(1);
+                    assertThat(right).isEqualTo(new MissingRight("run " + command, "+" + command.toLowerCase(Locale.ROOT)));
+                } else {
+                    assertThat(right).as("%s, line %s", script, number).isNull();
+                }
+            }
+            assertThat(MissingRight.in("ERR f_" + script.sha1() + " no line", "~k", "&c")).isNull();
+        }
+        assertThat(MissingRight.in("ERR f_" + "0".repeat(40) + ": @user_script: 3: no", "~k", "&c")).isNull();
+        assertThat(MissingRight.in("ERR @user_script: 3: no", "~k", "&c")).isNull();
+        assertThat(LuaScript.withDigest("0".repeat(40))).isNull();
+    }
+
+    @Test
+    void whatIsMissingIsNamed() {
+        assertThat(MissingRight.in("NOPERM access a channel", "~k", "&c"))
+                .isEqualTo(new MissingRight("use the channels of c", "&c"));
+        assertThat(MissingRight.in("NOPERM access a key", "~k", "&c"))
+                .isEqualTo(new MissingRight("use the keys of locks", "~k"));
+        assertThat(MissingRight.in("NOPERM no", "~k", "&c")).isNull();
+    }
+
+    /** With half of the requests under way nothing more asks for a lock: so it must be known which do. */
+    @Test
+    void someScriptsAskForLocks() {
+        assertThat(LuaScript.all().stream().filter(LuaScript::asksForLocks).map(LuaScript::toString))
+                .containsExactlyInAnyOrder("acquire.lua", "acquire_all.lua", "member_acquire.lua", "plain_acquire.lua");
+        assertThat(LuaScript.all()).hasSize(14);
     }
 }

@@ -1,0 +1,91 @@
+package io.leasehold.redis.wire;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Holder;
+import io.leasehold.LockName;
+import io.leasehold.spi.HandOver;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.TokenRange;
+import java.time.Duration;
+import java.util.List;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What is read from what others wrote: pushed messages and values of keys. Nothing of any other form is believed. */
+@Tag("quick")
+final class MessagesTest {
+
+    private static final KeyLayout KEYS = KeyLayout.standard();
+    private static final LockName NAME = LockName.exactly("a b");
+
+    @Test
+    void eachKindIsReadAsItself() {
+        String wake = "wake attempt 17 lock:{a b}";
+        assertThat(Messages.wakeUp(wake, KEYS)).contains(NAME);
+        assertThat(Messages.takenAway(wake, KEYS)).isEmpty();
+        assertThat(Messages.handOver(wake, KEYS)).isEmpty();
+
+        String taken = Messages.taken(NAME, KEYS);
+        assertThat(taken).isEqualTo("taken lock:{a b}");
+        assertThat(Messages.takenAway(taken, KEYS)).contains(NAME);
+        assertThat(Messages.wakeUp(taken, KEYS)).isEmpty();
+
+        String handed = "handed attempt 17 3 5 lock:{a b}";
+        assertThat(Messages.handOver(handed, KEYS))
+                .contains(new HandOver(NAME, "attempt", new TokenRange(3, 5), 17));
+        assertThat(Messages.wakeUp(handed, KEYS)).isEmpty();
+        assertThat(Messages.takenAway(handed, KEYS)).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "wake",
+                "wake attempt 17",
+                "wake attempt 17 other",
+                "woken attempt 17 lock:{a b}",
+                "taken other",
+                "taken",
+                "took lock:{a b}",
+                "handed attempt 17 3 5",
+                "handed attempt 17 3 5 other",
+                "handed attempt 17 5 3 lock:{a b}",
+                "handed attempt 17 0 3 lock:{a b}",
+                "handed attempt x 3 5 lock:{a b}",
+                "handed attempt 17 x 5 lock:{a b}",
+                "handing attempt 17 3 5 lock:{a b}",
+            })
+    void whatCannotBeReadSaysNothing(String message) {
+        assertThat(Messages.wakeUp(message, KEYS)).isEmpty();
+        assertThat(Messages.takenAway(message, KEYS)).isEmpty();
+        assertThat(Messages.handOver(message, KEYS)).isEmpty();
+    }
+
+    @Test
+    void aValueIsReadAsItIsWritten() {
+        OwnerToken owner = OwnerToken.fromHex("01".repeat(OwnerToken.BYTES));
+        assertThat(LockValue.of(owner, 5, "host:1")).isEqualTo(owner.hex() + ":5:host:1");
+        assertThat(LockValue.holder("lock", "5:host:1", 30))
+                .isEqualTo(new Holder("host:1", Duration.ofMillis(30), OptionalLong.of(5)));
+        String most = "9".repeat(16);
+        assertThat(LockValue.holder("lock", most + ":h", 0).fencingToken()).hasValue(Long.parseLong(most));
+        for (String none : List.of("", "9".repeat(17))) {
+            assertThat(LockValue.holder("lock", none + ":h", 0).fencingToken()).isEmpty();
+        }
+        assertThat(LockValue.holder("lock", "h", -1)).isEqualTo(new Holder("h", null, OptionalLong.empty()));
+        assertThat(LockValue.holder("foreign", "string", 7))
+                .isEqualTo(new Holder("foreign client", Duration.ofMillis(7), OptionalLong.empty()));
+    }
+
+    @Test
+    void whatOthersWroteIsShownWithoutControlsAndWithAnEnd() {
+        assertThat(LockValue.shown("a\u0007b\u001b[31m")).isEqualTo("a?b?[31m");
+        assertThat(LockValue.shown("🔒".repeat(201))).isEqualTo("🔒".repeat(200));
+        assertThat(LockValue.holder("foreign", "x\u0000", -1).id()).isEqualTo("foreign client (the key holds a x?)");
+    }
+}
