@@ -40,9 +40,6 @@ final class ClusterTopology implements Topology {
     /** What a node with which nothing is wrong gets to answer at the start. */
     private static final long OPEN_NANOS = 1_500_000_000L;
 
-    /** How long no node that answers may know our table's epoch before a table of an earlier epoch replaces it. */
-    private static final long FORGOTTEN_NANOS = 1_000_000_000L;
-
     /** How long a node that has no slots yet is kept after an ASK has led to it. */
     private static final long GUEST_NANOS = 60_000_000_000L;
 
@@ -59,8 +56,7 @@ final class ClusterTopology implements Topology {
     private volatile @Nullable LockStoreException failure;
     private volatile Runnable onReconnected = () -> {};
     private volatile @Nullable ClusterWakeUps pushes;
-    /** Since when no node that answers knows the epoch of our table, or null. */
-    private @Nullable Long forgottenSinceNanos;
+    private final Succession succession = new Succession();
 
     private boolean reading;
     private boolean readAgain;
@@ -161,22 +157,14 @@ final class ClusterTopology implements Topology {
 
     /** Whether a table that was read replaces ours. The caller holds {@code this}. */
     private boolean counts(SlotTable found) {
-        if (found.isAsNewAs(table)) {
-            forgottenSinceNanos = null;
-            return found.isAny() || !table.isAny();
-        }
-        long now = runtime.nanoTime();
-        Long since = forgottenSinceNanos;
-        if (since == null) {
-            forgottenSinceNanos = now;
-            return false;
-        }
-        if (!found.isAny() || now - since < FORGOTTEN_NANOS) {
-            return false;
-        }
-        LOG.warn("{} was made anew: no node that answers knows its later epoch", where);
-        forgottenSinceNanos = null;
-        return true;
+        return switch (succession.of(table, found, runtime.nanoTime())) {
+            case STAYS -> false;
+            case IS_REPLACED -> true;
+            case IS_FORGOTTEN -> {
+                LOG.warn("{} was made anew: no node that answers knows its later epoch", where);
+                yield true;
+            }
+        };
     }
 
     private Connections member(String address) {
@@ -254,7 +242,7 @@ final class ClusterTopology implements Topology {
         boolean again;
         int before;
         synchronized (this) {
-            missing |= forgottenSinceNanos != null;
+            missing |= succession.isInDoubt();
             reading = false;
             again = readAgain || missing;
             readAgain = false;

@@ -8,7 +8,9 @@ import io.leasehold.redis.WatchedRuntime;
 import io.leasehold.servers.RedisCluster;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.servers.ServerUnavailableException;
+import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreUri;
+import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -168,6 +170,43 @@ final class ClusterTableTest {
         }
     }
 
+    /** A slot may be on its way to a node that has none yet: its locks are looked for there, too. */
+    @Test
+    void aNodeToWhichAnAskHasLedIsKeptThoughTheTableDoesNotNameIt() throws Exception {
+        WatchedRuntime runtime =
+                new WatchedRuntime(new SystemLockRuntime(), delay -> delay < TimeUnit.SECONDS.toNanos(10));
+        // No guest is forgotten while the clock stands still.
+        LockRuntime still = (LockRuntime) Proxy.newProxyInstance(
+                ClusterTableTest.class.getClassLoader(),
+                new Class<?>[] {LockRuntime.class},
+                (proxy, method, arguments) ->
+                        method.getName().equals("nanoTime") ? (Object) 0L : method.invoke(runtime, arguments));
+        try (RedisCluster cluster = start();
+                RedisServer guest = RedisServer.builder()
+                        .port(0)
+                        .config("cluster-enabled yes")
+                        .start();
+                ClusterTopology topology = topology(cluster, still)) {
+            topology.open().get(60, TimeUnit.SECONDS);
+            Link asked = topology.connected().get(0);
+
+            Topology.Detour way = topology.detour("lock:{busy}", asked, "ASK 5 127.0.0.1:" + guest.port())
+                    .get(60, TimeUnit.SECONDS);
+            assertThat(way.asking()).isTrue();
+            topology.look();
+            comesToRest(cluster.nodes());
+
+            assertThat(topology.everywhere())
+                    .hasSize(cluster.nodes().size() + 1)
+                    .contains(way.link());
+            assertThat(topology.anyMaster().port()).isNotEqualTo(guest.port());
+            assertThat(topology.detour("lock:{busy}", asked, "ASK 5 nowhere")).isNull();
+            assertThat(topology.detour("lock:{busy}", asked, "ERR no")).isNull();
+        } finally {
+            runtime.close();
+        }
+    }
+
     private static void until(String what, BooleanSupplier condition) {
         long start = System.nanoTime();
         while (!condition.getAsBoolean()) {
@@ -176,7 +215,7 @@ final class ClusterTableTest {
         }
     }
 
-    private static ClusterTopology topology(RedisCluster cluster, WatchedRuntime runtime) {
+    private static ClusterTopology topology(RedisCluster cluster, LockRuntime runtime) {
         Deployment where = Deployment.parse(StoreUri.parse(cluster.uri()));
         return new ClusterTopology(where, Driver.of(where, new DriverThreads()), where.errors(), runtime);
     }

@@ -87,6 +87,25 @@ class AcquireScriptTest {
         assertThat(redis().exists(bench.lock, bench.fence)).isZero();
     }
 
+    /** Of a lock that is free, and of one's own. The fence is so far ahead that the clock does not count. */
+    @Test
+    void aRangeMayEndJustAtTheBoundAndNotBeyondIt() {
+        long bound = 7_500_000;
+        long fence = bench.now() + 1_000 * SECOND;
+        redis().set(bench.fence, Long.toString(fence));
+
+        List<Object> beyond = bench.acquire(ALICE, fence + bound - 7, plain().reserve(9));
+        assertThat(beyond.get(0)).isEqualTo("refused");
+        assertThat(number(beyond, 2)).isEqualTo(fence + bound);
+        assertThat(bench.acquire(ALICE, fence + bound - 7, plain().reserve(8)).get(0))
+                .isEqualTo("yes");
+        long next = fence + bound;
+        assertThat(bench.acquire(ALICE, next + bound, plain().reserve(2)).get(0))
+                .isEqualTo("refused");
+        assertThat(bench.acquire(ALICE, next + bound).get(0)).isEqualTo("yes");
+        assertThat(bench.storedFence()).isEqualTo(next + bound);
+    }
+
     @Test
     void anAbsurdFenceIsOnlyAFloor() {
         long absurd = bench.now() + 100_000 * SECOND;
@@ -164,6 +183,7 @@ class AcquireScriptTest {
     void saysWhichSideKeyIsBroken() {
         redis().lpush(bench.fence, "x");
         List<Object> list = bench.acquire(ALICE, bench.now());
+        long lockAfterList = redis().exists(bench.lock);
         redis().set(bench.fence, "1e99");
         List<Object> text = bench.acquire(ALICE, bench.now());
         redis().set(bench.lock, "somebody's");
@@ -172,6 +192,7 @@ class AcquireScriptTest {
         List<Object> queue = bench.acquire(ALICE, bench.now(), plain().waiting(5_000, "lock:wake:x"));
         redis().del(bench.lock);
 
+        assertThat(lockAfterList).as("what was not granted is not taken").isZero();
         assertThat(list).startsWith("broken").endsWith(bench.fence, "list");
         assertThat(text).startsWith("broken").endsWith(bench.fence, "string");
         assertThat(queue).startsWith("broken").endsWith(bench.waiters, "string");
