@@ -263,4 +263,78 @@ class QueueScriptTest {
         assertThat(push()).startsWith(HEARD + "|");
         assertThat(ask(BOB, HEARD)).isEqualTo("yes");
     }
+
+    private void waitsUntil(String owner, long arrivalMicros, long untilMicros) {
+        redis().zadd(bench.waiters, (double) arrivalMicros, "q" + owner);
+        redis().zadd(bench.waiters, (double) -untilMicros, "a" + owner);
+        redis().hset(bench.asked, owner, HEARD + " 0 1 host/1/x");
+        redis().set(bench.queued, "1");
+    }
+
+    @Test
+    void theQueueLastsAsLongAsTheLongestPlaceInIt() {
+        ask(BOB, HEARD);
+        bench.acquire(CAROL, bench.now() + SECOND, plain().waiting(1_000, HEARD_TOO));
+
+        for (String key : List.of(bench.waiters, bench.asked, bench.queued)) {
+            assertThat(redis().pttl(key)).as(key).isBetween(40_000L, PLACE);
+        }
+    }
+
+    /** By the clock BOB has come first, since it went back. */
+    @Test
+    void whoComesLaterIsBehindAlsoWhenTheClockHasGoneBack() {
+        long later = bench.now() + 1_000 * SECOND;
+        waitsUntil(CAROL, later, later);
+
+        ask(BOB, HEARD);
+
+        assertThat(order()).containsExactly(CAROL, BOB);
+        assertThat(redis().zscore(bench.waiters, "q" + BOB)).isEqualTo((double) (later + 1));
+    }
+
+    @Test
+    void theDeadLeaveWithTheNextThatJoins() {
+        long past = bench.now() - SECOND;
+        for (String dead : List.of("0", "1", "2")) {
+            waitsUntil(dead.repeat(40), past, past);
+        }
+
+        ask(BOB, HEARD);
+
+        assertThat(redis().zrange(bench.waiters, 0, -1)).containsExactlyInAnyOrder("q" + BOB, "a" + BOB);
+        assertThat(redis().hkeys(bench.asked)).containsExactly(BOB);
+    }
+
+    @Test
+    void aHolderThatAsksAgainHasNoPlaceAnyMore() {
+        waitsUntil(ALICE, bench.now(), bench.now() + 60 * SECOND);
+
+        assertThat(bench.acquire(ALICE, token + 5).get(0)).isEqualTo("yes");
+
+        assertThat(redis().exists(bench.waiters, bench.asked, bench.queued)).isZero();
+    }
+
+    /** The request is answered, so that its client asks again, and does not take the server for one that is gone. */
+    @Test
+    void forLackOfMemoryThereIsNoPlaceAndStillAnAnswer() {
+        redis().configSet("maxmemory", "1");
+        try {
+            List<Object> reply = bench.acquire(BOB, bench.now() + SECOND, plain().waiting(PLACE, HEARD));
+            assertThat(reply).startsWith("held").contains("besides");
+        } finally {
+            redis().configSet("maxmemory", "0");
+        }
+        assertThat(redis().exists(bench.waiters)).isZero();
+    }
+
+    @Test
+    void aWakeUpLengthensNoPlace() {
+        bench.acquire(BOB, bench.now() + SECOND, plain().waiting(5_000, HEARD));
+        Double until = redis().zscore(bench.waiters, "a" + BOB);
+
+        bench.release(ALICE, token, 60 * SECOND);
+
+        assertThat(redis().zscore(bench.waiters, "a" + BOB)).isEqualTo(until);
+    }
 }
