@@ -1,0 +1,181 @@
+package io.leasehold.redis.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Leak;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.redis.RedisUnderTest;
+import io.leasehold.redis.store.RedisGuarantees;
+import io.leasehold.redis.topology.Deployment;
+import io.leasehold.redis.topology.DriverThreads;
+import io.leasehold.redis.topology.Topology;
+import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Ballot;
+import io.leasehold.spi.Birth;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.Membership;
+import io.leasehold.spi.NodeReply;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.StoreUri;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** What a node does beside its requests: it looks a second time, stops at a limit, and tells its own client. */
+@Tag("quick")
+final class NodeDutiesTest {
+
+    private static final LockName NAME = LockName.of("x");
+    private static final String LOCK = KeyLayout.standard().lock(NAME);
+    private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(60);
+    private static final long SECOND_LOOK_NANOS = TimeUnit.SECONDS.toNanos(4);
+
+    @RegisterExtension
+    static final RedisUnderTest SERVER = new RedisUnderTest();
+
+    private final LockRuntime real = new SystemLockRuntime();
+    private Runnable beforeTheSecondLook = () -> {};
+    /** The second look comes at once, after what the test does before it. */
+    private final LockRuntime runtime = (LockRuntime) Proxy.newProxyInstance(
+            NodeDutiesTest.class.getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
+                if (method.getName().equals("schedule") && arguments[0].equals(SECOND_LOOK_NANOS)) {
+                    beforeTheSecondLook.run();
+                    return real.schedule(0, (Runnable) arguments[1]);
+                }
+                return method.invoke(real, arguments);
+            });
+    private final RedisErrors errors = new RedisErrors("the server");
+    private final List<LockName> woken = new ArrayList<>();
+    private Topology topology;
+
+    @BeforeEach
+    void open() throws Exception {
+        Deployment where = Deployment.parse(StoreUri.parse(SERVER.server().uri()));
+        topology = Topology.of(where, errors, runtime, new DriverThreads());
+        topology.open().get(60, TimeUnit.SECONDS);
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        topology.close();
+        real.close();
+    }
+
+    private RedisNode node(boolean member) {
+        NodeSettings settings = member
+                ? NodeSettings.ofMember(RedisGuarantees.single(false))
+                : NodeSettings.standard(RedisGuarantees.single(false));
+        RedisNode node = new RedisNode("the server", settings, topology, errors, runtime);
+        node.listen(new StoreSignals() {
+            @Override
+            public void wake(LockName name) {
+                woken.add(name);
+            }
+
+            @Override
+            public void lost(OwnerToken owner, LossCause cause) {}
+
+            @Override
+            public void reconnected() {}
+        });
+        return node;
+    }
+
+    private List<Leak> leaks(Runnable before) throws Exception {
+        beforeTheSecondLook = before;
+        String queue = KeyLayout.waiters(LOCK);
+        SERVER.redis().zadd(queue, 1, "q");
+        SERVER.redis().pexpire(queue, 60_000);
+        return node(false).operations().leaks().get(60, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void waitersOfALockThatStaysFreeAreStuck() throws Exception {
+        assertThat(leaks(() -> {})).extracting(Leak::kind, Leak::subject).containsExactly(
+                org.assertj.core.groups.Tuple.tuple(Leak.Kind.WAITERS_STUCK, "x"));
+    }
+
+    @Test
+    void aQueueThatIsEmptyByTheSecondLookIsNoLeak() throws Exception {
+        assertThat(leaks(() -> SERVER.redis().del(KeyLayout.waiters(LOCK)))).isEmpty();
+    }
+
+    @Test
+    void aLockThatIsTakenByTheSecondLookIsNoLeak() throws Exception {
+        assertThat(leaks(() -> SERVER.redis().set(LOCK, "held"))).isEmpty();
+    }
+
+    @Test
+    void aListEndsAtItsLimitWithTheNamesThatComeFirst() throws Exception {
+        for (String name : List.of("c", "a", "b")) {
+            SERVER.redis().set(KeyLayout.standard().lock(LockName.of(name)), "held");
+        }
+        for (int limit = -1; limit <= 4; limit++) {
+            assertThat(node(false).list("*", limit).get(60, TimeUnit.SECONDS))
+                    .as("limit %s", limit)
+                    .extracting(record -> record.name().text())
+                    .containsExactlyElementsOf(List.of("a", "b", "c").subList(0, Math.max(0, Math.min(3, limit))));
+        }
+    }
+
+    private static AcquireRequest waiting(OwnerToken owner) {
+        return AcquireRequest.exclusive(List.of(NAME), owner, "h", LIMIT_NANOS, LIMIT_NANOS)
+                .waiting(LIMIT_NANOS);
+    }
+
+    private static ReleaseReply end(RedisNode node, OwnerToken owner, long ballot, ReleaseRequest.Kind kind)
+            throws Exception {
+        return node.release(new ReleaseRequest(List.of(NAME), owner, ballot, kind, LIMIT_NANOS))
+                .get(60, TimeUnit.SECONDS);
+    }
+
+    /** A member does not wake the client that asks it: that one tells itself, while another of its attempts waits. */
+    @Test
+    void aClientTellsItselfOfALockThatItHasGivenBackToAMember() throws Exception {
+        RedisNode node = node(true);
+        Membership set = new Membership("set", 0, 0, LIMIT_NANOS, Membership.Persistence.DURABLE);
+        node.birth(Birth.declared("set", LIMIT_NANOS)).get(60, TimeUnit.SECONDS);
+        OwnerToken holder = OwnerToken.draw(real);
+        OwnerToken waiter = OwnerToken.draw(real);
+        long ballot = Long.parseLong(SERVER.redis().time().get(0)) * 1_000_000;
+        assertThat(node.acquire(new Ballot(waiting(holder), ballot, 1), set).get(60, TimeUnit.SECONDS))
+                .isInstanceOf(NodeReply.Yes.class);
+        // Until it listens.
+        long start = System.nanoTime();
+        NodeReply reply;
+        do {
+            assertThat(System.nanoTime() - start).isLessThan(LIMIT_NANOS);
+            LockSupport.parkNanos(1_000_000);
+            reply = node.acquire(new Ballot(waiting(waiter), ++ballot, 1), set).get(60, TimeUnit.SECONDS);
+        } while (!(reply instanceof NodeReply.Held held && held.queued()));
+
+        assertThat(end(node, holder, ++ballot, ReleaseRequest.Kind.SUPERSEDED))
+                .isInstanceOf(ReleaseReply.Released.class);
+        assertThat(woken).as("its attempt goes on").isEmpty();
+        assertThat(node.acquire(new Ballot(waiting(holder), ++ballot, 1), set).get(60, TimeUnit.SECONDS))
+                .isInstanceOf(NodeReply.Yes.class);
+
+        assertThat(end(node, holder, ++ballot, ReleaseRequest.Kind.RELEASE)).isInstanceOf(ReleaseReply.Released.class);
+        assertThat(woken).containsExactly(NAME);
+
+        assertThat(end(node, waiter, ++ballot, ReleaseRequest.Kind.UNDO)).isInstanceOf(ReleaseReply.NotOurs.class);
+        assertThat(node.acquire(new Ballot(waiting(holder), ++ballot, 1), set).get(60, TimeUnit.SECONDS))
+                .isInstanceOf(NodeReply.Yes.class);
+        end(node, holder, ++ballot, ReleaseRequest.Kind.RELEASE);
+        assertThat(woken).as("nobody waits any more").containsExactly(NAME);
+    }
+}
