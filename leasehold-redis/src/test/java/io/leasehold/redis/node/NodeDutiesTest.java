@@ -29,6 +29,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -130,6 +131,29 @@ final class NodeDutiesTest {
                     .extracting(record -> record.name().text())
                     .containsExactlyElementsOf(List.of("a", "b", "c").subList(0, Math.max(0, Math.min(3, limit))));
         }
+    }
+
+    @Test
+    void aListOfManyLocksIsWhole() throws Exception {
+        List<String> names = IntStream.range(100, 141).mapToObj(i -> "n" + i).toList();
+        names.forEach(name -> SERVER.redis().set(KeyLayout.standard().lock(LockName.of(name)), "held"));
+        List<Long> seen = new ArrayList<>();
+        RedisNode node = node(false);
+        node.operations().onProgress(seen::add);
+        for (int limit : new int[] {19, 20, 21, 40, 41}) {
+            assertThat(node.list("n*", limit).get(60, TimeUnit.SECONDS))
+                    .extracting(record -> record.name().text())
+                    .containsExactlyElementsOf(names.subList(0, limit));
+        }
+        assertThat(seen).isNotEmpty().allMatch(keys -> keys > 0 && keys % 100 == 0);
+    }
+
+    /** A script keeps everybody else waiting. */
+    @Test
+    void noMoreThanAHundredLocksAreTakenAtOnce() {
+        List<LockName> names = IntStream.range(0, 101).mapToObj(i -> LockName.of("n" + i)).toList();
+        assertThat(node(false).isAtomicOver(names.subList(0, 100))).isTrue();
+        assertThat(node(false).isAtomicOver(names)).isFalse();
     }
 
     private static AcquireRequest waiting(OwnerToken owner) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.RedisUnderTest;
+import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreUri;
@@ -102,5 +103,52 @@ final class LinkTest {
         } finally {
             SERVER.server().thaw();
         }
+    }
+
+    /** A request may wait for the {@code WAIT} before it, and then for its own: that is no silence. */
+    @Test
+    void aServerThatWaitsForReplicasIsNotSilent() throws Exception {
+        RedisUri waiting = RedisUri.parse(
+                StoreUri.parse(SERVER.server().uri() + "?waitReplicas=1&waitTimeout=2s"));
+        Link link = new Connections(
+                        driver,
+                        Connections.Locator.fixed(waiting),
+                        Expectation.SERVER,
+                        "node",
+                        new RedisErrors("node"),
+                        runtime)
+                .open()
+                .get(60, TimeUnit.SECONDS);
+        SERVER.server().freeze();
+        try {
+            CompletableFuture<Throwable> answered = new CompletableFuture<>();
+            link.runAcknowledged(
+                    LuaScript.INSPECT,
+                    new String[] {"lock:{x}"},
+                    new String[0],
+                    (reply, error) -> answered.complete(error));
+            passes(6_900);
+            link.unanswered();
+            assertThat(link.isOpen()).isTrue();
+            passes(100);
+
+            link.unanswered();
+
+            assertThat(answered.get(60, TimeUnit.SECONDS)).isNotNull();
+            assertThat(link.isOpen()).isFalse();
+        } finally {
+            SERVER.server().thaw();
+        }
+    }
+
+    @Test
+    void aLinkThatWasNotMadeForItWaitsForNoReplicas() throws Exception {
+        CompletableFuture<Throwable> answered = new CompletableFuture<>();
+        link().runAcknowledged(
+                        LuaScript.INSPECT,
+                        new String[] {"lock:{x}"},
+                        new String[0],
+                        (reply, error) -> answered.complete(error));
+        assertThat(answered.get(60, TimeUnit.SECONDS)).isInstanceOf(IllegalStateException.class);
     }
 }

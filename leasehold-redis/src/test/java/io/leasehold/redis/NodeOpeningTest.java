@@ -1,0 +1,74 @@
+package io.leasehold.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Guarantees;
+import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.redis.node.DurabilityCheck;
+import io.leasehold.redis.node.SettingsOrigin;
+import io.leasehold.redis.store.RedisGuarantees;
+import io.leasehold.redis.topology.Deployment;
+import io.leasehold.spi.Incarnation;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisException;
+import java.util.Map;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What the opening of a node has found out. */
+@Tag("quick")
+final class NodeOpeningTest {
+
+    private static NodeOpening.Outcome outcome(boolean open, Throwable failure) {
+        return new NodeOpening.Outcome(open, Map.of(), failure);
+    }
+
+    /** A proxy that ends such connections keeps nobody from locks; a server that says something else does. */
+    @Test
+    void onlyAQuestionWithoutAnAnswerIsCutOff() {
+        assertThat(outcome(true, new StoreUnavailableException("cut", new RedisException("reset")))
+                        .isCutOff())
+                .isTrue();
+        assertThat(outcome(true, new StoreUnavailableException("cut", null)).isCutOff())
+                .isTrue();
+        assertThat(outcome(true, new StoreUnavailableException("no", new RedisCommandExecutionException("LOADING")))
+                        .isCutOff())
+                .isFalse();
+        assertThat(outcome(true, new StoreAccessException("no", null)).isCutOff())
+                .isFalse();
+        assertThat(outcome(false, new StoreUnavailableException("cut", null)).isCutOff())
+                .isFalse();
+        assertThat(outcome(true, null).isCutOff()).isFalse();
+    }
+
+    @Test
+    void aGroupIsAsDurableAsItsWeakest() {
+        DurabilityCheck good = new DurabilityCheck(true, true, SettingsOrigin.START, null);
+        DurabilityCheck evicting = new DurabilityCheck(true, false, SettingsOrigin.CHANGED, "allkeys-lru");
+        assertThat(new NodeOpening.Outcome(true, Map.of(), null).weakest()).isNull();
+        assertThat(new NodeOpening.Outcome(
+                                true, Map.of(new Incarnation("a"), good, new Incarnation("b"), evicting), null)
+                        .weakest())
+                .isEqualTo(evicting);
+        assertThat(new NodeOpening.Outcome(true, Map.of(new Incarnation("a"), good), null).weakest())
+                .isEqualTo(good);
+    }
+
+    /** A fail-over may lose what was acknowledged, however durable each server is. */
+    @Test
+    void onlyASingleDurableServerPromisesMoreThanItsBest() {
+        for (Deployment.Kind kind : Deployment.Kind.values()) {
+            for (boolean durable : new boolean[] {true, false}) {
+                boolean keeps = durable && kind == Deployment.Kind.SINGLE;
+                Guarantees promised = RedisGuarantees.of(kind, durable);
+                assertThat(promised.exclusion())
+                        .as("%s, durable %s", kind, durable)
+                        .isEqualTo(keeps ? Guarantee.Exclusion.WITHIN_DRIFT : Guarantee.Exclusion.BEST_EFFORT);
+                assertThat(promised.fencing())
+                        .isEqualTo(keeps ? Guarantee.Fencing.INCREASING : Guarantee.Fencing.BEST_EFFORT);
+            }
+        }
+    }
+}

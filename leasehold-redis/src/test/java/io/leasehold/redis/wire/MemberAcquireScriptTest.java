@@ -1,0 +1,178 @@
+package io.leasehold.redis.wire;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockName;
+import io.leasehold.redis.RedisUnderTest;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.sync.RedisCommands;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** The bounds of what a member of a set grants, and which clients it remembers. */
+@Tag("quick")
+final class MemberAcquireScriptTest {
+
+    private static final String ALICE = "a".repeat(40);
+    private static final String BOB = "b".repeat(40);
+    private static final String CHANNEL = "lock:wake:one";
+    private static final String OTHER = "lock:wake:other";
+    private static final long SECOND = 1_000_000;
+    private static final long BOUND = 7_500_000;
+
+    @RegisterExtension
+    static final RedisUnderTest SERVER = new RedisUnderTest();
+
+    private final String lock = KeyLayout.standard().lock(LockName.exactly("order:1"));
+    private final String fence = KeyLayout.fence(lock);
+    private final String watchers = KeyLayout.watchers(lock);
+    private String configuration = "set";
+    private long estimate = 1_000;
+    private long quarantine;
+    private long place;
+    private int reserve = 1;
+
+    private RedisCommands<String, String> redis() {
+        return SERVER.redis();
+    }
+
+    @BeforeEach
+    void declareNew() {
+        redis().eval(
+                        LuaScript.MEMBER_BIRTH.text(),
+                        ScriptOutputType.MULTI,
+                        new String[] {KeyLayout.marker()},
+                        "*",
+                        "0",
+                        "set");
+    }
+
+    private long now() {
+        List<String> time = redis().time();
+        return Long.parseLong(time.get(0)) * SECOND + Long.parseLong(time.get(1));
+    }
+
+    private List<Object> acquire(String owner, long candidate) {
+        return redis().eval(
+                        LuaScript.MEMBER_ACQUIRE.text(),
+                        ScriptOutputType.MULTI,
+                        new String[] {lock, fence, watchers, KeyLayout.marker()},
+                        owner + ":" + candidate + ":host/1/x",
+                        "30000",
+                        Long.toString(candidate),
+                        Long.toString(candidate + reserve - 1),
+                        Long.toString(60 * SECOND),
+                        Long.toString(BOUND),
+                        Long.toString(place),
+                        CHANNEL,
+                        Long.toString(estimate),
+                        configuration,
+                        Long.toString(estimate),
+                        Long.toString(quarantine),
+                        "volatile");
+    }
+
+    private void watches(String channel, long untilMicros) {
+        redis().zadd(watchers, 500, "q" + channel);
+        redis().zadd(watchers, (double) -untilMicros, "a" + channel);
+    }
+
+    private List<String> watching() {
+        return redis().zrange(watchers, 0, -1);
+    }
+
+    @Test
+    void itGrantsFromTheEndOfItsQuarantineOn() {
+        quarantine = estimate + 1;
+        assertThat(acquire(ALICE, now())).startsWith("young").endsWith("1");
+        assertThat(redis().exists(lock)).isZero();
+        quarantine = estimate;
+        assertThat(acquire(ALICE, now())).startsWith("yes");
+        assertThat(acquire(BOB, now() + SECOND)).as("of a lock that is held").startsWith("held");
+    }
+
+    @Test
+    void itAnswersItsOwnSetAlone() {
+        configuration = "another";
+        assertThat(acquire(ALICE, now())).startsWith("other").endsWith("set");
+        assertThat(redis().exists(lock)).isZero();
+    }
+
+    /** A nonce names one life of the memory. */
+    @Test
+    void aNewLifeHasANonceOfItsOwn() {
+        redis().set(KeyLayout.marker(), "unborn|former|0123456789");
+        List<Object> first = acquire(ALICE, now());
+        assertThat(first).startsWith("unborn").doesNotContain("former");
+        assertThat(acquire(BOB, now()).get(2)).as("one nonce for all").isEqualTo(first.get(2));
+        assertThat(redis().exists(lock)).isZero();
+    }
+
+    @Test
+    void whatIsNotGrantedForABrokenFenceIsNotTaken() {
+        redis().lpush(fence, "x");
+        assertThat(acquire(ALICE, now())).startsWith("broken").endsWith(fence, "list");
+        assertThat(redis().exists(lock)).isZero();
+    }
+
+    /** The fence is so far ahead that the clock does not count; a lock that is free, and one's own. */
+    @Test
+    void aBallotBeatsTheFenceAndEndsAtItsBound() {
+        long floor = now() + 1_000 * SECOND;
+        redis().set(fence, Long.toString(floor));
+        assertThat(acquire(ALICE, floor)).startsWith("stale");
+        reserve = 2;
+        assertThat(acquire(ALICE, floor + BOUND)).startsWith("refused").endsWith(Long.toString(floor + BOUND));
+        assertThat(acquire(ALICE, floor + BOUND - 1)).startsWith("yes");
+        long next = floor + BOUND;
+        assertThat(acquire(ALICE, next)).startsWith("stale");
+        assertThat(acquire(ALICE, next + BOUND)).startsWith("refused");
+        assertThat(acquire(ALICE, next + BOUND - 1)).startsWith("yes");
+        assertThat(redis().get(fence)).isEqualTo(Long.toString(next + BOUND));
+        assertThat(redis().pttl(fence)).isGreaterThan(1_000_000);
+    }
+
+    @Test
+    void aClientKeepsThePlaceOfItsFirstBallotAndTheDeadLeave() {
+        acquire(ALICE, now());
+        watches("dead", now() - SECOND);
+        watches(OTHER, now() + 600 * SECOND);
+        redis().pexpire(watchers, 600_000);
+        place = 60_000;
+
+        assertThat(acquire(BOB, now() + SECOND)).startsWith("queued");
+        assertThat(watching()).containsExactlyInAnyOrder("q" + OTHER, "a" + OTHER, "q" + CHANNEL, "a" + CHANNEL);
+        Double until = redis().zscore(watchers, "a" + CHANNEL);
+        estimate += 7;
+        assertThat(acquire(BOB, now() + 2 * SECOND)).startsWith("queued");
+        assertThat(redis().zscore(watchers, "q" + CHANNEL)).isEqualTo(1_000);
+        assertThat(redis().zscore(watchers, "a" + CHANNEL)).isLessThan(until);
+        assertThat(redis().pttl(watchers)).as("the longest place").isGreaterThan(300_000);
+    }
+
+    @Test
+    void whoHasTheLockIsNotToldOfIt() {
+        watches(CHANNEL, now() + 60 * SECOND);
+        assertThat(acquire(ALICE, now())).startsWith("yes");
+        assertThat(watching()).isEmpty();
+        watches(CHANNEL, now() + 60 * SECOND);
+        assertThat(acquire(ALICE, now() + SECOND)).startsWith("yes");
+        assertThat(watching()).isEmpty();
+    }
+
+    @Test
+    void forLackOfMemoryThereIsNoPlaceAndStillAnAnswer() {
+        acquire(ALICE, now());
+        place = 60_000;
+        redis().configSet("maxmemory", "1");
+        try {
+            assertThat(acquire(BOB, now() + SECOND)).startsWith("held").contains("besides");
+        } finally {
+            redis().configSet("maxmemory", "0");
+        }
+        assertThat(redis().exists(watchers)).isZero();
+    }
+}
