@@ -207,6 +207,35 @@ final class ClusterTableTest {
         }
     }
 
+    /** It is all that answers, and knows of an earlier epoch and of no slots: so what was known before stays. */
+    @Test
+    void aNodeThatForgotItsClusterMakesTheTableNotEmpty() throws Exception {
+        WatchedRuntime runtime =
+                new WatchedRuntime(new SystemLockRuntime(), delay -> delay < TimeUnit.SECONDS.toNanos(10));
+        try (RedisCluster cluster = start();
+                ClusterTopology topology = topology(cluster, runtime)) {
+            topology.open().get(60, TimeUnit.SECONDS);
+            comesToRest(cluster.nodes());
+            RedisServer reset = cluster.nodes().get(0);
+            List<RedisServer> others = cluster.nodes().subList(1, cluster.nodes().size());
+            String master = topology.masterOf(16_383);
+            others.forEach(RedisServer::freeze);
+            try {
+                reset.call("CLUSTER", "RESET", "HARD");
+                long before = readings(reset);
+                topology.look();
+                // One look has it asked twice at most.
+                until("the first look is over", () -> readings(reset) >= before + 3);
+                assertThat(topology.masterOf(16_383)).isEqualTo(master).isNotNull();
+                assertThat(topology.masterOf(0)).isNotNull();
+            } finally {
+                others.forEach(RedisServer::thaw);
+            }
+        } finally {
+            runtime.close();
+        }
+    }
+
     private static void until(String what, BooleanSupplier condition) {
         long start = System.nanoTime();
         while (!condition.getAsBoolean()) {

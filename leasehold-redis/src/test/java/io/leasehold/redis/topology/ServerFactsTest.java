@@ -42,6 +42,7 @@ class ServerFactsTest {
         "server_mode:sentinel sentinel_masters:0, sentinel",
         "server_mode:sentinel, sentinel",
         "redis_mode:cluster, cluster",
+        "redis_mode:cluster cluster_enabled:0, standalone",
         "role:master, standalone"
     })
     void whatItIsDoesNotHangOnOneName(String fields, String mode) {
@@ -53,6 +54,7 @@ class ServerFactsTest {
     @Test
     void aServerWithoutRunIdIsNotUnderstood() {
         assertThatThrownBy(() -> ServerFacts.parse("redis_version:7.2.4\r\n")).hasMessageContaining("run_id");
+        assertThatThrownBy(() -> ServerFacts.parse("run_id:\r\n")).hasMessageContaining("run_id");
     }
 
     @ParameterizedTest

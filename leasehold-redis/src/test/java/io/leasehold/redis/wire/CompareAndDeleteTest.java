@@ -22,6 +22,8 @@ class CompareAndDeleteTest {
         "redis_version:7.2.4|server_name:valkey|valkey_version:9.0.0,    DELIFEQ",
         "redis_version:7.2.4|server_name:valkey|valkey_version:10.1.0,   DELIFEQ",
         "redis_version:8.4.0|server_name:somethingelse,                  SCRIPT",
+        "redis_version:8,                                                SCRIPT",
+        "redis_version:9,                                                DELEX",
         "redis_version:eight,                                            SCRIPT",
         "'',                                                             SCRIPT"
     })

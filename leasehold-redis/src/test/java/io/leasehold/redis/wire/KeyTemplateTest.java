@@ -102,6 +102,24 @@ class KeyTemplateTest {
                 .hasMessageNotContaining("\n");
     }
 
+    @Test
+    void aTemplateHasAnEndAndIsShownWithoutControls() {
+        assertThat(KeyLayout.of("*" + "x".repeat(199))).hasToString("*" + "x".repeat(199));
+        assertThatThrownBy(() -> KeyLayout.of("*" + "x".repeat(200)))
+                .hasMessageContaining("key template \"*" + "x".repeat(199) + "\" may have up to 200 characters");
+        assertThatThrownBy(() -> KeyLayout.of("a\u0007*"))
+                .hasMessageContaining("key template \"a?*\" may have up to 200 characters, without blanks and controls");
+    }
+
+    @Test
+    void aKeyThatIsTooShortForTheTemplateIsNoLock() {
+        KeyLayout layout = KeyLayout.of("aa*aa");
+        for (String key : List.of("aa", "aaa", "aaaa")) {
+            assertThat(layout.nameOf(key)).isNull();
+        }
+        assertThat(layout.nameOf("aaxaa")).isEqualTo(LockName.exactly("x"));
+    }
+
     /** Names over the characters that matter: no two keys of two locks meet, all keys of one lock share a slot. */
     @ParameterizedTest
     @ValueSource(strings = {"lock:{*}", "*", "app:*", "{app}:*", "{*}"})
