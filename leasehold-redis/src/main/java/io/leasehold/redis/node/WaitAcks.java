@@ -53,7 +53,7 @@ final class WaitAcks {
                 RedisNode::failed);
     }
 
-    private NodeReply judged(NodeReply reply, Acknowledged answer, Object subject) {
+    NodeReply judged(NodeReply reply, Acknowledged answer, Object subject) {
         Acknowledgement wanted = settings.acknowledgement();
         if (!(reply instanceof NodeReply.Yes yes) || answer.replicas() >= wanted.replicas()) {
             return reply;

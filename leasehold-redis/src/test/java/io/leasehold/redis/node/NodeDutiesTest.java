@@ -59,6 +59,7 @@ final class NodeDutiesTest {
                 }
                 return method.invoke(real, arguments);
             });
+
     private final RedisErrors errors = new RedisErrors("the server");
     private final List<LockName> woken = new ArrayList<>();
     private Topology topology;
@@ -106,8 +107,9 @@ final class NodeDutiesTest {
 
     @Test
     void waitersOfALockThatStaysFreeAreStuck() throws Exception {
-        assertThat(leaks(() -> {})).extracting(Leak::kind, Leak::subject).containsExactly(
-                org.assertj.core.groups.Tuple.tuple(Leak.Kind.WAITERS_STUCK, "x"));
+        assertThat(leaks(() -> {}))
+                .extracting(Leak::kind, Leak::subject)
+                .containsExactly(org.assertj.core.groups.Tuple.tuple(Leak.Kind.WAITERS_STUCK, "x"));
     }
 
     @Test
@@ -151,7 +153,8 @@ final class NodeDutiesTest {
     /** A script keeps everybody else waiting. */
     @Test
     void noMoreThanAHundredLocksAreTakenAtOnce() {
-        List<LockName> names = IntStream.range(0, 101).mapToObj(i -> LockName.of("n" + i)).toList();
+        List<LockName> names =
+                IntStream.range(0, 101).mapToObj(i -> LockName.of("n" + i)).toList();
         assertThat(node(false).isAtomicOver(names.subList(0, 100))).isTrue();
         assertThat(node(false).isAtomicOver(names)).isFalse();
     }

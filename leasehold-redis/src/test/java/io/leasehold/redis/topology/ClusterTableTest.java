@@ -217,7 +217,8 @@ final class ClusterTableTest {
             topology.open().get(60, TimeUnit.SECONDS);
             comesToRest(cluster.nodes());
             RedisServer reset = cluster.nodes().get(0);
-            List<RedisServer> others = cluster.nodes().subList(1, cluster.nodes().size());
+            List<RedisServer> others =
+                    cluster.nodes().subList(1, cluster.nodes().size());
             String master = topology.masterOf(16_383);
             others.forEach(RedisServer::freeze);
             try {

@@ -108,8 +108,7 @@ final class LinkTest {
     /** A request may wait for the {@code WAIT} before it, and then for its own: that is no silence. */
     @Test
     void aServerThatWaitsForReplicasIsNotSilent() throws Exception {
-        RedisUri waiting = RedisUri.parse(
-                StoreUri.parse(SERVER.server().uri() + "?waitReplicas=1&waitTimeout=2s"));
+        RedisUri waiting = RedisUri.parse(StoreUri.parse(SERVER.server().uri() + "?waitReplicas=1&waitTimeout=2s"));
         Link link = new Connections(
                         driver,
                         Connections.Locator.fixed(waiting),

@@ -35,7 +35,9 @@ final class SuccessionTest {
         assertThat(succession.of(SlotTable.empty(), none(0), start)).isEqualTo(IS_REPLACED);
         assertThat(succession.of(table(4), table(4), start)).isEqualTo(IS_REPLACED);
         assertThat(succession.of(table(4), table(5), start)).isEqualTo(IS_REPLACED);
-        assertThat(succession.of(table(4), none(5), start)).as("a node that was reset").isEqualTo(STAYS);
+        assertThat(succession.of(table(4), none(5), start))
+                .as("a node that was reset")
+                .isEqualTo(STAYS);
         assertThat(succession.isInDoubt()).isFalse();
     }
 
@@ -48,7 +50,9 @@ final class SuccessionTest {
         assertThat(succession.isInDoubt()).isTrue();
         assertThat(succession.of(table(4), table(3), start + SECOND)).isEqualTo(IS_FORGOTTEN);
         assertThat(succession.isInDoubt()).isFalse();
-        assertThat(succession.of(table(4), table(3), start + SECOND)).as("the next one").isEqualTo(STAYS);
+        assertThat(succession.of(table(4), table(3), start + SECOND))
+                .as("the next one")
+                .isEqualTo(STAYS);
     }
 
     @Test
@@ -57,7 +61,8 @@ final class SuccessionTest {
         assertThat(succession.of(table(4), table(4), start + SECOND)).isEqualTo(IS_REPLACED);
         assertThat(succession.isInDoubt()).isFalse();
         assertThat(succession.of(table(4), table(3), start + 2 * SECOND)).isEqualTo(STAYS);
-        assertThat(succession.of(table(4), table(3), start + 2 * SECOND + SECOND / 2)).isEqualTo(STAYS);
+        assertThat(succession.of(table(4), table(3), start + 2 * SECOND + SECOND / 2))
+                .isEqualTo(STAYS);
         assertThat(succession.of(table(4), table(3), start + 3 * SECOND)).isEqualTo(IS_FORGOTTEN);
     }
 }

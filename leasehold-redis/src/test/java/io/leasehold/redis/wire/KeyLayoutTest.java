@@ -151,7 +151,9 @@ class KeyLayoutTest {
 
     @Test
     void layoutsAreEqualByTheirTemplate() {
-        assertThat(KeyLayout.of("app:{*}")).isEqualTo(KeyLayout.of("app:{*}")).hasSameHashCodeAs(KeyLayout.of("app:{*}"));
+        assertThat(KeyLayout.of("app:{*}"))
+                .isEqualTo(KeyLayout.of("app:{*}"))
+                .hasSameHashCodeAs(KeyLayout.of("app:{*}"));
         assertThat(KeyLayout.of("app:*")).isNotEqualTo(KeyLayout.of("app:*x")).isNotEqualTo(KeyLayout.of("ap:*"));
         assertThat(KeyLayout.of("app:*")).isNotEqualTo("app:*").hasToString("app:*");
     }

@@ -108,7 +108,8 @@ class KeyTemplateTest {
         assertThatThrownBy(() -> KeyLayout.of("*" + "x".repeat(200)))
                 .hasMessageContaining("key template \"*" + "x".repeat(199) + "\" may have up to 200 characters");
         assertThatThrownBy(() -> KeyLayout.of("a\u0007*"))
-                .hasMessageContaining("key template \"a?*\" may have up to 200 characters, without blanks and controls");
+                .hasMessageContaining(
+                        "key template \"a?*\" may have up to 200 characters, without blanks and controls");
     }
 
     @Test

@@ -35,8 +35,7 @@ final class MessagesTest {
         assertThat(Messages.wakeUp(taken, KEYS)).isEmpty();
 
         String handed = "handed attempt 17 3 5 lock:{a b}";
-        assertThat(Messages.handOver(handed, KEYS))
-                .contains(new HandOver(NAME, "attempt", new TokenRange(3, 5), 17));
+        assertThat(Messages.handOver(handed, KEYS)).contains(new HandOver(NAME, "attempt", new TokenRange(3, 5), 17));
         assertThat(Messages.wakeUp(handed, KEYS)).isEmpty();
         assertThat(Messages.takenAway(handed, KEYS)).isEmpty();
     }

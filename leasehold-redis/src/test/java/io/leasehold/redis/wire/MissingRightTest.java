@@ -84,14 +84,17 @@ class MissingRightTest {
                 MissingRight right = MissingRight.in(refusal, "~k", "&c");
                 if (called.find()) {
                     String command = called.group(1);
-                    assertThat(right).isEqualTo(new MissingRight("run " + command, "+" + command.toLowerCase(Locale.ROOT)));
+                    assertThat(right)
+                            .isEqualTo(new MissingRight("run " + command, "+" + command.toLowerCase(Locale.ROOT)));
                 } else {
                     assertThat(right).as("%s, line %s", script, number).isNull();
                 }
             }
-            assertThat(MissingRight.in("ERR f_" + script.sha1() + " no line", "~k", "&c")).isNull();
+            assertThat(MissingRight.in("ERR f_" + script.sha1() + " no line", "~k", "&c"))
+                    .isNull();
         }
-        assertThat(MissingRight.in("ERR f_" + "0".repeat(40) + ": @user_script: 3: no", "~k", "&c")).isNull();
+        assertThat(MissingRight.in("ERR f_" + "0".repeat(40) + ": @user_script: 3: no", "~k", "&c"))
+                .isNull();
         assertThat(MissingRight.in("ERR @user_script: 3: no", "~k", "&c")).isNull();
         assertThat(LuaScript.withDigest("0".repeat(40))).isNull();
     }

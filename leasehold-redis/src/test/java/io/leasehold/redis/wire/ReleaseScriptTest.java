@@ -128,4 +128,26 @@ class ReleaseScriptTest {
         assertThat(bench.release(ALICE, token).get(0)).isEqualTo("released");
         assertThat(redis().type(bench.fence)).isEqualTo("list");
     }
+
+    /** The fence is so far ahead that the clock does not count. */
+    @Test
+    void aFenceIsRaisedToTheBallotButNotBeyondItsBound() {
+        long bound = 7_500_000;
+        long fence = bench.now() + 1_000 * SECOND;
+        SERVER.redis().set(bench.fence, Long.toString(fence));
+        bench.release(ALICE, fence + 9);
+        assertThat(bench.storedFence()).isEqualTo(fence + 9);
+        bench.release(ALICE, fence + 9 + bound + 1);
+        assertThat(bench.storedFence()).isEqualTo(fence + 9 + bound);
+        assertThat(SERVER.redis().pttl(bench.fence)).isGreaterThan(1_000_000);
+        SERVER.redis()
+                .eval(
+                        LuaScript.RAISE_FENCE.text(),
+                        io.lettuce.core.ScriptOutputType.MULTI,
+                        new String[] {bench.fence},
+                        Long.toString(fence + 9 + 2 * bound + 1),
+                        Long.toString(60 * SECOND),
+                        Long.toString(bound));
+        assertThat(bench.storedFence()).isEqualTo(fence + 9 + 2 * bound);
+    }
 }
