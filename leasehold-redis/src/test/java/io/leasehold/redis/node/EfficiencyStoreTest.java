@@ -127,4 +127,16 @@ class EfficiencyStoreTest {
         assertThat(release(owner)).isInstanceOf(ReleaseReply.NotOurs.class);
         assertThat(SERVER.redis().type(KEY)).isEqualTo("set");
     }
+
+    /** The first of its requests may still arrive: so the next one looks whether the key is its own, too. */
+    @Test
+    void whoseRequestMayHaveArrivedGoesOnLooking() throws Exception {
+        OwnerToken owner = OwnerToken.draw(runtime);
+        SERVER.redis().set(KEY, "another's");
+
+        AcquireReply reply = answer(store.acquire(request(owner).ballotSoFar(1)));
+
+        assertThat(reply).isEqualTo(new AcquireReply.Busy(null, 1, List.of()));
+        assertThat(answer(store.acquire(request(owner)))).isEqualTo(new AcquireReply.Busy(null, 0, List.of()));
+    }
 }

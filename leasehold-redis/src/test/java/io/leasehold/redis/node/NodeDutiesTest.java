@@ -159,6 +159,23 @@ final class NodeDutiesTest {
         assertThat(node(false).isAtomicOver(names)).isFalse();
     }
 
+    /** Whatever a record says, which others could write. */
+    @Test
+    void nothingIsPublishedButToAChannelOfAClient() throws Exception {
+        for (String channel : List.of("news", "", "-")) {
+            SERVER.redis().set(LOCK, "01".repeat(OwnerToken.BYTES) + ":5:h");
+            SERVER.redis().set(KeyLayout.client("h"), channel + "\nrecord");
+            SERVER.redis().configResetstat();
+            assertThat(node(false).forceRelease(NAME, null).get(60, TimeUnit.SECONDS))
+                    .isTrue();
+            assertThat(SERVER.redis().info("commandstats")).as(channel).doesNotContain("cmdstat_publish");
+        }
+        SERVER.redis().set(LOCK, "01".repeat(OwnerToken.BYTES) + ":5:h");
+        SERVER.redis().set(KeyLayout.client("h"), "lock:wake:h\nrecord");
+        node(false).forceRelease(NAME, null).get(60, TimeUnit.SECONDS);
+        assertThat(SERVER.redis().info("commandstats")).contains("cmdstat_publish");
+    }
+
     private static AcquireRequest waiting(OwnerToken owner) {
         return AcquireRequest.exclusive(List.of(NAME), owner, "h", LIMIT_NANOS, LIMIT_NANOS)
                 .waiting(LIMIT_NANOS);

@@ -2,10 +2,12 @@ package io.leasehold.redis.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.FailureKind;
@@ -370,7 +372,10 @@ final class VerifiedMemberTest {
 
     private static Object sample(Class<?> type) {
         if (type == boolean.class) {
-            return true;
+            return false;
+        }
+        if (type == Guarantees.class) {
+            return RedisGuarantees.single(true);
         }
         if (type == int.class) {
             return 3;

@@ -186,4 +186,24 @@ class AcquireAllScriptTest {
             redis().configSet("maxmemory", "0");
         }
     }
+
+    /** The fences are so far ahead that the clock does not count. */
+    @Test
+    void aRangeBeatsEachFenceAndMayEndJustAtTheBound() {
+        long floor = a.now() + 1_000 * SECOND;
+        for (ScriptBench lock : List.of(a, b, c)) {
+            redis().set(lock.fence, Long.toString(floor));
+        }
+        assertThat(acquireAll(ALICE, floor)).startsWith("stale").endsWith(Long.toString(floor));
+        long limit = floor + 7_500_000;
+        assertThat(acquireAll(ALICE, limit - 2)).startsWith("refused").endsWith(Long.toString(limit));
+        assertThat(acquireAll(ALICE, limit - 3)).startsWith("yes");
+    }
+
+    @Test
+    void ofTwoThatStandInTheWayTheFirstIsTold() {
+        redis().set(a.lock, "somebody's");
+        redis().set(c.queued, "1");
+        assertThat(acquireAll(ALICE, a.now())).startsWith("held").endsWith("1");
+    }
 }
