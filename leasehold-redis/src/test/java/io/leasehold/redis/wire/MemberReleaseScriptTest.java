@@ -85,4 +85,34 @@ final class MemberReleaseScriptTest {
 
         assertThat(Long.parseLong(SERVER.redis().get(fence))).isBetween(before + BOUND, now() + BOUND);
     }
+
+    /** Nobody listens to the other channel: were it told, it would be dropped. */
+    @Test
+    void whileAnotherHoldsTheLockNobodyIsTold() {
+        SERVER.redis().set(lock, "b".repeat(40) + ":5:host/2/y");
+        SERVER.redis().zadd(watchers, 1, "qlock:wake:other");
+        SERVER.redis().zadd(watchers, (double) -(now() + 60 * SECOND), "alock:wake:other");
+
+        assertThat(release("leave")).containsExactly("not-ours");
+
+        assertThat(SERVER.redis().zcard(watchers)).isEqualTo(2);
+    }
+
+    @Test
+    void aFenceThatIsNotOursStaysAsItIs() {
+        SERVER.redis().lpush(fence, "x");
+        SERVER.redis()
+                .eval(
+                        LuaScript.MEMBER_RELEASE.text(),
+                        ScriptOutputType.MULTI,
+                        new String[] {lock, fence, watchers},
+                        OWNER,
+                        Long.toString(now()),
+                        Long.toString(60 * SECOND),
+                        Long.toString(BOUND),
+                        CHANNEL,
+                        Long.toString(SECOND),
+                        "leave");
+        assertThat(SERVER.redis().type(fence)).isEqualTo("list");
+    }
 }
