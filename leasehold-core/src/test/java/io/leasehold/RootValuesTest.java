@@ -244,7 +244,7 @@ final class RootValuesTest {
 
     @Test
     void aPasswordIsCopiedAndNeverShown() {
-        Credentials credentials = Credentials.of("user", new StringBuilder("s3cret"));
+        Credentials credentials = Credentials.of("user", "s3cret");
         assertThat(credentials.user()).isEqualTo("user");
         assertThat(credentials.password()).containsExactly("s3cret".toCharArray());
         credentials.password()[0] = 'x';

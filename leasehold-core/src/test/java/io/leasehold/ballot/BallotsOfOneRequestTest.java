@@ -179,4 +179,16 @@ final class BallotsOfOneRequestTest {
         probed = new NodeReply.Failed(FailureKind.PERMANENT, new StoreUnavailableException("no", null));
         assertThat(((AcquireReply.Failed) ask(request)).kind()).isEqualTo(FailureKind.PERMANENT);
     }
+
+    /** As after a restart of a node whose clock was set. */
+    @Test
+    void everyAnswerToABallotTellsTheClock() {
+        answers.add(new NodeReply.Yes(LIFE, 2_000));
+        ask(request);
+        answer(new NodeReply.Held(null, false, new Incarnation("another"), 50_000_000));
+        ask(request);
+        ask(request);
+        assertThat(ballots.get(2).candidate()).isGreaterThanOrEqualTo(50_000_000);
+        assertThat(probes).isEqualTo(1);
+    }
 }

@@ -52,7 +52,7 @@ final class BirthsTest {
     @Test
     void theBirthIsTheLaterClockOfAQuorumReadAfterwards() {
         for (int node = 0; node < 3; node++) {
-            clockOf(node, 1_000 * node);
+            clockOf(node, 1_000L * node);
             nodes.get(node).answers("acquire", unborn(node, "nonce-" + node));
         }
         vote(0);

@@ -102,7 +102,7 @@ public final class HandClock implements LockRuntime {
     }
 
     /** Whether the next wait of a thread is interrupted. */
-    boolean interruptsNextWait;
+    public boolean interruptsNextWait;
 
     @Override
     public void await(CompletableFuture<?> future) throws InterruptedException {

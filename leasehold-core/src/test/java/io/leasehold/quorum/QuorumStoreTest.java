@@ -273,9 +273,9 @@ final class QuorumStoreTest {
         each.get(1).announced.clear();
         assertThat(all.client("host/1/x").join()).contains(record);
         assertThat(all.client("host/1/y").join()).isEmpty();
-        Leak leak = new Leak(Leak.Kind.values()[0], "n", "left");
+        Leak leak = new Leak(Leak.Kind.NO_TTL, "n", "left");
         each.get(0).leaks = List.of(leak);
-        each.get(2).leaks = List.of(leak, new Leak(Leak.Kind.values()[0], "m", "left"));
+        each.get(2).leaks = List.of(leak, new Leak(Leak.Kind.NO_TTL, "m", "left"));
         assertThat(all.leaks().join()).as("each once").hasSize(2);
         List<Long> seen = new ArrayList<>();
         all.onProgress(seen::add);

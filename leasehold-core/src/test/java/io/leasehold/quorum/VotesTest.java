@@ -21,9 +21,8 @@ import org.junit.jupiter.api.Test;
 final class VotesTest {
 
     private static final Incarnation LIFE = new Incarnation("life");
-    private static final StoreUnavailableException GONE = new StoreUnavailableException("gone", null);
-    private static final StoreUnavailableException WORDLESS =
-            new StoreUnavailableException(null, new IllegalStateException());
+    private final StoreUnavailableException gone = new StoreUnavailableException("gone", null);
+    private final StoreUnavailableException wordless = new StoreUnavailableException(null, new IllegalStateException());
 
     private static NodeVote vote(Answer answer, String detail) {
         return new NodeVote("a", answer, detail);
@@ -46,7 +45,7 @@ final class VotesTest {
                 .isEqualTo(vote(Answer.REFUSED, "may have forgotten what it granted"));
         assertThat(Votes.of("a", new NodeReply.OtherSet("a, b", LIFE, 1)))
                 .isEqualTo(vote(Answer.REFUSED, "is a member of a, b"));
-        assertThat(Votes.of("a", new NodeReply.Failed(FailureKind.UNKNOWN, GONE)))
+        assertThat(Votes.of("a", new NodeReply.Failed(FailureKind.UNKNOWN, gone)))
                 .isEqualTo(vote(Answer.FAILED, "gone"));
         assertThat(Votes.of("a", (NodeReply) null)).isEqualTo(vote(Answer.FAILED, "has not answered in time"));
     }
@@ -56,8 +55,8 @@ final class VotesTest {
         assertThat(Votes.of("a", new RenewReply.Renewed(1))).isEqualTo(vote(Answer.GRANTED, ""));
         assertThat(Votes.of("a", new RenewReply.NotOurs()))
                 .isEqualTo(vote(Answer.REFUSED, "does not hold the lock for this lease"));
-        assertThat(Votes.of("a", new RenewReply.Failed(GONE))).isEqualTo(vote(Answer.FAILED, "gone"));
-        assertThat(Votes.of("a", new RenewReply.Failed(WORDLESS)).detail())
+        assertThat(Votes.of("a", new RenewReply.Failed(gone))).isEqualTo(vote(Answer.FAILED, "gone"));
+        assertThat(Votes.of("a", new RenewReply.Failed(wordless)).detail())
                 .as("an error without a text is named by its type")
                 .contains("StoreUnavailableException");
         assertThat(Votes.of("a", (RenewReply.Item) null)).isEqualTo(vote(Answer.FAILED, "has not answered in time"));
@@ -68,7 +67,7 @@ final class VotesTest {
         assertThat(Votes.of("a", new ReleaseReply.Released())).isEqualTo(vote(Answer.GRANTED, ""));
         assertThat(Votes.of("a", new ReleaseReply.NotOurs()))
                 .isEqualTo(vote(Answer.REFUSED, "did not hold the lock for this lease"));
-        assertThat(Votes.of("a", new ReleaseReply.Failed(FailureKind.UNKNOWN, GONE)))
+        assertThat(Votes.of("a", new ReleaseReply.Failed(FailureKind.UNKNOWN, gone)))
                 .isEqualTo(vote(Answer.FAILED, "gone"));
         assertThat(Votes.of("a", (ReleaseReply) null)).isEqualTo(vote(Answer.FAILED, "has not answered in time"));
     }

@@ -4,12 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Credentials;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import io.leasehold.LossCause;
 import io.leasehold.NodeVote;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.quorum.HandClock;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.ToLongFunction;
@@ -228,6 +231,69 @@ final class SpiValuesTest {
         within(CompletableFuture.completedFuture("x"));
         orFail(CompletableFuture.completedFuture("x"));
         assertThat(clock.armed()).isZero();
+    }
+
+    @Test
+    void anInterruptIsKeptByWhoeverAsksForCredentials() {
+        CredentialsDesk interrupted = new CredentialsDesk(
+                () -> {
+                    throw new InterruptedException("made by the test");
+                },
+                "memory:",
+                clock);
+        assertThat(interrupted.ask()).isCompletedExceptionally();
+        assertThat(Thread.interrupted()).as("of the provider's thread").isTrue();
+        CredentialsDesk desk = new CredentialsDesk(() -> Credentials.ofPassword("x"), "memory:", clock);
+        assertThat(desk.now().password()).containsExactly('x');
+        clock.interruptsNextWait = true;
+        assertThatThrownBy(desk::now).isInstanceOf(StoreUnavailableException.class);
+        assertThat(Thread.interrupted()).as("of the thread that waits").isTrue();
+        assertThat(clock.armed()).isZero();
+    }
+
+    @Test
+    void whatIsKeptUntilATimeHasOneTimer() {
+        List<String> over = new ArrayList<>();
+        KeptUntil kept = new KeptUntil(clock, () -> over.add("over"));
+        long start = clock.nanoTime();
+        kept.atLeast(start + 1_000);
+        kept.atLeast(start + 2_000);
+        assertThat(clock.armed()).as("the one it has looks again").isEqualTo(1);
+        kept.exactly(start + 500);
+        assertThat(clock.armed()).isEqualTo(1);
+        clock.pass(Duration.ofNanos(499));
+        assertThat(over).isEmpty();
+        clock.pass(Duration.ofNanos(1));
+        assertThat(over).hasSize(1);
+        assertThat(clock.armed()).isZero();
+        KeptUntil ended = new KeptUntil(clock, () -> over.add("over"));
+        ended.atLeast(clock.nanoTime() + 1_000);
+        ended.end();
+        assertThat(clock.armed()).isZero();
+        assertThat(over).hasSize(1);
+    }
+
+    @Test
+    void whatIsHandedOverWakesWhoeverDoesNotKnowHandOvers() {
+        List<LockName> woken = new ArrayList<>();
+        StoreSignals simple = new StoreSignals() {
+            @Override
+            public void wake(LockName name) {
+                woken.add(name);
+            }
+
+            @Override
+            public void lost(OwnerToken lost, LossCause cause) {}
+
+            @Override
+            public void reconnected() {}
+        };
+        simple.handedOver(new HandOver(NAME, "attempt", TokenRange.of(1, 1), 1));
+        assertThat(woken).containsExactly(NAME);
+        assertThat(OwnerToken.draw(clock)).isNotEqualTo(OwnerToken.draw(clock));
+        assertThat(new NodeReply.Quarantined(4_000_000, new Incarnation("life"), 1).reason())
+                .isEqualTo("it may have forgotten what it granted, and grants nothing for 5 ms more");
+        assertThat(Glob.of("a*").matches(NAME)).isFalse();
     }
 
     @Test
