@@ -173,6 +173,16 @@ final class LocalQueueTest {
     }
 
     @Test
+    void aQuestionAboutTheHolderLosesNobodyInLine() {
+        Lease first = held(1);
+        CompletableFuture<Lease> behind = wanted();
+        store.ear().takenAway(NAME);
+        first.release();
+        grant(300, 1);
+        assertThat(behind).isCompleted();
+    }
+
+    @Test
     void anEarlierGrantThatEndsLateIsNotTheOneThatIsHeld() {
         Workshop shop = new Workshop(runtime, store);
         GrantKeeper earlier = shop.keeper();
