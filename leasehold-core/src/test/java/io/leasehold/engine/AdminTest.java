@@ -47,6 +47,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What operators ask goes to the store as they asked it, and its answer comes back as it is; and what a doctor finds. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class AdminTest {
 
@@ -264,7 +265,7 @@ final class AdminTest {
                 "guarantees",
                 arguments -> new Guarantees(
                         Guarantee.Exclusion.BY_STORE,
-                        Guarantee.Fencing.values()[0],
+                        Guarantee.Fencing.BEST_EFFORT,
                         Guarantee.Queueing.FIFO,
                         Guarantee.Scope.PROCESS));
         assertThat(finding("promises").grade()).isEqualTo(Finding.Grade.WARNING);

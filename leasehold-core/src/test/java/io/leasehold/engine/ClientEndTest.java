@@ -194,7 +194,7 @@ final class ClientEndTest {
     @Test
     void whatBecomesOfANodeIsToldToListeners() {
         client(false);
-        NodeChanged change = new NodeChanged("n", NodeStanding.values()[0], NodeStanding.values()[1], "");
+        NodeChanged change = new NodeChanged("n", NodeStanding.TRUSTED, NodeStanding.UNREACHABLE, "");
         store.ear().nodeChanged(change);
         assertThat(changes).containsExactly(change);
     }

@@ -336,6 +336,7 @@ final class LeaseRulesTest {
                 .as("the next lease of the same grant is renewed")
                 .hasSize(1);
         assertThat(news).containsExactly("RELEASED");
+        assertThat(next.isValid()).isTrue();
     }
 
     private Lease next;

@@ -172,12 +172,37 @@ final class LocalQueueTest {
         assertThat(shop.timeline.size()).isEqualTo(timers);
     }
 
+    @Test
+    void aQuestionAboutTheHolderLosesNobodyInLine() {
+        Lease first = held(1);
+        CompletableFuture<Lease> behind = wanted();
+        store.ear().takenAway(NAME);
+        first.release();
+        grant(300, 1);
+        assertThat(behind).isCompleted();
+    }
+
+    @Test
+    void anEarlierGrantThatEndsLateIsNotTheOneThatIsHeld() {
+        Workshop shop = new Workshop(runtime, store);
+        GrantKeeper earlier = shop.keeper();
+        GrantKeeper now = shop.keeper();
+        shop.desks.granted(Workshop.NAME, earlier, 5);
+        shop.desks.granted(Workshop.NAME, now, 6);
+        shop.desks.ended(Workshop.NAME, earlier);
+        assertThat(shop.desks.held(Workshop.NAME)).isSameAs(now);
+        assertThat(shop.desks.isEmpty()).isFalse();
+        shop.desks.ended(Workshop.NAME, now);
+        assertThat(shop.desks.held(Workshop.NAME)).isNull();
+        assertThat(shop.desks.isEmpty()).isTrue();
+    }
+
     /** A store that answers at once: each that ends lets the next one ask, and none is forgotten. */
     @Test
     void manyThatAreAnsweredAtOnceAreAllAnswered() {
         Lease lease = held(1);
         List<CompletableFuture<Lease>> behind =
-                IntStream.range(0, 3_000).mapToObj(i -> wanted()).toList();
+                IntStream.range(0, 1_500).mapToObj(i -> wanted()).toList();
         store.answersAtOnce(request ->
                 new AcquireReply.Failed(FailureKind.PERMANENT, new StoreAccessException("made by the test", null), 0));
         lease.release();

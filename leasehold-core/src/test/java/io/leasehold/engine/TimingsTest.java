@@ -102,4 +102,27 @@ final class TimingsTest {
         assertThat(defaults.ttlForChecking(defaults.longestCheckableNanos()))
                 .isBetween(Duration.ofMillis(30_001), Duration.ofMillis(30_002));
     }
+
+    /** A round over nodes may take two of their timeouts, and never less time than it would have without one. */
+    @Test
+    void anAnswerMayTakeTheTimeoutThatIsGivenOrTwoOfThemOverNodes() {
+        LockOptions usual = LockOptions.defaults().ttl(Duration.ofSeconds(30));
+        assertThat(Timings.of(usual, true).answerNanos())
+                .isEqualTo(Duration.ofSeconds(3).toNanos());
+        LockOptions long5 = usual.nodeTimeout(Duration.ofSeconds(5));
+        assertThat(Timings.of(long5).answerNanos())
+                .isEqualTo(Duration.ofSeconds(5).toNanos());
+        assertThat(Timings.of(long5, true).answerNanos())
+                .isEqualTo(Duration.ofSeconds(10).toNanos());
+        assertThat(Timings.of(usual.nodeTimeout(Duration.ofSeconds(1)), true).answerNanos())
+                .isEqualTo(Duration.ofSeconds(3).toNanos());
+    }
+
+    @Test
+    void aLockIsDelayedIfItsStoreKeepsItForLongerThanItsHolder() {
+        assertThat(Timings.of(LockOptions.defaults()).delayed()).isFalse();
+        assertThat(Timings.of(LockOptions.defaults().lockDelay(Duration.ofMillis(1)))
+                        .delayed())
+                .isTrue();
+    }
 }
