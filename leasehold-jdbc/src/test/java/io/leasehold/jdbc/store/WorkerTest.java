@@ -30,6 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What becomes of a task whose connection, statement or commit fails: in virtual time, over a real database. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
 class WorkerTest {
