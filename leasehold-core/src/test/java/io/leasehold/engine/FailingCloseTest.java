@@ -62,7 +62,9 @@ final class FailingCloseTest {
         }
 
         void assertClosed(int at) {
-            assertThat(store.isClosed()).as("the store is closed, though step %d failed", at).isTrue();
+            assertThat(store.isClosed())
+                    .as("the store is closed, though step %d failed", at)
+                    .isTrue();
             assertThat(behind).as("step %d", at).isDone();
             assertThat(several).as("step %d", at).isDone();
             assertThat(held.join().isValid()).as("step %d", at).isFalse();
