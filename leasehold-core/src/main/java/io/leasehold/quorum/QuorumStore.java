@@ -261,8 +261,8 @@ public final class QuorumStore implements LockStore, MemberSet {
             tenures.values().removeIf(tenure -> tenure.isDeserted(nowNanos));
             sweepAbove = Math.max(LEAST_SWEEP, 2 * tenures.size());
         }
-        Tenure tenure = tenures.computeIfAbsent(
-                request.owner(), owner -> tenure(request.names(), owner, OwnerToken.draw(runtime)));
+        Tenure tenure =
+                tenures.computeIfAbsent(request.owner(), owner -> tenure(request.names(), owner, atNodes(request)));
         long courtesyNanos = retries.courtesyNanos(request.names().get(0));
         if (courtesyNanos == 0 || courtesyNanos > request.timeoutNanos() / 4) {
             return tenure.acquire(request);
@@ -270,6 +270,11 @@ public final class QuorumStore implements LockStore, MemberSet {
         CompletableFuture<AcquireReply> reply = new CompletableFuture<>();
         runtime.schedule(courtesyNanos, () -> tenure.acquire(request).thenAccept(reply::complete));
         return reply;
+    }
+
+    /** Who waits asks again, perhaps when it was swept: what the nodes knew it by may have been ended. Others ask once. */
+    private OwnerToken atNodes(AcquireRequest request) {
+        return request.isWaiting() ? OwnerToken.draw(runtime) : request.owner();
     }
 
     /** How many attempts and holds are remembered. */

@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * One owner token of the engine at the nodes: carries out what its {@link QuorumRound} and {@link QuorumRenewal} decide.
  *
- * <p>At the nodes it has an owner token of its own, and after an undo another, since nothing may be sent with one that was
- * ended: so even an attempt that was forgotten here, and asks again, is a new one there.
+ * <p>At the nodes an attempt that waits has an owner token of its own, and after an undo another, since nothing may be sent with
+ * one that was ended: so even one that was forgotten here, and asks again, is a new one there.
  * Everything happens in its {@link Serial}; fields that others read are volatile.
  */
 final class Tenure {

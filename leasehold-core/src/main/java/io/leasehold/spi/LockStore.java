@@ -49,7 +49,10 @@ public interface LockStore extends AutoCloseable {
     /** Gives the store the ear of the engine; called once, before any request. */
     void listen(StoreSignals signals);
 
-    /** Asks for the locks. A request that does not {@linkplain AcquireRequest#isWaiting() wait} is the only one of its owner token. */
+    /**
+     * Asks for the locks. A request that does not {@linkplain AcquireRequest#isWaiting() wait}, and is refused, is the last one of
+     * its owner token.
+     */
     CompletableFuture<AcquireReply> acquire(AcquireRequest request);
 
     /** Extends grants; at a store with sessions, tells until when the session keeps them. */

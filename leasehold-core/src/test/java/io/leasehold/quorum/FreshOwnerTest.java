@@ -69,7 +69,8 @@ final class FreshOwnerTest {
     }
 
     private AcquireReply ask(QuorumStore store, OwnerToken owner) {
-        return store.acquire(AcquireRequest.exclusive(List.of(NAME), owner, "host/1/x", TTL, SECOND))
+        return store.acquire(AcquireRequest.exclusive(List.of(NAME), owner, "host/1/x", TTL, SECOND)
+                        .waiting(SECOND))
                 .join();
     }
 

@@ -24,7 +24,7 @@ public abstract class PassingNode implements LockNode {
     private final LockNode node;
 
     /** Over this node. */
-    protected PassingNode(LockNode node) {
+    public PassingNode(LockNode node) {
         this.node = node;
     }
 

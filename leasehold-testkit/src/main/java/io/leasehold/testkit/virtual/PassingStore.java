@@ -25,7 +25,7 @@ public abstract class PassingStore implements LockStore {
     private final LockStore store;
 
     /** Over this store. */
-    protected PassingStore(LockStore store) {
+    public PassingStore(LockStore store) {
         this.store = store;
     }
 
