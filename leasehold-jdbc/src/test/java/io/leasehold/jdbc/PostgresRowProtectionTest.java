@@ -11,7 +11,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
-@Tag("quick")
+@Tag("full")
 class PostgresRowProtectionTest implements RowProtectionTests {
 
     @TempDir

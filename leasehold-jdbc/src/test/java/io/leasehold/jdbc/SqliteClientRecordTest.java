@@ -7,7 +7,7 @@ import java.sql.SQLException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
-@Tag("quick")
+@Tag("full")
 class SqliteClientRecordTest implements ClientRecordTests {
 
     @TempDir

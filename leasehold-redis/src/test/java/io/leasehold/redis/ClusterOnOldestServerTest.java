@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** A Cluster of the oldest supported servers, which have no sharded channels: waiters are woken over plain ones. */
 @Timeout(120)
-@Tag("quick")
+@Tag("full")
 final class ClusterOnOldestServerTest {
 
     private static final int LOCKS = 12;

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What an efficiency lock does, and what it leaves out. */
-@Tag("quick")
+@Tag("full")
 class EfficiencyLockTest {
 
     private static final Duration PATIENCE = Duration.ofMinutes(1);

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What renewals cost a real server, by its own count. */
-@Tag("quick")
+@Tag("full")
 class RedisRenewalTest {
 
     private static final int LEASES = 10_000;

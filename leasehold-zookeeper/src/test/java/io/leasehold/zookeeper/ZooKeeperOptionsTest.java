@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The URI, credentials, the base of the tokens, session timeouts: what is accepted, and one clear error for the rest. */
-@Tag("quick")
+@Tag("full")
 class ZooKeeperOptionsTest {
 
     @TempDir
