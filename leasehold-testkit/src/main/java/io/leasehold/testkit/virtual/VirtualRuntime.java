@@ -27,6 +27,7 @@ public final class VirtualRuntime implements LockRuntime {
     private final DriftingClock monotonic;
     private final DriftingClock wall;
     private long frozenUntilNanos = Long.MIN_VALUE;
+    private long asleepUntilNanos;
     private boolean crashed;
     private boolean closed;
 
@@ -181,10 +182,15 @@ public final class VirtualRuntime implements LockRuntime {
         world.note(name + " frozen for " + duration);
     }
 
-    /** Like {@link #freeze}, and the monotonic clock stands still too, as when a machine sleeps. */
+    /** Like {@link #freeze}, and the monotonic clock stands still too, as when a machine sleeps: once, where two overlap. */
     public void suspend(Duration duration) {
         freeze(duration);
-        monotonic.step(world.elapsedNanos(), -duration.toNanos());
+        long untilNanos = world.later(duration.toNanos());
+        long moreNanos = untilNanos - Math.max(world.elapsedNanos(), asleepUntilNanos);
+        if (moreNanos > 0) {
+            monotonic.step(world.elapsedNanos(), -moreNanos);
+            asleepUntilNanos = untilNanos;
+        }
     }
 
     /**

@@ -126,6 +126,17 @@ final class VirtualWorldTest {
     }
 
     @Test
+    void twoSleepsThatOverlapAreOne() {
+        long nano = app.nanoTime();
+        app.suspend(Duration.ofSeconds(60));
+        app.suspend(Duration.ofSeconds(20));
+        world.runFor(Duration.ofSeconds(30));
+        app.suspend(Duration.ofSeconds(40));
+        world.runFor(Duration.ofSeconds(41));
+        assertThat(app.nanoTime() - nano).as("awake for").isEqualTo(1_000_000_000);
+    }
+
+    @Test
     void aCrashedProcessDoesNothingMore() {
         at(app, 10, "never");
         app.crash();
