@@ -74,7 +74,7 @@ final class LeaseMachine {
     /** Tell whoever listens that a renewal is late, or will be. */
     record TellAtRisk(long remainingNanos) implements Action {}
 
-    /** Tell whoever listens that its holder is gone: once, and of what is held. */
+    /** Tell the listeners that the holder is gone: once, and only while the lock is held. */
     record TellAbandoned(LossCause cause) implements Action {}
 
     /** Tell whoever listens that the lease is lost. */

@@ -263,16 +263,18 @@ public final class QuorumStore implements LockStore, MemberSet {
         }
         Tenure tenure =
                 tenures.computeIfAbsent(request.owner(), owner -> tenure(request.names(), owner, atNodes(request)));
+        long askedAtNanos = runtime.nanoTime();
         long courtesyNanos = retries.courtesyNanos(request.names().get(0));
         if (courtesyNanos == 0 || courtesyNanos > request.timeoutNanos() / 4) {
-            return tenure.acquire(request);
+            return tenure.acquire(request, askedAtNanos);
         }
         CompletableFuture<AcquireReply> reply = new CompletableFuture<>();
-        runtime.schedule(courtesyNanos, () -> tenure.acquire(request).thenAccept(reply::complete));
+        runtime.schedule(
+                courtesyNanos, () -> tenure.acquire(request, askedAtNanos).thenAccept(reply::complete));
         return reply;
     }
 
-    /** Who waits asks again, perhaps when it was swept: what the nodes knew it by may have been ended. Others ask once. */
+    /** An attempt that waits may ask again after it was swept, when its first owner token may have ended; others ask once. */
     private OwnerToken atNodes(AcquireRequest request) {
         return request.isWaiting() ? OwnerToken.draw(runtime) : request.owner();
     }

@@ -62,6 +62,7 @@ final class Tenure {
     private @Nullable CompletableFuture<AcquireReply> asked;
     private LockRuntime.@Nullable Timer patience;
     private long startedAtNanos;
+    private long answerByNanos;
     private volatile long touchedAtNanos;
     private volatile boolean idle = true;
     private volatile boolean held;
@@ -127,13 +128,14 @@ final class Tenure {
 
     // ---- acquiring
 
-    CompletableFuture<AcquireReply> acquire(AcquireRequest wanted) {
+    /** Answers within the time that the request names, counted from when the store was asked. */
+    CompletableFuture<AcquireReply> acquire(AcquireRequest wanted, long askedAtNanos) {
         CompletableFuture<AcquireReply> reply = new CompletableFuture<>();
         touchedAtNanos = nodes.runtime().nanoTime();
         idle = false;
         serial.run(() -> {
             try {
-                begin(wanted, reply);
+                begin(wanted, askedAtNanos, reply);
             } catch (RuntimeException | Error e) {
                 failed(reply, e);
                 throw e;
@@ -167,7 +169,7 @@ final class Tenure {
         }
     }
 
-    private void begin(AcquireRequest wanted, CompletableFuture<AcquireReply> reply) {
+    private void begin(AcquireRequest wanted, long askedAtNanos, CompletableFuture<AcquireReply> reply) {
         if (ended || asked != null) {
             reply.complete(new AcquireReply.Failed(
                     FailureKind.NO_EFFECT,
@@ -196,6 +198,7 @@ final class Tenure {
         request = wanted;
         asked = reply;
         startedAtNanos = nodes.runtime().nanoTime();
+        answerByNanos = askedAtNanos + wanted.timeoutNanos();
         toldTtlNanos = wanted.ttlNanos();
         placeTries = 0;
         OptionalLong estimate = nodes.estimateMicros();
@@ -246,14 +249,16 @@ final class Tenure {
 
     /**
      * How long this ballot waits for each node. An attempt without patience has this one round: it gets the time that an
-     * answer may take, unless the lock has a node timeout of its own.
+     * answer may take, unless the lock has a node timeout of its own. Never longer than what is left of that time: others
+     * went first, and the clocks of the nodes may have been read.
      */
     private long nodeTimeoutNanos(AcquireRequest wanted) {
+        long leftNanos = Math.max(1, answerByNanos - nodes.runtime().nanoTime());
         if (wanted.nodeTimeoutNanos() == 0 && !wanted.isWaiting()) {
-            return wanted.timeoutNanos();
+            return leftNanos;
         }
         long nanos = nodes.settings().nodeTimeoutNanos(wanted.ttlNanos(), wanted.nodeTimeoutNanos());
-        return Math.min(wanted.timeoutNanos(), nanos);
+        return Math.min(leftNanos, nanos);
     }
 
     private void perform(List<QuorumRound.Action> actions) {

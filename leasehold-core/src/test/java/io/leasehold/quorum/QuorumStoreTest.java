@@ -372,6 +372,21 @@ final class QuorumStoreTest {
         set.nodes.forEach(node -> node.answers("release", new ReleaseReply.Released(List.of(), true)));
         set.released(grant);
         set.nodes.forEach(node -> node.answersItself("release"));
+        set.nodes.forEach(node -> node.answers("acquire", ScriptedNode.SILENCE));
+        long before = set.clock.nanoTime();
+        CompletableFuture<AcquireReply> asked = set.store.acquire(set.request(set.owner()));
+        assertThat(set.nodes.get(0).ballots).as("others go first").hasSize(1);
+        set.clock.answer(asked);
+        assertThat(set.nodes.get(0).ballots).as("then it asks").hasSize(2);
+        assertThat(set.clock.nanoTime() - before).as("within its time").isEqualTo(SECOND);
+    }
+
+    @Test
+    void aCourtesyIsPaidBeforeTheAnswer() {
+        Grant grant = set.granted();
+        set.nodes.forEach(node -> node.answers("release", new ReleaseReply.Released(List.of(), true)));
+        set.released(grant);
+        set.nodes.forEach(node -> node.answersItself("release"));
         CompletableFuture<AcquireReply> asked = set.store.acquire(set.request(set.owner()));
         assertThat(asked).as("others go first").isNotDone();
         assertThat(set.clock.answer(asked)).isInstanceOf(AcquireReply.Busy.class);

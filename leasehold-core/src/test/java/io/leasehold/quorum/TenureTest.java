@@ -114,6 +114,28 @@ final class TenureTest {
                 .isEqualTo(SECOND);
     }
 
+    /** The time of a request is that of its answer: what it spends on clocks and earlier ballots is gone. */
+    @Test
+    void theClocksAndEarlierBallotsArePartOfTheTimeOfARequest() {
+        all(node -> node.delayNanos.put("probe", 600 * MILLI));
+        set.nodes.get(1).answers("acquire", ScriptedNode.SILENCE);
+        set.nodes.get(2).answers("acquire", ScriptedNode.SILENCE);
+        QuorumStore fresh = new QuorumStore(set.members, QuorumSettings.standard(), set.clock);
+        long before = set.clock.nanoTime();
+        set.clock.answer(fresh.acquire(set.request(set.owner())));
+        assertThat(set.clock.nanoTime() - before).as("with the clocks").isEqualTo(SECOND);
+
+        set.pass(100);
+        all(node -> {
+            node.answersItself("acquire");
+            node.delayNanos.put("acquire", 600 * MILLI);
+        });
+        fenceAt(nowMicros() + 2_000_000, 0, 1, 2);
+        assertThat(answeredAfter(set.request(set.owner())))
+                .as("with a second ballot")
+                .isEqualTo(SECOND);
+    }
+
     @Test
     void whoWaitsGivesThemTheNodeTimeout() {
         set.nodes.get(1).answers("acquire", ScriptedNode.SILENCE);
@@ -472,7 +494,7 @@ final class TenureTest {
 
         Tenure tenure = tenure(ScriptedSet.nodes(set.nodes, set.clock));
         tenure.release(new ReleaseRequest(NAMES, owner, 0, ReleaseRequest.Kind.UNDO, SECOND));
-        assertThat(tenure.acquire(set.request(owner)))
+        assertThat(tenure.acquire(set.request(owner), set.clock.nanoTime()))
                 .isCompletedWithValueMatching(reply -> reply instanceof AcquireReply.Failed failed
                         && failed.kind() == FailureKind.NO_EFFECT
                         && failed.error().getMessage().contains("after its owner token was ended"));
@@ -521,7 +543,8 @@ final class TenureTest {
     void whatFailedUnexpectedlyIsDesertedInItsTime() {
         Tenure tenure = tenure(ScriptedSet.nodes(set.nodes, set.clock));
         set.clock.noTimers = true;
-        assertThat(tenure.acquire(set.request(set.owner()))).isCompleted();
+        assertThat(tenure.acquire(set.request(set.owner()), set.clock.nanoTime()))
+                .isCompleted();
         set.clock.noTimers = false;
         assertThat(tenure.isDeserted(set.clock.nanoTime() + 60 * SECOND + 1)).isTrue();
     }
@@ -549,8 +572,10 @@ final class TenureTest {
         assertThat(tenure.isDeserted(set.clock.nanoTime() + 60 * SECOND + 1)).isTrue();
 
         set.rival(0, 1, 2);
-        set.clock.answer(tenure.acquire(AcquireRequest.exclusive(NAMES, set.owner(), "host/1/x", TTL, SECOND)
-                .waiting(25 * SECOND)));
+        set.clock.answer(tenure.acquire(
+                AcquireRequest.exclusive(NAMES, set.owner(), "host/1/x", TTL, SECOND)
+                        .waiting(25 * SECOND),
+                set.clock.nanoTime()));
         assertThat(tenure.isDeserted(set.clock.nanoTime() + 75 * SECOND)).isFalse();
         assertThat(tenure.isDeserted(set.clock.nanoTime() + 75 * SECOND + 1)).isTrue();
     }
@@ -559,14 +584,14 @@ final class TenureTest {
     void aHoldIsDesertedAMinuteAfterTheEndOfItsTtl() {
         Tenure tenure = tenure(ScriptedSet.nodes(set.nodes, set.clock));
         // The set was declared by the store of the fixture; its configuration is the same.
-        AcquireReply reply = set.clock.answer(tenure.acquire(set.request(set.owner())));
+        AcquireReply reply = set.clock.answer(tenure.acquire(set.request(set.owner()), set.clock.nanoTime()));
         assertThat(reply).isInstanceOf(AcquireReply.Granted.class);
         long sentAtNanos = ((AcquireReply.Granted) reply).grant().sentAtNanos();
         assertThat(tenure.isDeserted(sentAtNanos + TTL + 60 * SECOND)).isFalse();
         assertThat(tenure.isDeserted(sentAtNanos + TTL + 60 * SECOND + 1)).isTrue();
         all(node -> node.delayNanos.put("acquire", 10 * MILLI));
         Tenure asking = tenure(ScriptedSet.nodes(set.nodes, set.clock));
-        asking.acquire(set.request(set.owner()));
+        asking.acquire(set.request(set.owner()), set.clock.nanoTime());
         assertThat(asking.isDeserted(set.clock.nanoTime() + Duration.ofHours(1).toNanos()))
                 .as("a request is under way")
                 .isFalse();
@@ -580,11 +605,12 @@ final class TenureTest {
         Retries retries = new Retries(five.clock, () -> five.ear);
         Tenure tenure = tenure(ScriptedSet.nodes(five.nodes, five.clock), retries);
         AcquireRequest request = five.request(five.owner()).waiting(3 * SECOND);
-        five.clock.answer(tenure.acquire(request));
+        five.clock.answer(tenure.acquire(request, five.clock.nanoTime()));
         assertThat(retries.remembered()).isEqualTo(1);
         five.pass(100);
         five.rival(2, 3);
-        assertThat(five.clock.answer(tenure.acquire(request))).isInstanceOf(AcquireReply.Queued.class);
+        assertThat(five.clock.answer(tenure.acquire(request, five.clock.nanoTime())))
+                .isInstanceOf(AcquireReply.Queued.class);
         assertThat(retries.remembered()).isZero();
         retries.close();
     }
@@ -592,7 +618,7 @@ final class TenureTest {
     @Test
     void aRenewalKeepsAHoldFromBeingDesertedForAnotherTtl() {
         Tenure tenure = tenure(ScriptedSet.nodes(set.nodes, set.clock));
-        set.clock.answer(tenure.acquire(set.request(set.owner())));
+        set.clock.answer(tenure.acquire(set.request(set.owner()), set.clock.nanoTime()));
         set.pass(5_000);
         long renewedAtNanos = set.clock.nanoTime();
         for (long renewal = 1; renewal <= 2; renewal++) {
@@ -626,7 +652,8 @@ final class TenureTest {
             Retries retries = new Retries(five.clock, () -> five.ear);
             Tenure tenure = tenure(nodes, retries);
             AcquireRequest request = five.request(five.owner()).waiting(3 * SECOND);
-            assertThat(five.clock.answer(tenure.acquire(request))).isInstanceOf(AcquireReply.Queued.class);
+            assertThat(five.clock.answer(tenure.acquire(request, five.clock.nanoTime())))
+                    .isInstanceOf(AcquireReply.Queued.class);
             assertThat(retries.remembered()).isEqualTo(1);
             if (ends) {
                 tenure.release(new ReleaseRequest(NAMES, five.owner(), 0, ReleaseRequest.Kind.UNDO, SECOND));
@@ -635,7 +662,8 @@ final class TenureTest {
                         .get(0)
                         .memory
                         .release(new ReleaseRequest(NAMES, rival, 0, ReleaseRequest.Kind.RELEASE, SECOND));
-                assertThat(five.clock.answer(tenure.acquire(request))).isInstanceOf(AcquireReply.Granted.class);
+                assertThat(five.clock.answer(tenure.acquire(request, five.clock.nanoTime())))
+                        .isInstanceOf(AcquireReply.Granted.class);
             }
             assertThat(retries.remembered()).isZero();
             retries.close();

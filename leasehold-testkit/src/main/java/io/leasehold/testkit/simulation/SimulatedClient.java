@@ -42,11 +42,8 @@ final class SimulatedClient {
     /** In which every store has to answer: a tenth of the ttl, or two node timeouts. */
     static final Duration ANSWER = Duration.ofMillis(200);
 
-    /**
-     * A request that has begun when the time is up is waited for; it may be a second one, whose answer is the last. A quorum
-     * lets others go first for at most a quarter of it, and may have to read the clocks of its nodes before it asks.
-     */
-    private static final Duration MOST_OVERTIME = ANSWER.multipliedBy(9).dividedBy(4);
+    /** A request that has begun when the time is up is waited for; it may be a second one, whose answer is the last. */
+    private static final Duration MOST_OVERTIME = ANSWER.multipliedBy(2);
 
     /** So that what is passed on a few times comes to the end of what a process may keep, and to the least validity. */
     private static final long BRIEFLY_NANOS = 5_000_000L;
