@@ -28,6 +28,7 @@ final class ChaosAftermath {
     private static final Logger LOG = LoggerFactory.getLogger(ChaosAftermath.class);
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final Duration GONE_PATIENCE = Duration.ofSeconds(30);
+    private static final Duration SWEEP_PATIENCE = Duration.ofSeconds(5);
     private static final Duration RETRYING = Duration.ofMinutes(2);
 
     private ChaosAftermath() {}
@@ -68,19 +69,31 @@ final class ChaosAftermath {
                 .toList();
     }
 
-    /** What sessions and leases keep goes with them; what a lease table keeps goes when a client looks, which a new one does at once. */
+    /** What sessions and leases keep goes with them; what a lease table keeps goes when a client looks, which a new one does soon. */
     private static List<String> awaitGone(ChaosPlan plan, String uri, Remains remains) throws Exception {
+        if (!plan.store().keepsHouse()) {
+            return leftWithin(GONE_PATIENCE, remains);
+        }
         long start = System.nanoTime();
         while (true) {
-            if (plan.store().keepsHouse()) {
-                TimeUnit.NANOSECONDS.sleep(StoreKind.RETENTION.toNanos());
-                try (StoreAccess.Opened opened =
-                        retried(() -> plan.access(uri, 0).connect(LockOptions.defaults(), "sweep"))) {
-                    isGranted(opened.client(), "sweep", PATIENCE);
+            TimeUnit.NANOSECONDS.sleep(StoreKind.RETENTION.toNanos());
+            try (StoreAccess.Opened opened =
+                    retried(() -> plan.access(uri, 0).connect(LockOptions.defaults(), "sweep"))) {
+                isGranted(opened.client(), "sweep", PATIENCE);
+                // Housekeeping comes after all requests of a client, and ends with it.
+                List<String> left = leftWithin(SWEEP_PATIENCE, remains);
+                if (left.isEmpty() || System.nanoTime() - start > GONE_PATIENCE.toNanos()) {
+                    return left;
                 }
             }
+        }
+    }
+
+    private static List<String> leftWithin(Duration patience, Remains remains) throws Exception {
+        long start = System.nanoTime();
+        while (true) {
             List<String> left = remains.left();
-            if (left.isEmpty() || System.nanoTime() - start > GONE_PATIENCE.toNanos()) {
+            if (left.isEmpty() || System.nanoTime() - start > patience.toNanos()) {
                 return left;
             }
             TimeUnit.MILLISECONDS.sleep(200);
