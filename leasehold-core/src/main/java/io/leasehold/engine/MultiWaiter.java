@@ -8,6 +8,7 @@ import io.leasehold.LockListener.AttemptOutcome;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.MultiLease;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
@@ -109,7 +110,7 @@ final class MultiWaiter implements Pending<MultiLease> {
         }
         Edge.ask(() -> wiring.store().acquire(request)).whenComplete((reply, error) -> {
             try {
-                answeredAtOnce(owner, mark, reply, isGivenUp());
+                answeredAtOnce(owner, mark, reply != null ? reply : broken(error), isGivenUp());
             } catch (RuntimeException | Error e) {
                 undo(owner, reply == null ? 0 : reply.ballot());
                 giveBack(true);
@@ -124,7 +125,18 @@ final class MultiWaiter implements Pending<MultiLease> {
         });
     }
 
-    private void answeredAtOnce(OwnerToken owner, long mark, @Nullable AcquireReply reply, boolean gone) {
+    private AcquireReply broken(@Nullable Throwable error) {
+        return new AcquireReply.Failed(
+                FailureKind.UNKNOWN,
+                new StoreUnavailableException("acquiring " + what() + " failed: " + error, error),
+                0);
+    }
+
+    private String what() {
+        return "locks " + names + " at " + wiring.store().description();
+    }
+
+    private void answeredAtOnce(OwnerToken owner, long mark, AcquireReply reply, boolean gone) {
         if (!gone && reply instanceof AcquireReply.Granted granted && isWorthKeeping(granted)) {
             names.forEach(name -> keep(client.keep(name, granted.grant(), settings, mark, asked)));
             tell(AttemptOutcome.ACQUIRED);
@@ -132,37 +144,53 @@ final class MultiWaiter implements Pending<MultiLease> {
             return;
         }
         if (isRemembered(reply)) {
-            undo(owner, reply == null ? 0 : reply.ballot());
+            undo(owner, reply.ballot());
         }
         if (gone) {
             tell(AttemptOutcome.INTERRUPTED);
             return;
         }
-        if (reply instanceof AcquireReply.Failed failed
-                && (failed.kind() == FailureKind.PERMANENT || maxWaitNanos == 0)) {
-            LockStoreException verdict = verdict(failed);
-            tell(verdict instanceof AmbiguousAcquireException ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR);
-            result.completeExceptionally(verdict);
+        LockStoreException failure = failure(reply);
+        boolean permanent = reply instanceof AcquireReply.Failed failed && failed.kind() == FailureKind.PERMANENT;
+        if (failure != null && (permanent || maxWaitNanos == 0)) {
+            tell(failure instanceof AmbiguousAcquireException ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR);
+            result.completeExceptionally(failure);
         } else {
             takeNext();
         }
     }
 
     /** Whether the store may hold something for the owner token; what was granted and does not count, it does. */
-    private static boolean isRemembered(@Nullable AcquireReply reply) {
+    private static boolean isRemembered(AcquireReply reply) {
         if (reply instanceof AcquireReply.Refused refused) {
             return refused.spent() && refused.ballot() > 0;
         }
         return !(reply instanceof AcquireReply.Busy);
     }
 
-    private LockStoreException verdict(AcquireReply.Failed failed) {
-        if (failed.kind() != FailureKind.UNKNOWN) {
-            return failed.error();
+    /**
+     * What zero patience ends with, null if another has one of the locks. They are not asked for one after the other then: the request would
+     * meet what this one may have left and is being undone, and take it for that of another.
+     */
+    private @Nullable LockStoreException failure(AcquireReply reply) {
+        if (reply instanceof AcquireReply.Failed failed) {
+            return failed.kind() == FailureKind.UNKNOWN ? unknown(failed) : failed.error();
+        } else if (reply instanceof AcquireReply.Refused refused) {
+            return new StoreUnavailableException(what() + " were refused: " + refused.reason(), refused.votes(), null);
+        } else if (reply instanceof AcquireReply.Granted granted) {
+            return new StoreUnavailableException(
+                    what() + " were granted too slowly: less than "
+                            + settings.timings().minimumValidityNanos() / 1_000_000
+                            + " ms of validity were left; they were given back",
+                    granted.votes(),
+                    null);
         }
+        return null;
+    }
+
+    private AmbiguousAcquireException unknown(AcquireReply.Failed failed) {
         return new AmbiguousAcquireException(
-                "locks " + names + " at " + wiring.store().description()
-                        + ": the outcome of the request is unknown; it is being undone. Last: "
+                what() + ": the outcome of the request is unknown; it is being undone. Last: "
                         + failed.error().getMessage(),
                 failed.votes(),
                 failed.error());

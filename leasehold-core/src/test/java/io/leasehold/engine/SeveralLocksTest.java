@@ -171,6 +171,47 @@ final class SeveralLocksTest {
         assertThat(wanted).isCompleted();
     }
 
+    /** Asked for one after the other, they would be found busy: with what is still being undone. */
+    @Test
+    void withoutPatienceWhatDoesNotCountIsToldAndNotTakenForThatOfAnother() {
+        CompletableFuture<Attempt<MultiLease>> refused = both().attemptAsync(Duration.ZERO);
+        answer(new AcquireReply.Refused("0 of 1 replicas", 0, 9, List.of(), true));
+        assertThatThrownBy(refused::join)
+                .hasCauseInstanceOf(StoreUnavailableException.class)
+                .hasMessageContainingAll("[a, b]", "silent:", "0 of 1 replicas");
+        assertUndone(0, 9);
+
+        CompletableFuture<Attempt<MultiLease>> slow = both().attemptAsync(Duration.ZERO);
+        grant(10, runtime.nanoTime() - Duration.ofSeconds(30).toNanos());
+        assertThatThrownBy(slow::join)
+                .hasCauseInstanceOf(StoreUnavailableException.class)
+                .hasMessageContainingAll("[a, b]", "too slowly");
+        assertUndone(1, 10);
+
+        CompletableFuture<Attempt<MultiLease>> broken = both().attemptAsync(Duration.ZERO);
+        last().answer().completeExceptionally(new IllegalStateException("made by the test"));
+        assertThatThrownBy(broken::join)
+                .hasCauseInstanceOf(AmbiguousAcquireException.class)
+                .hasMessageContainingAll("[a, b]", "made by the test");
+        assertUndone(2, 0);
+
+        assertThat(store.acquires()).as("each is asked for once").hasSize(3);
+        assertThat(news)
+                .containsExactly(
+                        "began a",
+                        "ERROR a after 0",
+                        "began b",
+                        "ERROR b after 0",
+                        "began a",
+                        "ERROR a after 0",
+                        "began b",
+                        "ERROR b after 0",
+                        "began a",
+                        "AMBIGUOUS a after 0",
+                        "began b",
+                        "AMBIGUOUS b after 0");
+    }
+
     @Test
     void aRefusalThatGrantedNothingIsNotUndone() {
         both().acquireAsync();

@@ -360,8 +360,8 @@ final class SimulatedClient {
 
     /** Nobody believes in a lease for longer than its nodes keep it, of several locks each. */
     private void mustBeKept(Map<LockName, Long> tokens, long until) {
-        tokens.forEach((name, token) ->
-                simulation.mustBeKept(name, store.ownerOf(name, token), until - unnoticedNanos, world.elapsedNanos()));
+        tokens.forEach(
+                (name, token) -> simulation.mustBeKept(name, store.ownerOf(name, token), until, world.elapsedNanos()));
     }
 
     /** When all is over: what was asked of the store was done, and every loss was told. */
@@ -381,10 +381,14 @@ final class SimulatedClient {
         return tokens;
     }
 
-    /** For how long, in the world's time, the holder will go on believing if it looks at nothing but its clock. */
+    /**
+     * Until when, in the world's time, the holder will go on believing if it looks at nothing but its clock. What it believes for longer
+     * because its machine slept too shortly to be noticed is promised to nobody.
+     */
     private long believedUntil(Hold hold) {
         long leftNanos = hold.remainingValidity().toNanos();
-        return leftNanos == 0 ? world.elapsedNanos() : process.worldNanosAfter(leftNanos);
+        long now = world.elapsedNanos();
+        return leftNanos == 0 ? now : Math.max(now, process.worldNanosAfter(leftNanos) - unnoticedNanos);
     }
 
     /** What is done under one hold: a read, then some writes, each after a look at the lease. */
@@ -425,7 +429,7 @@ final class SimulatedClient {
         private void ifHeld(Runnable then) {
             long at = world.elapsedNanos();
             long until = believedUntil(hold);
-            if (until <= at) {
+            if (hold.remainingValidity().isZero()) {
                 end("lost");
                 return;
             }
