@@ -435,4 +435,46 @@ class PlaceRulesTest {
                         .getTTL())
                 .isGreaterThan(TTL.toSeconds() + 5);
     }
+
+    // ---- what is not answered in time
+
+    /** Whether it was carried out is not known: no reply says that it had no effect. */
+    @Test
+    void whatIsNotAnsweredInTimeMayHaveHadAnEffect() throws Exception {
+        OwnerToken by = owner();
+        faults.next(puts(new AtomicLong()), CallFaults.Fault.REQUEST_HELD);
+        CompletableFuture<AcquireReply> asked = store.acquire(request(by));
+        until(faults::isLate);
+        runtime.advance(LIMIT.minusNanos(1));
+        assertThat(asked).isNotDone();
+        runtime.advance(Duration.ofNanos(1));
+        assertThat(answer(asked)).isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
+            assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN);
+            assertThat(failed.error())
+                    .hasMessageContaining("acquire of \"rule\"")
+                    .hasMessageContaining("1000 ms");
+        });
+        faults.deliver();
+        assertThat(answer(store.acquire(request(by)))).isInstanceOf(AcquireReply.Granted.class);
+        faults.next(EXTENDS, CallFaults.Fault.REQUEST_HELD);
+        CompletableFuture<RenewReply.Item> renewal = renew(store, by);
+        until(faults::isLate);
+        runtime.advance(LIMIT);
+        assertThat(answer(renewal)).isInstanceOf(RenewReply.Failed.class);
+        faults.deliver();
+        faults.next(
+                message ->
+                        message instanceof TxnRequest txn && txn.getSuccess(0).hasRequestDeleteRange(),
+                CallFaults.Fault.REQUEST_HELD);
+        CompletableFuture<ReleaseReply> released =
+                store.release(new ReleaseRequest(List.of(LOCK), by, 0, ReleaseRequest.Kind.RELEASE, LIMIT.toNanos()));
+        until(faults::isLate);
+        runtime.advance(LIMIT);
+        assertThat(answer(released))
+                .isInstanceOfSatisfying(
+                        ReleaseReply.Failed.class,
+                        failed -> assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN));
+        faults.deliver();
+        until(() -> !isThere(by));
+    }
 }

@@ -317,6 +317,7 @@ class PlaceRulesTest {
     @Test
     void aLossIsToldOnceAndLeavesNothing() throws Exception {
         OwnerToken holder = granted(store);
+        until(() -> member.watches() == 1);
         operator.delete(PATH + "/" + queue().get(0), -1);
         until(() -> losses.equals(List.of(LossCause.FORCE_RELEASED)));
         assertThat(store.attempts()).isZero();
@@ -330,6 +331,7 @@ class PlaceRulesTest {
     @Test
     void aLossThatAReleaseOvertakesIsNotTold() throws Exception {
         OwnerToken holder = granted(store);
+        until(() -> member.watches() == 1);
         proxy.toServer().stall();
         operator.delete(PATH + "/" + queue().get(0), -1);
         until(() -> runtime.isDueWithin(Duration.ofMillis(500)));
@@ -344,6 +346,7 @@ class PlaceRulesTest {
     @Test
     void aLossWhoseCauseIsNotAnsweredIsThatOfTheSession() throws Exception {
         granted(store);
+        until(() -> member.watches() == 1);
         proxy.toServer().stall();
         operator.delete(PATH + "/" + queue().get(0), -1);
         until(() -> runtime.isDueWithin(Duration.ofMillis(500)));
@@ -408,5 +411,41 @@ class PlaceRulesTest {
                 return false;
             }
         });
+    }
+
+    // ---- what is not answered in time
+
+    /** Whether it was carried out is not known: no reply says that it had no effect. */
+    @Test
+    void whatIsNotAnsweredInTimeMayHaveHadAnEffect() throws Exception {
+        release(store, granted(store));
+        OwnerToken by = owner();
+        proxy.toClient().stall();
+        CompletableFuture<AcquireReply> asked = store.acquire(waiting(by));
+        until(() -> isThere(by));
+        runtime.advance(LIMIT.minusNanos(1));
+        assertThat(asked).isNotDone();
+        runtime.advance(Duration.ofNanos(1));
+        assertThat(answer(asked)).isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
+            assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN);
+            assertThat(failed.error())
+                    .hasMessageContaining("acquire of \"rule\"")
+                    .hasMessageContaining("1000 ms");
+        });
+        proxy.resume();
+        assertThat(answer(store.acquire(waiting(by)))).isInstanceOf(AcquireReply.Granted.class);
+        proxy.toServer().stall();
+        CompletableFuture<RenewReply> renewal =
+                store.renew(new RenewBatch(List.of(new RenewBatch.Item(LOCK, by, TTL.toNanos())), LIMIT.toNanos()));
+        CompletableFuture<ReleaseReply> released = releasing(store, by);
+        runtime.advance(LIMIT);
+        assertThat(answer(renewal).items().get(0)).isInstanceOf(RenewReply.Failed.class);
+        assertThat(answer(released))
+                .isInstanceOfSatisfying(
+                        ReleaseReply.Failed.class,
+                        failed -> assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN));
+        proxy.resume();
+        until(() -> !isThere(by));
+        until(this::isIdle);
     }
 }
