@@ -97,7 +97,8 @@ final class Member implements AutoCloseable {
     void killSessionsButThatOf(String path) {
         try {
             long kept = server.getZKDatabase().statNode(path, null).getEphemeralOwner();
-            for (long session : List.copyOf(server.getZKDatabase().getSessions())) {
+            for (long session :
+                    List.copyOf(server.getZKDatabase().getSessionWithTimeOuts().keySet())) {
                 if (session != kept) {
                     server.closeSession(session);
                 }

@@ -27,6 +27,7 @@ import java.util.function.BooleanSupplier;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.ACL;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -250,6 +251,24 @@ class PlaceRulesTest {
                 .isInstanceOf(AcquireReply.Granted.class);
     }
 
+    /** Nothing would wake it: each time it asks, it asks the ensemble. */
+    @Test
+    void aWaiterWhoseWatchCouldNotBeSetIsNotAnsweredFromMemory() throws Exception {
+        release(store, granted(store));
+        operator.create(
+                PATH + "/" + Znodes.prefixFor("stranger"),
+                new byte[0],
+                List.of(new ACL(ZooDefs.Perms.DELETE, ZooDefs.Ids.ANYONE_ID_UNSAFE)),
+                CreateMode.EPHEMERAL_SEQUENTIAL);
+        OwnerToken waiter = owner();
+        for (int i = 0; i < 2; i++) {
+            assertThat(answer(store.acquire(waiting(waiter)))).isInstanceOf(AcquireReply.Failed.class);
+            runtime.advance(RECHECK);
+        }
+        operator.delete(PATH + "/" + queue().get(0), -1);
+        assertThat(answer(store.acquire(waiting(waiter)))).isInstanceOf(AcquireReply.Granted.class);
+    }
+
     @Test
     void aWaiterThatWillNotWaitAnyMoreHasLeftWhenItIsTold() throws Exception {
         granted(other);
@@ -402,8 +421,10 @@ class PlaceRulesTest {
     @Test
     void aListIsReadAlsoAfterItsSessionHasEnded() throws Exception {
         granted(other);
+        assertThat(operator.exists("/tests", false)).isNotNull();
         assertThat(answer(store.list("*", 10))).hasSize(1);
         member.killSessionsButThatOf(PATH + "/" + queue().get(0));
+        until(() -> member.sessions() == 1);
         until(() -> {
             try {
                 return store.list("*", 10).get(60, TimeUnit.SECONDS).size() == 1;

@@ -123,9 +123,39 @@ class SessionEndsTest {
         proxy.refuseConnections().resetAll();
         assertThat(within(Duration.ofSeconds(30), () -> heard.events.size() == 3))
                 .isTrue();
+        // Each try to connect that fails is no news.
+        within(Duration.ofSeconds(3), () -> heard.events.size() > 3);
         assertThat(session.isConnected()).isFalse();
         session.close(100);
         assertThat(heard.events).containsExactly("suspended", "resumed", "suspended", "ended");
+    }
+
+    /** The first member that is named need not be up. */
+    @Test
+    void aSessionThatIsNotReachedAtOnceIsReachedLater() throws Exception {
+        proxy.refuseConnections();
+        Heard heard = new Heard();
+        Session session = open(heard);
+        within(Duration.ofSeconds(2), () -> session.connected().isDone());
+        proxy.acceptConnections();
+        assertThat(session.connected().get(30, TimeUnit.SECONDS)).isSameAs(session);
+        assertThat(session.timeoutNanos()).isEqualTo(Duration.ofSeconds(30).toNanos());
+        assertThat(heard.events).isEmpty();
+        session.close(1_000);
+    }
+
+    /** An ensemble may grant less than was asked for: then a third of that, and a tick, are not sure. */
+    @Test
+    void whatIsSureFollowsFromWhatWasGranted() throws Exception {
+        member.mostSession(9_000);
+        Session session = open(new Heard());
+        session.connected().get(30, TimeUnit.SECONDS);
+        assertThat(session.timeoutNanos()).isEqualTo(Duration.ofSeconds(9).toNanos());
+        long sureNanos = Duration.ofMillis(9_000 - 3_000 - 100).toNanos();
+        assertThat(session.countedFromNanos(77, sureNanos)).isEqualTo(77);
+        assertThat(session.countedFromNanos(77, sureNanos - 1)).isEqualTo(77);
+        assertThat(session.countedFromNanos(77, sureNanos + 5)).isEqualTo(72);
+        session.close(1_000);
     }
 
     /** As long as it is not forgotten: it may be asked for again. */
