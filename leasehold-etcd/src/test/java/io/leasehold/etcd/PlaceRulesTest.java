@@ -26,6 +26,7 @@ import io.leasehold.spi.StoreUri;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -54,7 +55,7 @@ class PlaceRulesTest {
     private final SteppedRuntime runtime = new SteppedRuntime();
     private final SteppedRuntime standing = new SteppedRuntime();
     private final AtomicInteger wakes = new AtomicInteger();
-    private final AtomicInteger losses = new AtomicInteger();
+    private final List<LossCause> losses = new CopyOnWriteArrayList<>();
     private EtcdStore store;
     private EtcdStore other;
 
@@ -88,7 +89,7 @@ class PlaceRulesTest {
 
             @Override
             public void lost(OwnerToken owner, LossCause cause) {
-                losses.incrementAndGet();
+                losses.add(cause);
             }
 
             @Override
@@ -269,7 +270,7 @@ class PlaceRulesTest {
         assertThat(release(store, holder)).isInstanceOf(ReleaseReply.Released.class);
         until(() -> OwnWatchTest.watchers(server) == 0);
         until(() -> !runtime.isDueWithin(Duration.ofDays(2)));
-        assertThat(losses).hasValue(0);
+        assertThat(losses).isEmpty();
         assertThat(wakes).hasValue(1);
     }
 
@@ -323,6 +324,18 @@ class PlaceRulesTest {
         assertThat(answer(store.acquire(request(by)))).isInstanceOf(AcquireReply.Failed.class);
         operator.getLeaseClient().revoke(lease.get()).join();
         assertThat(answer(store.acquire(request(by)))).isInstanceOf(AcquireReply.Granted.class);
+    }
+
+    @Test
+    void aLeaseThatHasEndedNeedsNoRemoval() throws Exception {
+        OwnerToken by = owner();
+        AtomicLong lease = new AtomicLong();
+        faults.next(puts(lease), CallFaults.Fault.REQUEST_LOST);
+        assertThat(answer(store.acquire(request(by)))).isInstanceOf(AcquireReply.Failed.class);
+        operator.getLeaseClient().revoke(lease.get()).join();
+        assertThat(release(store, by)).isInstanceOf(ReleaseReply.NotOurs.class);
+        until(() -> store.attempts() == 0);
+        assertThat(runtime.isDueWithin(Duration.ofDays(2))).isFalse();
     }
 
     /** The lease with which it was to be made again is of no use then. */
@@ -393,13 +406,13 @@ class PlaceRulesTest {
         runtime.advance(Duration.ofMillis(200));
         until(() -> OwnWatchTest.watchers(server) == 1);
         operator.getKVClient().delete(new Keys("rules").of(LOCK, holder)).join();
-        until(() -> losses.get() == 1);
+        until(() -> losses.equals(List.of(LossCause.FORCE_RELEASED)));
         until(() -> store.attempts() == 0);
         until(() -> !isKept(lease));
         until(() -> OwnWatchTest.watchers(server) == 0);
         until(() -> !runtime.isDueWithin(Duration.ofDays(2)));
         assertThat(answer(renew(store, holder))).isInstanceOf(RenewReply.NotOurs.class);
-        assertThat(losses).hasValue(1);
+        assertThat(losses).hasSize(1);
     }
 
     /** Why it went is still being asked when it is given back. */
@@ -414,7 +427,32 @@ class PlaceRulesTest {
         assertThat(release(store, holder)).isInstanceOf(ReleaseReply.NotOurs.class);
         faults.deliver();
         assertThat(isThere(holder)).isFalse();
-        assertThat(losses).hasValue(0);
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void aLossWhoseCauseIsNotAnsweredIsThatOfTheLease() throws Exception {
+        OwnerToken holder = granted(store);
+        runtime.advance(Duration.ofMillis(200));
+        until(() -> OwnWatchTest.watchers(server) == 1);
+        faults.next(LeaseTimeToLiveRequest.class::isInstance, CallFaults.Fault.REPLY_LATE);
+        operator.getKVClient().delete(new Keys("rules").of(LOCK, holder)).join();
+        until(faults::isLate);
+        runtime.advance(Duration.ofMillis(500));
+        assertThat(losses).containsExactly(LossCause.SESSION_LOST);
+        faults.deliver();
+        until(() -> store.attempts() == 0);
+        assertThat(losses).hasSize(1);
+    }
+
+    @Test
+    void aLeaseThatEndedTookItsKeyWithIt() throws Exception {
+        granted(store);
+        runtime.advance(Duration.ofMillis(200));
+        until(() -> OwnWatchTest.watchers(server) == 1);
+        operator.getLeaseClient().revoke(queue().get(0).getLease()).join();
+        until(() -> losses.equals(List.of(LossCause.SESSION_LOST)));
+        until(() -> store.attempts() == 0);
     }
 
     /** One of them puts the key under a longer lease, and the other one finds it there. */

@@ -17,6 +17,7 @@ import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.proxy.TcpProxy;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -258,7 +259,7 @@ class PlaceRulesTest {
         operator.create(
                 PATH + "/" + Znodes.prefixFor("stranger"),
                 new byte[0],
-                List.of(new ACL(ZooDefs.Perms.DELETE, ZooDefs.Ids.ANYONE_ID_UNSAFE)),
+                Collections.singletonList(new ACL(ZooDefs.Perms.DELETE, ZooDefs.Ids.ANYONE_ID_UNSAFE)),
                 CreateMode.EPHEMERAL_SEQUENTIAL);
         OwnerToken waiter = owner();
         for (int i = 0; i < 2; i++) {
