@@ -23,6 +23,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.proxy.TcpProxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -247,6 +248,59 @@ class PlaceRulesTest {
         runtime.advance(Duration.ofMillis(1));
         until(() -> !isThere(waiter));
         until(() -> store.attempts() == 0);
+    }
+
+    /** Put under a longer lease by a request whose answer was lost: a shorter renewal extends that one. */
+    @Test
+    void theLeaseUnderWhichTheKeyIsIsExtended() throws Exception {
+        OwnerToken holder = granted(store);
+        long first = queue().get(0).getLease();
+        faults.next(puts(new AtomicLong()), CallFaults.Fault.REPLY_LOST);
+        assertThat(answer(renew(store, holder, TTL.multipliedBy(2)))).isInstanceOf(RenewReply.Failed.class);
+        long now = queue().get(0).getLease();
+        assertThat(now).isNotEqualTo(first);
+        AtomicLong extended = new AtomicLong();
+        faults.each(
+                message -> {
+                    if (message instanceof LeaseKeepAliveRequest request) {
+                        extended.set(request.getID());
+                    }
+                    return false;
+                },
+                CallFaults.Fault.REQUEST_LOST);
+        assertThat(answer(renew(store, holder))).isInstanceOf(RenewReply.Renewed.class);
+        assertThat(extended).hasValue(now);
+        until(() -> !isKept(first));
+    }
+
+    /** The server that knows of its key cannot be reached. */
+    @Test
+    void whoHoldsIsAtRiskWhenItsWatchIsBroken() throws Exception {
+        try (TcpProxy proxy = TcpProxy.to(server.port());
+                EtcdStore cut = new EtcdStore(
+                        EtcdUri.parse(StoreUri.parse("etcd://127.0.0.1:" + proxy.port() + "/rules")), runtime)) {
+            List<OwnerToken> suspended = new CopyOnWriteArrayList<>();
+            cut.listen(new StoreSignals() {
+                @Override
+                public void wake(LockName name) {}
+
+                @Override
+                public void lost(OwnerToken owner, LossCause cause) {}
+
+                @Override
+                public void suspended(OwnerToken owner) {
+                    suspended.add(owner);
+                }
+
+                @Override
+                public void reconnected() {}
+            });
+            OwnerToken holder = granted(cut);
+            runtime.advance(Duration.ofMillis(200));
+            until(() -> OwnWatchTest.watchers(server) == 1);
+            proxy.refuseConnections().resetAll();
+            until(() -> suspended.contains(holder));
+        }
     }
 
     // ---- what is left behind
