@@ -259,6 +259,13 @@ class PlaceRulesTest {
         assertThat(answer(renew(store, holder, TTL.multipliedBy(2)))).isInstanceOf(RenewReply.Failed.class);
         long now = queue().get(0).getLease();
         assertThat(now).isNotEqualTo(first);
+        AtomicLong extended = noteExtensions();
+        assertThat(answer(renew(store, holder))).isInstanceOf(RenewReply.Renewed.class);
+        assertThat(extended).hasValue(now);
+        until(() -> !isKept(first));
+    }
+
+    private AtomicLong noteExtensions() {
         AtomicLong extended = new AtomicLong();
         faults.each(
                 message -> {
@@ -268,9 +275,25 @@ class PlaceRulesTest {
                     return false;
                 },
                 CallFaults.Fault.REQUEST_LOST);
+        return extended;
+    }
+
+    /** What is heard of the lease that it was under before is of no interest any more. */
+    @Test
+    void aLateAnswerDoesNotBringTheFormerLeaseBack() throws Exception {
+        OwnerToken holder = granted(store);
+        long first = queue().get(0).getLease();
+        faults.next(EXTENDS, CallFaults.Fault.REPLY_LATE);
+        CompletableFuture<RenewReply.Item> early = renew(store, holder);
+        until(faults::isLate);
+        assertThat(answer(renew(store, holder, TTL.multipliedBy(2)))).isInstanceOf(RenewReply.Renewed.class);
+        faults.deliver();
+        assertThat(answer(early)).isInstanceOf(RenewReply.Renewed.class);
+        long now = queue().get(0).getLease();
+        assertThat(now).isNotEqualTo(first);
+        AtomicLong extended = noteExtensions();
         assertThat(answer(renew(store, holder))).isInstanceOf(RenewReply.Renewed.class);
         assertThat(extended).hasValue(now);
-        until(() -> !isKept(first));
     }
 
     /** The server that knows of its key cannot be reached. */
