@@ -110,6 +110,25 @@ class SessionEndsTest {
         assertThat(heard.events).containsExactly("ended");
     }
 
+    /** The same where its connection is lost in that moment. */
+    @Test
+    void aSessionThatHasEndedIsNotSuspended() throws Exception {
+        List<Boolean> alive = new CopyOnWriteArrayList<>();
+        Heard heard = new Heard() {
+            @Override
+            public void ended(Session session) {
+                super.ended(session);
+                proxy.refuseConnections().resetAll();
+                alive.add(within(Duration.ofSeconds(1), () -> !session.isEnded()));
+            }
+        };
+        Session session = open(heard);
+        session.connected().get(30, TimeUnit.SECONDS);
+        session.close(100);
+        assertThat(alive).as("whether it was alive again").containsExactly(false);
+        assertThat(heard.events).containsExactly("ended");
+    }
+
     @Test
     void whatBecomesOfASessionIsToldOnce() throws Exception {
         Heard heard = new Heard();
