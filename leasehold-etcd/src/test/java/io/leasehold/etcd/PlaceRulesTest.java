@@ -229,8 +229,8 @@ class PlaceRulesTest {
         runtime.advance(TTL.minusMillis(1));
         assertThat(answer(store.acquire(request(holder)))).isInstanceOf(AcquireReply.Granted.class);
         runtime.advance(TTL.minusMillis(1));
-        assertThat(isThere(holder)).isTrue();
-        runtime.advance(Duration.ofMillis(1));
+        assertThat(answer(renew(store, holder))).isInstanceOf(RenewReply.Renewed.class);
+        runtime.advance(TTL);
         until(() -> !isThere(holder));
     }
 
