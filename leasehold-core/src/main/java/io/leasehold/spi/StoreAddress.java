@@ -25,6 +25,9 @@ import org.jspecify.annotations.Nullable;
 public final class StoreAddress {
 
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})(ms|s|m)");
+    /** An @ behind a ? or a # may end a password that has one of these in it: then no part of the URI is repeated. */
+    private static final Pattern CUT = Pattern.compile("(?s)[?#].*@");
+
     private static final Duration LEAST_SPAN = Duration.ofMillis(1);
     private static final Duration MOST_SPAN = Duration.ofDays(2);
 
@@ -150,7 +153,11 @@ public final class StoreAddress {
     }
 
     private static IllegalArgumentException refused(StoreUri uri, String rule) {
-        return new IllegalArgumentException("store URI \"" + uri.redacted() + "\": " + rule);
+        String told = CUT.matcher(uri.rest()).find()
+                ? "it cannot be read, and an @ stands behind a ? or a #; write ? and # in a password as %3F and %23, and @ in"
+                        + " an option as %40"
+                : rule;
+        return new IllegalArgumentException("store URI \"" + uri.redacted() + "\": " + told);
     }
 
     /** To be thrown if a part breaks a rule of the store. */

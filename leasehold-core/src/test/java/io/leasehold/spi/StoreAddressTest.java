@@ -77,6 +77,33 @@ final class StoreAddressTest {
         refused(text, why);
     }
 
+    /** Of a password with a bare character in it, nothing is repeated, whatever its parts are taken for. */
+    @ParameterizedTest
+    @CsvSource({
+        "x://u:hunter2?x@h",
+        "x://u:x?hunter2@h",
+        "x://u:x?hunter2=y@h",
+        "x://u:1?tls=hunter2@h",
+        "x://u:1?name=x&name=hunter2@h",
+        "x://u:1?tokenBase=hunter2@h",
+        "x://u:1?span=hunter2@h",
+        "x://u:1?caFile=hunter2@h",
+        "x://u:1?name=hunter2%zz@h",
+        "x://u:hunter2#x@h",
+        "x://u:hunter2@h?other=1"
+    })
+    void noPartOfAPasswordIsRepeated(String text) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> {
+                    StoreAddress address = parse(text);
+                    address.flag("tls");
+                    address.tokenBase();
+                    address.duration("span");
+                    address.file("caFile");
+                })
+                .satisfies(refusal -> assertThat(refusal.getMessage()).doesNotContain("hunter2"));
+    }
+
     @Test
     void flagsAreTrueOrFalse() {
         assertThat(parse("x://h").flag("flag")).isFalse();

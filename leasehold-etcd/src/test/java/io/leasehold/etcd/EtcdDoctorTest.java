@@ -87,11 +87,4 @@ class EtcdDoctorTest {
             assertThat(alarms.remedy()).contains("etcdctl alarm disarm");
         }
     }
-
-    @Test
-    void gradesMajorities() {
-        assertThat(EtcdOperations.quorum("e", 3, 2).grade()).isEqualTo(Grade.UNSAFE);
-        assertThat(EtcdOperations.quorum("e", 4, 0).grade()).isEqualTo(Grade.WARNING);
-        assertThat(EtcdOperations.quorum("e", 5, 0).grade()).isEqualTo(Grade.GOOD);
-    }
 }

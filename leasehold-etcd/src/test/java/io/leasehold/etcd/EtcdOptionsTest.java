@@ -12,66 +12,15 @@ import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.servers.EtcdServer;
-import io.leasehold.spi.OwnerToken;
-import io.leasehold.spi.StoreUri;
-import java.nio.charset.StandardCharsets;
-import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
-/** The URI, credentials and the base of the tokens: what is accepted, and one clear error for the rest. */
+/** Credentials and the base of the tokens: what is accepted, and one clear error for the rest. */
 @Tag("quick")
 class EtcdOptionsTest {
-
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "etcd:h | must be followed by //",
-                "etcd://h:0 | from 1 to 65535",
-                "etcd://h,,i | is no host",
-                "etcd://h/a//b | is no prefix",
-                "etcd://user@h | a user, a colon and a password",
-                "etcd://h?bogus=1 | unknown option \"bogus\"",
-                "etcd://h?tls=yes | must be true or false",
-                "etcd://h?ca=/x | is for TLS",
-                "etcd://h?tls=true&ca=/does/not/exist | no file",
-                "etcd://h?tokenBase=x | whole number",
-                "etcd://h?electionTimeout=2 | is no duration",
-                "etcd://h?tls=true&tls=true | is given twice",
-                "etcd://h#x | fragment"
-            })
-    void refusesWithTheRule(String uri, String rule) {
-        assertThatThrownBy(() -> EtcdUri.parse(StoreUri.parse(uri)))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining(rule);
-    }
-
-    @Test
-    void neverShowsThePassword() {
-        EtcdUri uri = EtcdUri.parse(StoreUri.parse("etcd://me:s%40cret@h1,[::1]:2380/a/b?tokenBase=7"));
-        assertThat(uri).hasToString("etcd://h1:2379,[::1]:2380/a/b");
-        assertThat(uri.user()).isEqualTo("me");
-        assertThat(uri.password()).isEqualTo("s@cret");
-        assertThat(uri.endpoints()).extracting(Object::toString).containsExactly("http://h1:2379", "http://[::1]:2380");
-    }
-
-    @Test
-    void keysKeepLocksApartAndAreReadBack() {
-        Keys keys = new Keys("p/q");
-        OwnerToken owner = OwnerToken.fromHex("ab".repeat(20));
-        for (String name : List.of("a", "a/b", "a%2Fb", "%", "\u00e4", " a ", "*", "@tokens")) {
-            LockName lock = LockName.exactly(name);
-            assertThat(keys.lockOf(keys.of(lock, owner))).contains(lock);
-            assertThat(keys.of(lock, owner).toString(StandardCharsets.UTF_8)).doesNotContain("abab");
-        }
-        assertThat(keys.lockOf(keys.tokens())).isEmpty();
-    }
 
     @Test
     void nobodyThereIsSaidSo() {

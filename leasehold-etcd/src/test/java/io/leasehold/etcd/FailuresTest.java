@@ -2,6 +2,7 @@ package io.leasehold.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.etcd.jetcd.common.exception.ErrorCode;
 import io.grpc.Status;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
@@ -9,6 +10,8 @@ import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.StoreUri;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import javax.net.ssl.SSLException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -77,5 +80,77 @@ class FailuresTest {
         assertThat(Failures.isLeaseGone(Status.UNAVAILABLE.asRuntimeException()))
                 .isFalse();
         assertThat(Failures.isLeaseGone(null)).isFalse();
+    }
+
+    private static Failures of(String uri) {
+        return new Failures(EtcdUri.parse(StoreUri.parse(uri)), false);
+    }
+
+    private static String said(Failures failures, Status.Code code) {
+        return failures.of("acquire", code.toStatus().withDescription("because").asRuntimeException())
+                .error()
+                .getMessage();
+    }
+
+    @Test
+    void aRefusalNamesTheUserAndWhatToDo() {
+        assertThat(said(of("etcd://h/p"), Status.Code.PERMISSION_DENIED))
+                .contains("the anonymous user lacks a right")
+                .contains("readwrite --prefix=true p");
+        assertThat(said(of("etcd://me:secret@h/p"), Status.Code.PERMISSION_DENIED))
+                .contains("user \"me\" lacks a right")
+                .doesNotContain("secret");
+        assertThat(said(of("etcd://me:secret@h/p"), Status.Code.UNAUTHENTICATED))
+                .contains("refused user \"me\": ")
+                .contains("because");
+        assertThat(said(failures, Status.Code.PERMISSION_DENIED)).contains("what the credentials provider gave");
+        assertThat(said(of("etcd://h/p"), Status.Code.FAILED_PRECONDITION))
+                .contains("because")
+                .contains("leave user and password out");
+        assertThat(said(of("etcd://h/p"), Status.Code.RESOURCE_EXHAUSTED))
+                .contains("no room")
+                .contains("because");
+        assertThat(said(of("etcd://h/p"), Status.Code.UNAVAILABLE))
+                .contains("UNAVAILABLE: ")
+                .contains("because");
+    }
+
+    /** The driver wraps it into an answer of the cluster. */
+    @Test
+    void whatTlsRefusedIsToldAsThat() {
+        SSLException tls = new SSLException("outer", new IllegalStateException("no trusted certificate"));
+        Failures.Failure failure =
+                of("etcd://h/p").of("acquire", Status.UNAVAILABLE.withCause(tls).asRuntimeException());
+        assertThat(failure.kind()).isEqualTo(FailureKind.PERMANENT);
+        assertThat(failure.error())
+                .isInstanceOf(StoreAccessException.class)
+                .hasMessageContaining("TLS: no trusted certificate; give the authority")
+                .hasCause(tls);
+        SSLException bare = new SSLException("broken", new IllegalStateException((String) null));
+        assertThat(of("etcd://h/p").of("acquire", bare).error()).hasMessageContaining("TLS: broken;");
+    }
+
+    @Test
+    void withoutCredentialsNothingWasSent() {
+        StoreUnavailableException none = new StoreUnavailableException("the provider has none", null);
+        Failures.Failure failure =
+                failures.of("acquire", Status.CANCELLED.withCause(none).asRuntimeException());
+        assertThat(failure).isEqualTo(new Failures.Failure(FailureKind.NO_EFFECT, none));
+    }
+
+    @Test
+    void anErrorIsUnwrapped() {
+        Throwable inner = new IllegalStateException("inner");
+        assertThat(Failures.unwrapped(new CompletionException(new ExecutionException(inner))))
+                .isSameAs(inner);
+        Throwable alone = new CompletionException("alone", null);
+        assertThat(Failures.unwrapped(alone)).isSameAs(alone);
+        assertThat(Failures.unwrapped(null)).isNull();
+        assertThat(Failures.codeOf(new CompletionException(Status.NOT_FOUND.asException())))
+                .isEqualTo(ErrorCode.NOT_FOUND);
+        assertThat(Failures.codeOf(inner)).isNull();
+        assertThat(of("etcd://h/p").of("acquire", inner).error())
+                .hasMessageContaining("IllegalStateException: inner")
+                .hasCause(inner);
     }
 }

@@ -87,7 +87,9 @@ final class Session {
     /** Guarded by this. */
     private final Map<String, List<Consumer<Watcher.Event.EventType>>> watched = new HashMap<>();
 
+    /** Changes under the guard. */
     private volatile State state = State.CONNECTING;
+
     private volatile int negotiatedMillis;
 
     private Session(ZooKeeperUri uri, int askedMillis, List<ACL> acl, ZKClientConfig config, Listener listener)
@@ -185,22 +187,8 @@ final class Session {
             return;
         }
         switch (event.getState()) {
-            case SyncConnected -> {
-                boolean first = state == State.CONNECTING;
-                negotiatedMillis = handle.getSessionTimeout();
-                state = State.CONNECTED;
-                if (first) {
-                    connected.complete(this);
-                } else {
-                    listener.resumed(this);
-                }
-            }
-            case Disconnected -> {
-                if (state == State.CONNECTED) {
-                    state = State.SUSPENDED;
-                    listener.suspended(this);
-                }
-            }
+            case SyncConnected -> reached();
+            case Disconnected -> cutOff();
             case AuthFailed ->
                 end(new StoreAccessException(
                         ensemble + " refused the credentials; check user and password in the store URI", null));
@@ -209,6 +197,33 @@ final class Session {
                 // Read-only connections and SASL are not asked for.
             }
         }
+    }
+
+    private void reached() {
+        boolean first;
+        synchronized (this) {
+            if (state == State.ENDED) {
+                return; // It was closed meanwhile, and stays so.
+            }
+            first = state == State.CONNECTING;
+            negotiatedMillis = handle.getSessionTimeout();
+            state = State.CONNECTED;
+        }
+        if (first) {
+            connected.complete(this);
+        } else {
+            listener.resumed(this);
+        }
+    }
+
+    private void cutOff() {
+        synchronized (this) {
+            if (state != State.CONNECTED) {
+                return;
+            }
+            state = State.SUSPENDED;
+        }
+        listener.suspended(this);
     }
 
     private void end(LockStoreException why) {

@@ -72,4 +72,54 @@ class FailuresTest {
         assertThat(failures.refusal(lock, TokenRange.LIMIT, 30, 30)).hasMessageContaining("2^53");
         assertThat(failures.refusal(lock, 1, 30, 29)).hasMessageContaining("session timeout");
     }
+
+    private static String said(String uri, KeeperException error) {
+        return new Failures(ZooKeeperUri.parse(StoreUri.parse(uri)))
+                .of("acquire", error)
+                .error()
+                .getMessage();
+    }
+
+    @Test
+    void aRefusalNamesTheUserAndTheNode() {
+        assertThat(said("zk://h/p", KeeperException.create(KeeperException.Code.NOAUTH, "/p/lock")))
+                .contains("the anonymous user lacks a right at /p/lock")
+                .contains("cdr");
+        assertThat(said("zk://me:secret@h/p", KeeperException.create(KeeperException.Code.NOAUTH, "/p/lock")))
+                .contains("user \"me\" lacks a right")
+                .doesNotContain("secret");
+        assertThat(said("zk://me:secret@h/p", KeeperException.create(KeeperException.Code.AUTHFAILED)))
+                .contains("the credentials of user \"me\" were refused");
+        assertThat(said("zk://h/p", KeeperException.create(KeeperException.Code.QUOTAEXCEEDED, "/p")))
+                .contains("the quota of /p is used up");
+        assertThat(said("zk://h/p", KeeperException.create(KeeperException.Code.SYSTEMERROR, "/p/lock")))
+                .contains("SYSTEMERROR for /p/lock");
+        assertThat(said("zk://h/p", KeeperException.create(KeeperException.Code.CONNECTIONLOSS)))
+                .contains("the connection was lost");
+    }
+
+    @Test
+    void anErrorIsUnwrapped() {
+        Throwable inner = new IllegalStateException("inner");
+        assertThat(Failures.unwrapped(new CompletionException(new CompletionException(inner))))
+                .isSameAs(inner);
+        Throwable alone = new CompletionException("alone", null);
+        assertThat(Failures.unwrapped(alone)).isSameAs(alone);
+        assertThat(Failures.unwrapped(null)).isNull();
+        assertThat(Failures.codeOf(inner)).isNull();
+        assertThat(failures.of("acquire", inner).error())
+                .hasMessageContaining("IllegalStateException: inner")
+                .hasCause(inner);
+    }
+
+    @Test
+    void aSessionThatIsTooShortSaysByHowMuch() {
+        assertThat(failures.refusal(LockName.of("n"), 1, 30_000_000_000L, 2_000_000_000L))
+                .hasMessageContaining("lock \"n\"")
+                .hasMessageContaining("ttl of PT30S")
+                .hasMessageContaining("session timeout of PT2S");
+        assertThat(new Failures(ZooKeeperUri.parse(StoreUri.parse("zk://h?tokenBase=77")))
+                        .refusal(LockName.of("n"), TokenRange.LIMIT, 1, 1))
+                .hasMessageContaining("tokenBase 77");
+    }
 }

@@ -93,6 +93,21 @@ final class Member implements AutoCloseable {
         }
     }
 
+    /** Ends every session but the one that made this node, as their expiry would. */
+    void killSessionsButThatOf(String path) {
+        try {
+            long kept = server.getZKDatabase().statNode(path, null).getEphemeralOwner();
+            for (long session :
+                    List.copyOf(server.getZKDatabase().getSessionWithTimeOuts().keySet())) {
+                if (session != kept) {
+                    server.closeSession(session);
+                }
+            }
+        } catch (org.apache.zookeeper.KeeperException.NoNodeException e) {
+            throw new AssertionError("no node " + path, e);
+        }
+    }
+
     /** Cuts all connections of clients; their sessions live on. */
     void cutConnections() {
         connections.closeAll(ServerCnxn.DisconnectReason.CONNECTION_CLOSE_FORCED);

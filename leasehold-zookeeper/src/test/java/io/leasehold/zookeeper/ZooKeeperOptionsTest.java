@@ -10,8 +10,6 @@ import io.leasehold.LockName;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
-import io.leasehold.spi.PlainName;
-import io.leasehold.spi.StoreUri;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.apache.zookeeper.CreateMode;
@@ -22,10 +20,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
-/** The URI, credentials, the base of the tokens, session timeouts: what is accepted, and one clear error for the rest. */
+/** Credentials, the base of the tokens, session timeouts: what is accepted, and one clear error for the rest. */
 @Tag("full")
 class ZooKeeperOptionsTest {
 
@@ -47,41 +43,6 @@ class ZooKeeperOptionsTest {
     private String with(String userInfo, String chroot, String options) {
         String address = member.uri("").replaceAll("zk://([^/]*)/.*", "$1");
         return "zk://" + userInfo + address + chroot + "?tickTime=100ms" + options;
-    }
-
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "zk:h | must be followed by //",
-                "zk://h:0 | from 1 to 65535",
-                "zk://h,,i | is no host",
-                "zk://h/a//b | is no chroot",
-                "zk://h/.. | is no chroot",
-                "zk://h/zookeeper | belongs to ZooKeeper",
-                "zk://user@h | a user, a colon and a password",
-                "zk://h?bogus=1 | unknown option \"bogus\"",
-                "zk://h?tls=yes | must be true or false",
-                "zk://h?ca=/x | is for TLS",
-                "zk://h?tls=true&ca=/does/not/exist | no file",
-                "zk://h?tokenBase=-1 | whole number",
-                "zk://h?tokenBase=9007199254740992 | whole number",
-                "zk://h?tickTime=2 | is no duration",
-                "zk://h?sessionTimeout=1s&sessionTimeout=2s | is given twice",
-                "zk://h#x | fragment"
-            })
-    void refusesWithTheRule(String uri, String rule) {
-        assertThatThrownBy(() -> ZooKeeperUri.parse(StoreUri.parse(uri)))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining(rule);
-    }
-
-    @Test
-    void neverShowsThePassword() {
-        ZooKeeperUri uri = ZooKeeperUri.parse(StoreUri.parse("zk://me:s%40cret@h1,[::1]:2182/a/b?tokenBase=7"));
-        assertThat(uri).hasToString("zk://h1:2181,[::1]:2182/a/b");
-        assertThat(uri.credentials()).isEqualTo("me:s@cret");
-        assertThat(uri.tokenBase()).isEqualTo(7);
     }
 
     @Test
@@ -187,26 +148,5 @@ class ZooKeeperOptionsTest {
                 assertThat(lease).isNotNull();
             }
         }
-    }
-
-    @Test
-    void namesSurviveTheirEscaping() {
-        for (String name :
-                "a|A|.|..|a/b|a%2Fb|%|\u00e4|\ud83d\ude00|@tokens|_c_x-lock-0000000001| a |*".split("\\|", -1)) {
-            LockName lock = LockName.exactly(name);
-            assertThat(PlainName.read(PlainName.of(lock))).contains(lock);
-            assertThat(PlainName.of(lock))
-                    .matches("[A-Za-z0-9._:%-]+")
-                    .isNotEqualTo(".")
-                    .isNotEqualTo("..");
-        }
-        assertThat(PlainName.read(Znodes.TOKENS)).isEmpty();
-    }
-
-    @Test
-    void queuesAreInOrderAlsoWhenTheirCounterOverflows() {
-        assertThat(Znodes.inOrder(java.util.List.of(
-                        "_c_b-lock--2147483648", "_c_a-lock-2147483647", "other", "_c_d-lock--2147483647")))
-                .containsExactly("_c_a-lock-2147483647", "_c_b-lock--2147483648", "_c_d-lock--2147483647");
     }
 }

@@ -1,0 +1,104 @@
+package io.leasehold.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.spi.StoreUri;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Objects;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What a URI says, and the rule that each wrong one breaks. */
+@Tag("quick")
+class ZooKeeperUriTest {
+
+    private static ZooKeeperUri parse(String text) {
+        return ZooKeeperUri.parse(StoreUri.parse(text));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "zk:h | must be followed by //",
+                "zk://h:0 | from 1 to 65535",
+                "zk://h,,i | is no host",
+                "zk://h/a//b | is no chroot",
+                "zk://h/.. | is no chroot",
+                "zk://h/a/./b | is no chroot",
+                "zk://h/a b | is no chroot",
+                "zk://h/zookeeper | belongs to ZooKeeper",
+                "zk://h/zookeeper/x | belongs to ZooKeeper",
+                "zk://user@h | a user, a colon and a password",
+                "zk://us%3Aer:hunter2@h | cannot contain ':'",
+                "zk://%3Auser:hunter2@h | cannot contain ':'",
+                "zk://h?bogus=1 | unknown option \"bogus\"",
+                "zk://h?tls=yes | must be true or false",
+                "zk://h?ca=/x | is for TLS",
+                "zk://h?caPassword=hunter2 | is for TLS",
+                "zk://h?identity=/x | is for TLS",
+                "zk://h?identityPassword=hunter2 | is for TLS",
+                "zk://h?tls=true&ca=/does/not/exist | no file",
+                "zk://h?tokenBase=-1 | whole number",
+                "zk://h?tokenBase=9007199254740992 | whole number",
+                "zk://h?tickTime=2 | is no duration",
+                "zk://h?sessionTimeout=x | is no duration",
+                "zk://h?sessionTimeout=1s&sessionTimeout=2s | is given twice",
+                "zk://h#x | fragment",
+                "zk://u:x?hunter2@h | write ? and # in a password"
+            })
+    void refusesWithTheRule(String uri, String rule) {
+        assertThatThrownBy(() -> parse(uri))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(rule)
+                .hasMessageNotContaining("hunter2");
+    }
+
+    @Test
+    void neverShowsThePassword() {
+        ZooKeeperUri uri = parse("zk://me:s%40cret@h1,[::1]:2182/a/b?tokenBase=7");
+        assertThat(uri).hasToString("zk://h1:2181,[::1]:2182/a/b");
+        assertThat(uri.connectString()).isEqualTo("h1:2181,[::1]:2182");
+        assertThat(uri.servers()).containsExactly("h1:2181", "[::1]:2182");
+        assertThat(uri.credentials()).isEqualTo("me:s@cret");
+        assertThat(uri.user()).isEqualTo("me");
+        assertThat(uri.tokenBase()).isEqualTo(7);
+        assertThat(uri.chroot()).isEqualTo("/a/b");
+    }
+
+    @Test
+    void whatIsNotSaidHasADefault() {
+        ZooKeeperUri uri = parse("zk://h");
+        assertThat(uri.chroot()).isEqualTo("/leasehold");
+        assertThat(uri.credentials()).isNull();
+        assertThat(uri.user()).isNull();
+        assertThat(uri.tokenBase()).isZero();
+        assertThat(uri.tickTime()).isEqualTo(Duration.ofSeconds(2));
+        assertThat(uri.sessionTimeout()).isNull();
+        assertThat(uri.tls()).isFalse();
+        assertThat(uri.keyFile("ca")).isNull();
+    }
+
+    @Test
+    void optionsAreRead(@TempDir Path directory) throws Exception {
+        ZooKeeperUri uri = parse("zk://h/zookeepers/..a?tickTime=500ms&sessionTimeout=40s");
+        assertThat(uri.tickTime()).isEqualTo(Duration.ofMillis(500));
+        assertThat(uri.sessionTimeout()).isEqualTo(Duration.ofSeconds(40));
+        assertThat(uri.chroot()).isEqualTo("/zookeepers/..a");
+        Path file = Files.createFile(directory.resolve("file.p12"));
+        ZooKeeperUri tls = parse("zk://h?tls=true&ca=" + file + "&caPassword=one&identity=" + file);
+        assertThat(tls.tls()).isTrue();
+        ZooKeeperUri.KeyFile ca = Objects.requireNonNull(tls.keyFile("ca"));
+        assertThat(ca.path()).isEqualTo(file);
+        assertThat(ca.password()).isEqualTo("one");
+        ZooKeeperUri.KeyFile identity = Objects.requireNonNull(tls.keyFile("identity"));
+        assertThat(identity.path()).isEqualTo(file);
+        assertThat(identity.password()).isNull();
+    }
+}
