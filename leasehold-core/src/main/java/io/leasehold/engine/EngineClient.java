@@ -153,7 +153,13 @@ public final class EngineClient implements LockClient {
         accepted(settings.options(), wiring.store());
         return entering(() -> {
             Waiter waiter = new Waiter(name, settings, maxWaitNanos, wiring, desks, asked);
-            desks.enter(waiter);
+            try {
+                desks.enter(waiter);
+            } catch (RuntimeException | Error e) {
+                // Its caller is told of that, and nobody of its result: it must not stay in line.
+                waiter.giveUp();
+                throw e;
+            }
             if (closing) {
                 // close() may have looked before this waiter came.
                 waiter.clientClosing();
@@ -168,7 +174,12 @@ public final class EngineClient implements LockClient {
             MultiWaiter waiter = new MultiWaiter(
                     names, settings, maxWaitNanos, this, wiring, wiring.leaks().askedHere());
             several.add(waiter);
-            waiter.start();
+            try {
+                waiter.start();
+            } catch (RuntimeException | Error e) {
+                waiter.giveUp();
+                throw e;
+            }
             settled(waiter);
             if (closing) {
                 waiter.clientClosing();

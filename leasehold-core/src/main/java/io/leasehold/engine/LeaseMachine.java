@@ -168,9 +168,7 @@ final class LeaseMachine {
         } else if (event instanceof Denied) {
             lose(suspectedForce ? LossCause.FORCE_RELEASED : LossCause.NOT_OURS, actions);
         } else if (event instanceof SuspectedForce) {
-            suspectedForce = true;
-            askAgain = renewing;
-            renewDue(new RenewDue(true), nowNanos, actions);
+            suspectedForce(actions);
         } else if (event instanceof ReleaseCalled) {
             release(true, actions);
         } else if (event instanceof Deserted) {
@@ -273,8 +271,17 @@ final class LeaseMachine {
             arm(nextAtNanos - nowNanos > 0 ? nextAtNanos : nowNanos, actions);
         }
         suspectedForce &= askAgain;
-        if (askAgain && stopped == null) {
+        if (askAgain && mayConfirm()) {
             askAgain = false;
+            renew(true, actions);
+        }
+    }
+
+    /** Also at its cap, which the answer does not move: its holder would else believe it for a whole validity. */
+    private void suspectedForce(List<Action> actions) {
+        suspectedForce = true;
+        askAgain = renewing;
+        if (state == State.HELD && !renewing && mayConfirm()) {
             renew(true, actions);
         }
     }

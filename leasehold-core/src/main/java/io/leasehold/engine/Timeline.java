@@ -49,37 +49,48 @@ final class Timeline {
         return entry;
     }
 
-    /** Arms a timer for the first entry; called under the guard. */
+    /** Arms a timer for the first entry; called under the guard. The later one stays until the sooner one is there. */
     private void arm() {
         long atNanos = heap[0].atNanos;
-        if (armed != null) {
-            if (armedAtNanos - atNanos <= 0) {
-                return;
-            }
-            armed.cancel();
-            armed = null;
+        LockRuntime.Timer later = armed;
+        if (later != null && armedAtNanos - atNanos <= 0) {
+            return;
         }
-        long mine = ++generation;
+        boolean isThere = isArmed(atNanos);
+        if (!isThere) {
+            // There may be nothing else that would arm it again.
+            isThere = isArmed(atNanos);
+        }
+        if (isThere && later != null) {
+            later.cancel();
+        }
+    }
+
+    private boolean isArmed(long atNanos) {
+        long mine = generation + 1;
         try {
             armed = runtime.schedule(atNanos - runtime.nanoTime(), () -> fire(mine));
             armedAtNanos = atNanos;
+            generation = mine;
+            return true;
         } catch (Error e) {
             // The entries stay: the next one that is added, or that fires, arms for all of them.
             LOG.error("no timer of the lock client could be armed", e);
+            return false;
         }
     }
 
     /** One that was cancelled too late fires as well; the present one stays, or each such would go on for ever. */
     private void fire(long fired) {
-        List<Entry> due = new ArrayList<>();
+        List<Entry> due = List.of();
         synchronized (this) {
             if (fired == generation) {
                 armed = null;
             }
-            long nowNanos = runtime.nanoTime();
-            while (size > 0 && heap[0].atNanos - nowNanos <= 0) {
-                due.add(heap[0]);
-                removeAt(0);
+            try {
+                due = takeDue();
+            } catch (Error e) {
+                LOG.error("the timed tasks of the lock client could not be looked through; they are again", e);
             }
             if (size > 0) {
                 arm();
@@ -93,6 +104,17 @@ final class Timeline {
                 LOG.error("a timed task of the lock client failed", e);
             }
         }
+    }
+
+    /** Called under the guard. */
+    private List<Entry> takeDue() {
+        List<Entry> due = new ArrayList<>();
+        long nowNanos = runtime.nanoTime();
+        while (size > 0 && heap[0].atNanos - nowNanos <= 0) {
+            due.add(heap[0]);
+            removeAt(0);
+        }
+        return due;
     }
 
     /** An entry of the heap; it knows its place, so that taking it back is cheap. */

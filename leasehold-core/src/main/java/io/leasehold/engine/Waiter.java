@@ -33,6 +33,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class Waiter implements Pending<Lease> {
 
+    /** After a look that failed before it asked anything. */
+    private static final long LOOK_AGAIN_NANOS = 100_000_000;
+
     private final LockName name;
     private final WaitSettings settings;
     private final Timings timings;
@@ -228,10 +231,19 @@ final class Waiter implements Pending<Lease> {
     }
 
     private void send(OwnerToken sender, long ballotSoFar) {
-        Edge.ask(() -> wiring.store().acquire(request(sender, ballotSoFar))).whenComplete((reply, error) -> {
-            AcquireReply answer = reply != null ? reply : broken(error);
+        Edge.ask(() -> wiring.store().acquire(request(sender, ballotSoFar)))
+                .whenComplete((reply, error) ->
+                        Edge.guarded("an answered attempt", () -> answered(reply != null ? reply : broken(error))));
+    }
+
+    private void answered(AcquireReply answer) {
+        try {
             on(new AcquireMachine.Replied(answer, wiring.random()));
-        });
+        } catch (RuntimeException | Error e) {
+            // The machine waits for an answer: what cannot be taken in may be anything, and is asked for again.
+            on(new AcquireMachine.Replied(
+                    new AcquireReply.Failed(FailureKind.UNKNOWN, failure(e), answer.ballot()), wiring.random()));
+        }
     }
 
     private AcquireRequest request(OwnerToken sender, long ballotSoFar) {
@@ -258,7 +270,22 @@ final class Waiter implements Pending<Lease> {
             return;
         }
         cancelTimer();
-        timer = wiring.timeline().scheduleAt(atNanos, () -> on(new AcquireMachine.TimerFired()));
+        timer = wiring.timeline().scheduleAt(atNanos, this::timerFired);
+    }
+
+    /** The next look is armed by this one: one that fails is repeated. */
+    private void timerFired() {
+        try {
+            on(new AcquireMachine.TimerFired());
+        } catch (RuntimeException | Error e) {
+            synchronized (this) {
+                if (!machine.isOver()) {
+                    cancelTimer();
+                    timer = wiring.timeline().schedule(LOOK_AGAIN_NANOS, this::timerFired);
+                }
+            }
+            throw e;
+        }
     }
 
     private void cancelTimer() {
@@ -290,10 +317,12 @@ final class Waiter implements Pending<Lease> {
     }
 
     private void finish(AcquireMachine.Outcome outcome) {
-        Duration waited = waited();
         if (outcome instanceof AcquireMachine.Acquired acquired) {
-            acquired(acquired, waited);
-        } else if (outcome instanceof AcquireMachine.Busy busy) {
+            acquired(acquired);
+            return;
+        }
+        Duration waited = waited();
+        if (outcome instanceof AcquireMachine.Busy busy) {
             tell(maxWaitNanos == 0 ? AttemptOutcome.BUSY : AttemptOutcome.TIMEOUT, waited);
             Holder holder = busy.holder() != null ? busy.holder() : desks.localHolder(name);
             result.complete(new Attempt.Busy<>(name, waited, holder, busy.votes()));
@@ -315,22 +344,28 @@ final class Waiter implements Pending<Lease> {
         }
     }
 
-    private void acquired(AcquireMachine.Acquired acquired, Duration waited) {
+    private void acquired(AcquireMachine.Acquired acquired) {
         Grant grant = acquired.grant();
-        GrantKeeper keeper = new GrantKeeper(name, grant, acquired.ballot(), settings, wiring, desks);
-        desks.granted(name, keeper, grant.tokens().last());
         long sentMark;
         synchronized (this) {
             sentMark = mark;
         }
+        GrantKeeper keeper = null;
         LeaseHandle lease;
         try {
+            keeper = new GrantKeeper(name, grant, acquired.ballot(), settings, wiring, desks);
+            desks.granted(name, keeper, grant.tokens().last());
             lease = keeper.begin(sentMark, asked);
         } catch (RuntimeException | Error e) {
-            keeper.endAtClose();
+            // It is kept by nobody.
+            if (keeper != null) {
+                keeper.endAtClose();
+            } else {
+                undo(grant.owner(), acquired.ballot());
+            }
             throw e;
         }
-        tell(AttemptOutcome.ACQUIRED, waited);
+        Edge.guarded("the news of an attempt", () -> tell(AttemptOutcome.ACQUIRED, waited()));
         result.complete(new Attempt.Acquired<>(lease));
     }
 

@@ -36,6 +36,7 @@ final class SilentStore implements LockStore {
     private StoreOperations operations = StoreOperations.none();
     private Function<AcquireRequest, AcquireReply> atOnce;
     private ReleaseReply toReleases = new ReleaseReply.Released();
+    private CompletableFuture<ReleaseReply> laterToReleases;
     private StoreSignals ear;
     private volatile Duration maxTtl = Duration.ofHours(24);
     private boolean closed;
@@ -84,6 +85,11 @@ final class SilentStore implements LockStore {
 
     synchronized void answersReleases(ReleaseReply reply) {
         toReleases = reply;
+    }
+
+    /** Releases are answered by this, from now on. */
+    synchronized void answersReleasesWith(CompletableFuture<ReleaseReply> later) {
+        laterToReleases = later;
     }
 
     /** It tells operators that this lock is held so; null for not at all. */
@@ -160,7 +166,7 @@ final class SilentStore implements LockStore {
     public synchronized CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         failIfTold();
         releases.add(request);
-        return CompletableFuture.completedFuture(toReleases);
+        return laterToReleases != null ? laterToReleases : CompletableFuture.completedFuture(toReleases);
     }
 
     @Override

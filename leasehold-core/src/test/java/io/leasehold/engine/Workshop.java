@@ -1,5 +1,6 @@
 package io.leasehold.engine;
 
+import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.spi.Grant;
@@ -27,6 +28,10 @@ final class Workshop {
     }
 
     Workshop(LockRuntime runtime, LockStore store, LockOptions options) {
+        this(runtime, store, options, List.of());
+    }
+
+    Workshop(LockRuntime runtime, LockStore store, LockOptions options, List<LockListener> listeners) {
         this.runtime = runtime;
         this.timeline = new Timeline(runtime);
         this.desks = new NameDesks(timeline);
@@ -35,7 +40,7 @@ final class Workshop {
                 runtime,
                 timeline,
                 store,
-                new Events(List.of()),
+                new Events(listeners),
                 new Undoer(runtime, timeline, store),
                 new RenewalLoop(runtime, timeline, store),
                 holds,

@@ -274,4 +274,39 @@ class FencedFileTest {
         assertThat(acknowledged.get()).isPositive();
         assertThat(read(tokens.incrementAndGet())).isEqualTo(Long.toString(acknowledged.get()));
     }
+
+    /** From the number that a new fence begins with to the largest that a lease can have; and no more text than a number needs. */
+    @Test
+    void aFenceHoldsAnyTokenOfALease() throws IOException {
+        file.write(8, "x".getBytes(UTF_8));
+        Path fence = directory.resolve("balance.fence");
+        Files.writeString(fence, "0\n");
+        assertThat(read(1)).isEqualTo("x");
+        assertThat(Files.readString(fence).strip()).isEqualTo("0000000000000001");
+        Files.writeString(fence, FencingToken.LARGEST + "\n");
+        assertThatThrownBy(() -> file.read(FencingToken.LARGEST - 1)).isInstanceOf(StaleTokenException.class);
+        assertThat(read(FencingToken.LARGEST)).isEqualTo("x");
+        Files.writeString(fence, "7" + " ".repeat(63));
+        assertThat(read(8)).isEqualTo("x");
+        Files.writeString(fence, "7" + " ".repeat(64));
+        assertThatThrownBy(() -> file.read(9)).isInstanceOf(IOException.class).hasMessageNotContaining("it is empty");
+        Files.writeString(fence, "");
+        assertThatThrownBy(() -> file.read(9)).isInstanceOf(IOException.class).hasMessageContaining("it is empty");
+    }
+
+    @Test
+    void manyLinksAreFollowedAndACircleIsRefused() throws IOException {
+        Files.writeString(path, "x");
+        Path last = path;
+        for (int link = 0; link < 40; link++) {
+            last = Files.createSymbolicLink(directory.resolve("link" + link), last.getFileName());
+        }
+        FencedFile.at(last).write(5, "y".getBytes(UTF_8));
+        assertThatThrownBy(() -> file.read(4)).isInstanceOf(StaleTokenException.class);
+        Path onceMore = Files.createSymbolicLink(directory.resolve("link40"), last.getFileName());
+        assertThatThrownBy(() -> FencedFile.at(onceMore)).isInstanceOf(FileSystemLoopException.class);
+        Path circle = directory.resolve("circle");
+        Files.createSymbolicLink(circle, circle.getFileName());
+        assertThatThrownBy(() -> FencedFile.at(circle)).isInstanceOf(FileSystemLoopException.class);
+    }
 }

@@ -89,4 +89,22 @@ class FencingGuardTest {
             threads.shutdownNow();
         }
     }
+
+    @Test
+    void anObserverHearsEachAnswerAndTheAnswerIsTheGuards() {
+        List<Admission> heard = new ArrayList<>();
+        FencingGuard told = guard.reportingTo(heard::add);
+        Admission first = told.admit("order", 9);
+        Admission second = told.admit("order", 7);
+        assertThat(first).isEqualTo(new Admission.Admitted("order", 9));
+        assertThat(heard).containsExactly(first, second);
+        assertThatThrownBy(second::orElseThrow)
+                .isInstanceOfSatisfying(
+                        StaleTokenException.class,
+                        e -> assertThat(e.rejection()).isEqualTo(second));
+        assertThatThrownBy(() -> new Admission.Missing("order:2", 7).orElseThrow())
+                .isInstanceOfSatisfying(
+                        FencedResourceMissingException.class,
+                        e -> assertThat(e.resource()).isEqualTo("order:2"));
+    }
 }

@@ -217,4 +217,29 @@ final class QuorumRenewalTest {
                         new NodeVote("n1", NodeVote.Answer.REFUSED, "does not hold the lock for this lease"),
                         new NodeVote("n2", NodeVote.Answer.FAILED, "has not answered in time"));
     }
+
+    /** What was taken at a node is there again once a repair was sent, in the same moment or later. */
+    @Test
+    void aRepairCountsIfItWasSentSinceTheNews() {
+        for (long sentAtNanos : new long[] {49, 50, 51}) {
+            QuorumRenewal renewal = held(3, 10);
+            assertThat(renewal.on(new QuorumRenewal.Taken(0, 50))).isEmpty();
+            renewal.on(new QuorumRenewal.Repaired(0, sentAtNanos, YES));
+            assertThat(renewal.on(new QuorumRenewal.Taken(1, 60)))
+                    .as("sent at %d", sentAtNanos)
+                    .hasSize(sentAtNanos < 50 ? 1 : 0);
+        }
+    }
+
+    /** The first answer of a node counts, and only in its own round. */
+    @Test
+    void aNodeAnswersOnce() {
+        QuorumRenewal renewal = held(3, 10);
+        renewal.on(new QuorumRenewal.Began(2));
+        assertThat(renewal.on(new QuorumRenewal.Answered(0, 2, NOT_OURS))).isEmpty();
+        assertThat(renewal.on(new QuorumRenewal.Answered(0, 2, RENEWED))).isEmpty();
+        assertThat(renewal.on(new QuorumRenewal.Answered(1, 1, NOT_OURS))).isEmpty();
+        assertThat(renewal.on(new QuorumRenewal.Answered(1, 2, NOT_OURS)))
+                .containsExactly(new QuorumRenewal.Finish(QuorumRenewal.Verdict.LOST));
+    }
 }
