@@ -33,7 +33,12 @@ public final class WatchedRuntime implements LockRuntime {
      * From now on what is put off for so long, or longer, happens as soon as this: what comes by the minute is seen to come again.
      */
     public void hurry(long leastNanos, long soonNanos) {
-        sooner = delay -> delay >= leastNanos ? soonNanos : delay;
+        changing(delay -> delay >= leastNanos ? soonNanos : delay);
+    }
+
+    /** From now on what is put off happens after what this says; it is asked once for each, in their order. */
+    public void changing(LongUnaryOperator change) {
+        sooner = change;
     }
 
     /** For how long what was scheduled was put off, in nanoseconds. */
