@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongPredicate;
 import java.util.function.LongUnaryOperator;
 
@@ -17,6 +18,7 @@ public final class WatchedRuntime implements LockRuntime {
     private final LockRuntime real;
     private final LongPredicate happens;
     private volatile LongUnaryOperator sooner = delay -> delay;
+    private final AtomicLong laterNanos = new AtomicLong();
     private final Queue<Long> delays = new ConcurrentLinkedQueue<>();
 
     /**
@@ -52,9 +54,14 @@ public final class WatchedRuntime implements LockRuntime {
         return happens.test(delayNanos) ? real.schedule(sooner.applyAsLong(delayNanos), task) : () -> {};
     }
 
+    /** Sets the clock forward; what was put off stays put off. */
+    public void passes(long nanos) {
+        laterNanos.addAndGet(nanos);
+    }
+
     @Override
     public long nanoTime() {
-        return real.nanoTime();
+        return real.nanoTime() + laterNanos.get();
     }
 
     @Override

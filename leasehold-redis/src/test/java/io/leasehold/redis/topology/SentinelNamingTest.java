@@ -12,11 +12,13 @@ import io.leasehold.UnsafeStoreException;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.WatchedRuntime;
 import io.leasehold.spi.StoreUri;
+import io.lettuce.core.api.async.RedisAsyncCommands;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -99,7 +101,10 @@ final class SentinelNamingTest {
     }
 
     private Throwable failure() {
-        Throwable thrown = made().open().handle((done, error) -> error).join();
+        Throwable thrown = made().open()
+                .handle((done, error) -> error)
+                .orTimeout(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS)
+                .join();
         while (!(thrown instanceof LockStoreException) && thrown.getCause() != null) {
             thrown = thrown.getCause();
         }
@@ -256,6 +261,135 @@ final class SentinelNamingTest {
         assertThat(failure()).isInstanceOf(StoreUnavailableException.class).hasMessageContaining("cannot be reached: ");
     }
 
+    /** What they told while nobody listened is lost. */
+    @Test
+    void afterASubscriptionThatEndedTheyAreAsked() throws Exception {
+        opened();
+        until("they are listened to", () -> one.listening("+switch-master") == 1);
+        name(one, next, 2);
+        one.endListeners();
+        until("the link has moved", () -> leadsTo(next));
+    }
+
+    /** What is published elsewhere is not for this client, wherever the master is by now. */
+    @Test
+    void aSubscriptionIsMadeWhereTheLinkLeads() throws Exception {
+        opened();
+        name(one, next, 2);
+        name(other, next, 2);
+        WakeUps wakeUps = topology.wakeUps(message -> {});
+        assertThat(wakeUps.started("").get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS))
+                .isTrue();
+        assertThat(former.listening(wakeUps.channel(""))).isOne();
+    }
+
+    @Test
+    void aLinkOnWhichNothingIsHeardIsEnded() throws Exception {
+        opened();
+        Link link = topology.connected().get(0);
+        former.says("TIME", ScriptedRedis.SILENCE);
+        link.send(RedisAsyncCommands::time, (time, error) -> {});
+        topology.unanswered(link);
+        assertThat(link.isOpen()).isTrue();
+        runtime.passes(TimeUnit.SECONDS.toNanos(3));
+        topology.unanswered(link);
+        until("it is ended", () -> !link.isOpen());
+        until("another is made", () -> leadsTo(former));
+    }
+
+    // ---- when they are asked
+
+    private static boolean isPause(long delayNanos) {
+        return delayNanos < TimeUnit.SECONDS.toNanos(1) && delayNanos != TimeUnit.MILLISECONDS.toNanos(300);
+    }
+
+    private List<Long> pauses() {
+        return runtime.delays().stream().filter(SentinelNamingTest::isPause).toList();
+    }
+
+    private void pausesLast(long nanos) {
+        runtime.changing(delay -> isPause(delay) ? nanos : TimeUnit.MINUTES.toNanos(10));
+    }
+
+    private void rests() {
+        until("rest", () -> {
+            int before = runtime.delays().size();
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
+            return runtime.delays().size() == before && one.open() == 1 && other.open() == 1;
+        });
+    }
+
+    /** They get the most questions just when they must elect. */
+    @Test
+    void thePauseAfterAQuestionGrowsWhileThereIsReasonToAsk() throws Exception {
+        opened();
+        Link link = topology.connected().get(0);
+        pausesLast(TimeUnit.MILLISECONDS.toNanos(1));
+        rests();
+        for (int round = 1; round <= 2; round++) {
+            int before = pauses().size();
+            until("four pauses", () -> {
+                topology.unanswered(link);
+                return pauses().size() >= before + 4;
+            });
+            rests();
+            for (int i = 0; i < 4; i++) {
+                long most = TimeUnit.MILLISECONDS.toNanos(80) << i;
+                assertThat(pauses().get(before + i))
+                        .as("pause %s of round %s", i, round)
+                        .isBetween(most / 2, most);
+            }
+        }
+    }
+
+    @Test
+    void duringAPauseOnlyTheySayThatTheyAreToBeAsked() throws Exception {
+        opened();
+        Link link = topology.connected().get(0);
+        until("they are listened to", () -> one.listening("+switch-master") == 1);
+        pausesLast(TimeUnit.MINUTES.toNanos(10));
+        topology.unanswered(link);
+        until("the pause has begun", () -> !pauses().isEmpty() && one.open() == 1);
+        int before = pauses().size();
+        long asked = one.asked("SENTINEL");
+        topology.unanswered(link);
+        assertThat(pauses()).hasSize(before);
+        assertThat(one.asked("SENTINEL")).isEqualTo(asked);
+
+        one.publish("+switch-master", "shop a b c d");
+
+        until("the next pause has begun", () -> pauses().size() == before + 1);
+        assertThat(one.asked("SENTINEL")).isEqualTo(asked + 2);
+    }
+
+    @Test
+    void aSwitchDuringAQuestionLeadsToOneMoreAtOnce() throws Exception {
+        opened();
+        until("they are listened to", () -> one.listening("+switch-master") == 1 && other.open() == 1);
+        pausesLast(TimeUnit.MINUTES.toNanos(10));
+        long asked = one.asked("SENTINEL");
+        String answers = bulks("127.0.0.1", Integer.toString(former.port())) + bulks("config-epoch", "1");
+        one.says("SENTINEL", ScriptedRedis.SILENCE);
+        other.says("SENTINEL", ScriptedRedis.SILENCE);
+        Link link = topology.connected().get(0);
+        topology.unanswered(link);
+        until("they are asked", () -> one.asked("SENTINEL") == asked + 2 && other.open() == 2);
+        one.publish("+switch-master", "shop a b c d");
+        one.publish("+switch-master", "shop a b c d");
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
+        assertThat(one.asked("SENTINEL")).isEqualTo(asked + 2);
+        name(one, next, 2);
+        name(other, next, 2);
+
+        one.say("SENTINEL", answers);
+        other.say("SENTINEL", answers);
+
+        until("they are asked once more", () -> one.asked("SENTINEL") == asked + 4);
+        until("the former master is left", () -> !link.isOpen());
+        until("one pause", () -> pauses().stream().anyMatch(pause -> pause >= TimeUnit.MILLISECONDS.toNanos(40)));
+        assertThat(one.asked("SENTINEL")).isEqualTo(asked + 4);
+    }
+
     /** Neither the connections to Sentinels nor what they say then. */
     @Test
     void afterTheCloseNothingIsAsked() throws Exception {
@@ -267,6 +401,9 @@ final class SentinelNamingTest {
         long before = one.asked("");
         topology.unanswered(link);
         assertThat(one.asked("")).isEqualTo(before);
+        int delays = runtime.delays().size();
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(150));
+        assertThat(runtime.delays()).as("nothing is tried again").hasSize(delays);
     }
 
     /** A member of a set that was not there when the set was opened. */
