@@ -8,6 +8,7 @@ import static io.leasehold.redis.topology.ScriptedRedis.until;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Guarantee;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.LossCause;
@@ -53,6 +54,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -500,6 +502,9 @@ final class NodeExchangesTest {
         until("it is connected again", () -> told.size() == 5);
         node.close();
         until("nothing is left", () -> server.open() == 0);
+        int delays = runtime.delays().size();
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(150));
+        assertThat(runtime.delays()).as("nothing is tried again").hasSize(delays);
     }
 
     // ---- replicas that acknowledge
@@ -600,7 +605,88 @@ final class NodeExchangesTest {
         assertThat(sent.subList(8, 10)).containsExactly("3000000", "leave");
     }
 
+    /** A Cluster as a member: a life is the life of one slot. */
+    private RedisNode memberOfSlots(List<String> tags) {
+        Topology slots = (Topology) Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {Topology.class},
+                (self, method, arguments) -> switch (method.getName()) {
+                    case "slotTags" -> tags;
+                    case "slotTag" -> "17";
+                    case "part" -> "part of " + arguments[0];
+                    default -> method.invoke(topology, arguments);
+                });
+        return new RedisNode("the node", settings(true), slots, where.errors(), runtime);
+    }
+
+    @Test
+    void theLifeOfAClusterIsTheLifeOfEachSlot() throws Exception {
+        List<String> tags = IntStream.range(0, 600).mapToObj(Integer::toString).toList();
+        RedisNode member = memberOfSlots(tags);
+        assertThat(member.part(NAME)).isEqualTo("part of " + LOCK);
+        says(LuaScript.MEMBER_ACQUIRE, bulks("unborn", "123", "nonce"));
+        assertThat(answer(member.acquire(ballot(NAME), SET))).isEqualTo(new NodeReply.Unborn("17/nonce", life(), 123));
+        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(3)).isEqualTo(KeyLayout.marker("17"));
+        assertThat(answer(node(settings(true)).acquire(ballot(NAME), SET)))
+                .isEqualTo(new NodeReply.Unborn("nonce", life(), 123));
+        says(LuaScript.MEMBER_ACQUIRE, bulks("yes", "123"));
+        assertThat(answer(member.acquire(ballot(NAME), SET))).isEqualTo(new NodeReply.Yes(life(), 123));
+
+        says(LuaScript.MEMBER_BIRTH, bulks("born", "123"));
+        assertThat(answer(member.birth(new Birth("17/nonce", 55, "set", LIMIT_NANOS))))
+                .isInstanceOf(NodeReply.Stale.class);
+        assertThat(last(LuaScript.MEMBER_BIRTH)).containsExactly(KeyLayout.marker("17"), "nonce", "55", "set");
+        assertThat(ran(LuaScript.MEMBER_BIRTH)).hasSize(1);
+        assertThat(answer(member.birth(Birth.declared("set", LIMIT_NANOS)))).isInstanceOf(NodeReply.Stale.class);
+        assertThat(ran(LuaScript.MEMBER_BIRTH)).hasSize(601);
+        assertThat(ran(LuaScript.MEMBER_BIRTH).stream().map(run -> run.get(0)).distinct())
+                .hasSize(600);
+    }
+
+    /** In the first hundreds or in the rest. */
+    @Test
+    void aSlotThatIsNotDeclaredIsTold() throws Exception {
+        List<String> tags = IntStream.range(0, 600).mapToObj(Integer::toString).toList();
+        for (String failing : List.of("3", "599")) {
+            scripts.put(
+                    LuaScript.MEMBER_BIRTH.sha1(),
+                    command ->
+                            command.get(3).equals(KeyLayout.marker(failing)) ? "-NOPERM no\r\n" : bulks("born", "123"));
+            assertThat(answer(memberOfSlots(tags).birth(Birth.declared("set", LIMIT_NANOS))))
+                    .as(failing)
+                    .isInstanceOf(NodeReply.Failed.class);
+        }
+    }
+
     // ---- operators
+
+    @Test
+    void aHolderIsToldOfWhatWasTakenFromIt() throws Exception {
+        says(LuaScript.INSPECT, bulks("held", "lock", "1:host/2/y", "900"));
+        says(LuaScript.FORCE_RELEASE, bulks("removed"));
+        server.says("MGET", array(List.of(bulk("lock:wake:abc\nrecord"))));
+        server.says("PUBLISH", ":1\r\n");
+        assertThat(answer(node().forceRelease(NAME, null))).isTrue();
+        assertThat(server.asked("MGET " + KeyLayout.client("host/2/y"))).isOne();
+        assertThat(server.asked("PUBLISH lock:wake:abc taken " + LOCK)).isOne();
+        server.says("PUBLISH", "-NOPERM no\r\n");
+        assertThat(answer(node().forceRelease(NAME, null))).as("untold").isTrue();
+        says(LuaScript.FORCE_RELEASE, bulks("none"));
+        long before = server.asked("MGET");
+        assertThat(answer(node().forceRelease(NAME, null))).isFalse();
+        says(LuaScript.INSPECT, bulks("free"));
+        says(LuaScript.FORCE_RELEASE, bulks("removed"));
+        assertThat(answer(node().forceRelease(NAME, null))).isTrue();
+        assertThat(server.asked("MGET")).isEqualTo(before);
+    }
+
+    @Test
+    void whereNoQueueIsIdleNothingIsLookedAtASecondTime() throws Exception {
+        server.says("SCAN", array(List.of(bulk("0"), bulks(KeyLayout.fence(LOCK)))));
+        server.says("PTTL", ":500\r\n");
+        assertThat(answer(node().operations().leaks())).isEmpty();
+        assertThat(runtime.delays()).doesNotContain(TimeUnit.SECONDS.toNanos(4));
+    }
 
     @Test
     void whatOperatorsAskIsBoundedAndDecoded() throws Exception {
@@ -839,6 +925,13 @@ final class NodeExchangesTest {
     @Test
     void aPlainLockIsSetIfItIsFree() throws Exception {
         EfficiencyStore store = plain();
+        assertThat(store.guarantees().queueing()).isEqualTo(Guarantee.Queueing.POLLING);
+        says(LuaScript.RENEW, array(List.of(":1\r\n", ":0\r\n")));
+        List<RenewReply.Item> renewed = answer(store.renew(renewals(2))).items();
+        assertThat(renewed.get(0)).isInstanceOf(RenewReply.Renewed.class);
+        assertThat(renewed.get(1)).isInstanceOf(RenewReply.NotOurs.class);
+        assertThat(last(LuaScript.RENEW))
+                .containsExactly("lock:{n0}", "lock:{n1}", owner.hex(), "9001", owner.hex(), "9001");
         server.says("SET", "+OK\r\n");
         AcquireReply reply = answer(store.acquire(request(NAME).reserve(4)));
         assertThat(reply).isInstanceOfSatisfying(AcquireReply.Granted.class, granted -> {

@@ -1,3 +1,4 @@
+// Long because routing and subscriptions of a Cluster are looked at over the same three scripted nodes.
 package io.leasehold.redis.topology;
 
 import static io.leasehold.redis.topology.ScriptedRedis.array;
@@ -18,6 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -158,7 +160,12 @@ final class ClusterRoutingTest {
         one.close();
         assertThat(failure(made(one, two).open()))
                 .isInstanceOf(StoreUnavailableException.class)
-                .hasMessageContaining("has no node that tells who serves what");
+                .hasMessageContaining("has no node that tells who serves what")
+                .hasMessageContaining("cannot be reached");
+        topology.keepTrying();
+        until(
+                "the last look says why",
+                () -> String.valueOf(topology.failure(LOW).getMessage()).contains("has no node that tells"));
     }
 
     @Test
@@ -292,7 +299,11 @@ final class ClusterRoutingTest {
                 .isEqualTo(two.address());
         assertThat(topology.detour(LOW, asked, "ASK 0")).isNull();
         assertThat(topology.detour(LOW, asked, "MOVED 0 x")).isNull();
+        comesToRest();
+        long before = readings(one);
         assertThat(topology.detour(LOW, asked, "ERR no")).isNull();
+        comesToRest();
+        assertThat(readings(one)).as("that says nothing of the table").isEqualTo(before);
     }
 
     /** Its keys may be at both: the table does not say so, and is not changed. */
@@ -309,6 +320,9 @@ final class ClusterRoutingTest {
         comesToRest();
         assertThat(topology.everywhere()).hasSize(3);
         assertThat(way.link().isOpen()).isTrue();
+        runtime.passes(MINUTE_NANOS + 1);
+        topology.look();
+        until("it is left", () -> !way.link().isOpen() && three.open() == 0);
     }
 
     @Test
@@ -329,6 +343,61 @@ final class ClusterRoutingTest {
         topology.look();
         until("it is left", () -> two.open() == 0);
         assertThat(leadsTo(HIGH, one)).isTrue();
+
+        allSee(7, slots(0, 8_191, one), slots(8_192, 16_383, two));
+        topology.look();
+        until("it is a master again", () -> leadsTo(HIGH, two));
+    }
+
+    @Test
+    void aMasterThatIsAbsentAtTheStartIsTriedAgain() throws Exception {
+        String loading = "-LOADING Redis is loading the dataset in memory\r\n";
+        two.says("INFO", loading);
+        made(one).open().get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS);
+        AtomicInteger told = new AtomicInteger();
+        topology.onReconnected(told::incrementAndGet);
+        assertThat(topology.current(HIGH)).isNull();
+        two.is("role:master", "cluster_enabled:1");
+        until("it is there", () -> leadsTo(HIGH, two));
+        until("that is told", () -> told.get() == 1);
+
+        three.says("INFO", loading);
+        allSee(6, slots(0, 8_191, one), slots(8_192, 16_383, three));
+        topology.look();
+        until("its successor is tried", () -> three.asked("INFO") >= 3);
+        three.is("role:master", "cluster_enabled:1");
+        until("it is there", () -> leadsTo(HIGH, three));
+    }
+
+    @Test
+    void aRequestWithoutAnAnswerHasTheTableReadAndASilentLinkEnded() throws Exception {
+        opened();
+        comesToRest();
+        long before = readings(one);
+        Link link = topology.current(HIGH);
+        for (String command : List.of("TIME", "CLUSTER SLOTS", "CLUSTER INFO")) {
+            two.says(command, ScriptedRedis.SILENCE);
+        }
+        link.send(io.lettuce.core.api.async.RedisAsyncCommands::time, (time, error) -> {});
+        topology.unanswered(link);
+        until("the table is read", () -> readings(one) > before);
+        assertThat(link.isOpen()).isTrue();
+        runtime.passes(TimeUnit.SECONDS.toNanos(3));
+        topology.unanswered(link);
+        until("it is ended", () -> !link.isOpen());
+        until("another is made", () -> leadsTo(HIGH, two));
+    }
+
+    /** Those we are linked to are all on the wrong side. */
+    @Test
+    void whereNoLinkedNodeKnowsEnoughTheOthersAreAsked() throws Exception {
+        made(one, three).open().get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS);
+        until("both masters are connected", () -> leadsTo(LOW, one) && leadsTo(HIGH, two));
+        sees(one, 4, slots(0, 8_191, one), slots(8_192, 16_383, two));
+        sees(two, 4, slots(0, 8_191, one), slots(8_192, 16_383, two));
+        sees(three, 6, slots(0, 16_383, three));
+        topology.look();
+        until("the later view counts", () -> leadsTo(HIGH, three) && leadsTo(LOW, three));
     }
 
     /** Of the views that come within a moment the latest counts, also of a node that is not linked to. */
@@ -351,6 +420,9 @@ final class ClusterRoutingTest {
         topology.look();
         assertThat(topology.current(LOW)).isNull();
         assertThat(readings(one)).isEqualTo(before);
+        int delays = runtime.delays().size();
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(150));
+        assertThat(runtime.delays()).as("nothing is tried again").hasSize(delays);
     }
 
     // ---- wake-ups
@@ -445,22 +517,81 @@ final class ClusterRoutingTest {
                 .isFalse();
     }
 
+    /** Its connection ends with the last channel at its node. */
     @Test
     void whatNobodyHasAskedAboutForTenMinutesIsGivenUp() throws Exception {
         opened();
-        ClusterWakeUps wakeUps = (ClusterWakeUps) topology.wakeUps(heard::add);
-        runtime.hurry(TimeUnit.MINUTES.toNanos(10), TimeUnit.MILLISECONDS.toNanos(200));
+        long idle = TimeUnit.MINUTES.toNanos(10);
+        runtime.changing(delay -> delay == idle ? TimeUnit.MILLISECONDS.toNanos(100) : idle);
+        String near = "lock:{" + SlotTags.of(1) + "}";
+        ClusterWakeUps wakeUps = listening(LOW, near, HIGH);
+        int before = sweeps();
+        until("it was looked at twice", () -> sweeps() >= before + 2);
+        assertThat(one.channels()).as("it was asked about a moment ago").hasSize(2);
+
+        runtime.passes(idle);
+
+        until("it is given up", () -> {
+            wakeUps.isLive(near);
+            return one.channels().equals(List.of(wakeUps.channel(near))) && two.open() == 1;
+        });
+        assertThat(wakeUps.isLive(LOW)).isFalse();
+        assertThat(wakeUps.isLive(near)).isTrue();
+        runtime.passes(idle);
+        until("all is given up", () -> one.open() == 1);
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(150));
+        int last = sweeps();
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(250));
+        assertThat(sweeps()).as("there is nothing to look at").isEqualTo(last);
         assertThat(wakeUps.started(LOW).get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS))
                 .isTrue();
+        until("there is again", () -> sweeps() > last);
+    }
+
+    private int sweeps() {
+        return (int) runtime.delays().stream()
+                .filter(delay -> delay == TimeUnit.MINUTES.toNanos(10))
+                .count();
+    }
+
+    @Test
+    void whoWaitsForASubscriptionIsToldOfTheClose() throws Exception {
+        opened();
+        one.says("SSUBSCRIBE", ScriptedRedis.SILENCE);
+        WakeUps wakeUps = topology.wakeUps(heard::add);
+        CompletableFuture<Boolean> started = wakeUps.started(LOW);
+        until("it is asked for", () -> one.asked("SSUBSCRIBE") == 1);
+        assertThat(started).isNotDone();
+        wakeUps.close();
+        assertThat(started.get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS)).isFalse();
+    }
+
+    @Test
+    void aSlotWithoutAMasterIsListenedToOnceItHasOne() throws Exception {
+        allSee(5, slots(0, 8_191, one));
+        made(one).open().get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS);
+        WakeUps wakeUps = topology.wakeUps(heard::add);
         assertThat(wakeUps.started(HIGH).get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS))
-                .isTrue();
-        until(
-                "it is looked at twice",
-                () -> runtime.delays().stream()
-                                .filter(delay -> delay == TimeUnit.MINUTES.toNanos(10))
-                                .count()
-                        >= 3);
-        assertThat(one.channels()).as("it was asked about a moment ago").hasSize(1);
+                .isFalse();
+        allSee(6, slots(0, 8_191, one), slots(8_192, 16_383, two));
+        until("it is listened to", () -> wakeUps.isLive(HIGH) && two.listening(wakeUps.channel(HIGH)) == 1);
+    }
+
+    /** While it is asked for at the former master. */
+    @Test
+    void aSlotThatMovesDuringASubscriptionIsListenedToWhereItIsThen() throws Exception {
+        opened();
+        one.says("SSUBSCRIBE", ScriptedRedis.SILENCE);
+        WakeUps wakeUps = topology.wakeUps(heard::add);
+        CompletableFuture<Boolean> started = wakeUps.started(LOW);
+        until("it is asked for", () -> one.asked("SSUBSCRIBE") == 1);
+        allSee(6, slots(0, 8_191, three), slots(8_192, 16_383, two));
+        topology.look();
+        until("it has moved", () -> leadsTo(LOW, three));
+        String channel = wakeUps.channel(LOW);
+        one.say("SSUBSCRIBE", array(List.of(bulk("ssubscribe"), bulk(channel), ":1\r\n")));
+        assertThat(started.get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        until("it is listened to there", () -> wakeUps.isLive(LOW) && three.listening(channel) == 1);
     }
 
     /** Servers before Redis 7: one plain channel at any master, which the Cluster broadcasts. */
@@ -475,6 +606,7 @@ final class ClusterRoutingTest {
         opened();
         assertThat(topology.hasShardedChannels()).isFalse();
         ClusterWakeUps wakeUps = listening(LOW);
+        wakeUps.onResubscribed(resubscribed::incrementAndGet);
         assertThat(wakeUps.isLive(HIGH)).isTrue();
         assertThat(wakeUps.channel(LOW)).isEqualTo(wakeUps.channel(HIGH)).endsWith("~");
         assertThat(one.channels().size() + two.channels().size()).isOne();

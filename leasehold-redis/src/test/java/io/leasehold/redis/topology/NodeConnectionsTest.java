@@ -34,6 +34,7 @@ import org.junit.jupiter.api.Timeout;
 final class NodeConnectionsTest {
 
     private static final long PING_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long MINUTES_NANOS = TimeUnit.MINUTES.toNanos(10);
     private static final String NO_SCRIPT = "-NOSCRIPT No matching script. Please use EVAL.\r\n";
     private static final String[] KEYS = {"lock:{x}"};
 
@@ -562,7 +563,8 @@ final class NodeConnectionsTest {
         try (MasterTopology topology = group(server, other)) {
             assertThat(failure(topology.open())).isNull();
         }
-        runtime.hurry(TimeUnit.SECONDS.toNanos(2), TimeUnit.MILLISECONDS.toNanos(50));
+        runtime.changing(
+                delay -> delay == TimeUnit.SECONDS.toNanos(2) ? TimeUnit.MILLISECONDS.toNanos(50) : MINUTES_NANOS);
         other.says("INFO", ScriptedRedis.SILENCE);
         try (MasterTopology topology = group(server, other)) {
             assertThat(failure(topology.open())).isNull();
