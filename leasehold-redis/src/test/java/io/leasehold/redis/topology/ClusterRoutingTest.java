@@ -594,6 +594,33 @@ final class ClusterRoutingTest {
         until("it is listened to there", () -> wakeUps.isLive(LOW) && three.listening(channel) == 1);
     }
 
+    /** As when a machine is gone without a word. */
+    @Test
+    void aConnectionForPushesIsPingedAndMadeAnewWhenNoPongComes() throws Exception {
+        opened();
+        runtime.changing(delay -> delay == TimeUnit.SECONDS.toNanos(5) ? TimeUnit.MILLISECONDS.toNanos(300) : delay);
+        WakeUps wakeUps = listening(LOW);
+        until("it is pinged again and again", () -> one.asked("PING") >= 2);
+        one.hearsNoPing(true);
+        until("it is made anew", () -> resubscribed.get() >= 1);
+        one.hearsNoPing(false);
+        until("it is live", () -> wakeUps.isLive(LOW));
+    }
+
+    @Test
+    void aMasterThatTakesNoPushesNowIsTriedAgain() throws Exception {
+        opened();
+        one.says("SSUBSCRIBE", ScriptedRedis.END);
+        WakeUps wakeUps = topology.wakeUps(heard::add);
+        assertThat(wakeUps.started(LOW).get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS))
+                .isFalse();
+        until("it is tried again and again", () -> one.asked("SSUBSCRIBE") >= 3);
+        until("each connection is ended", () -> one.open() <= 2);
+        one.saysNothingSpecialTo("SSUBSCRIBE");
+        until("it is live", () -> wakeUps.isLive(LOW));
+        until("none is left over", () -> one.open() == 2);
+    }
+
     /** Servers before Redis 7: one plain channel at any master, which the Cluster broadcasts. */
     @Test
     void whereThereAreNoShardedChannelsOnePlainChannelServesAll() throws Exception {

@@ -69,6 +69,11 @@ public final class ScriptedRedis implements AutoCloseable {
         return says(command, any -> answer);
     }
 
+    /** From now on it answers this as at first. */
+    public void saysNothingSpecialTo(String command) {
+        answers.remove(command);
+    }
+
     public int port() {
         return socket.getLocalPort();
     }

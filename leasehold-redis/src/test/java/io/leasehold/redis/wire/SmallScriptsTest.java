@@ -118,6 +118,25 @@ final class SmallScriptsTest {
         }
     }
 
+    // ---- inspection
+
+    private static List<Object> inspected(String value) {
+        redis().set(LOCK, value, SetArgs.Builder.px(60_000));
+        return run(redis(), LuaScript.INSPECT, List.of(LOCK));
+    }
+
+    /** Never an owner token, never a stranger's text, and no more than a holder id may have. */
+    @Test
+    void whatIsToldOfAHold() {
+        List<Object> held = inspected(OWNER + ":7:host/1/x");
+        assertThat(held.subList(0, 3)).containsExactly("held", "lock", "7:host/1/x");
+        assertThat(Long.parseLong((String) held.get(3))).isBetween(50_000L, 60_000L);
+        assertThat((String) inspected(OWNER + ":7:" + "h".repeat(1_000)).get(2)).hasSize(559);
+        for (String strange : List.of(OWNER, OWNER + "7:h", OWNER + ":x:h", "text")) {
+            assertThat(inspected(strange).subList(0, 3)).containsExactly("held", "foreign", "string");
+        }
+    }
+
     // ---- rights
 
     private interface Use {
