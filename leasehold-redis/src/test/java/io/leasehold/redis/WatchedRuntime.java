@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongPredicate;
 import java.util.function.LongUnaryOperator;
 
@@ -17,6 +18,7 @@ public final class WatchedRuntime implements LockRuntime {
     private final LockRuntime real;
     private final LongPredicate happens;
     private volatile LongUnaryOperator sooner = delay -> delay;
+    private final AtomicLong laterNanos = new AtomicLong();
     private final Queue<Long> delays = new ConcurrentLinkedQueue<>();
 
     /**
@@ -33,7 +35,12 @@ public final class WatchedRuntime implements LockRuntime {
      * From now on what is put off for so long, or longer, happens as soon as this: what comes by the minute is seen to come again.
      */
     public void hurry(long leastNanos, long soonNanos) {
-        sooner = delay -> delay >= leastNanos ? soonNanos : delay;
+        changing(delay -> delay >= leastNanos ? soonNanos : delay);
+    }
+
+    /** From now on what is put off happens after what this says; it is asked once for each, in their order. */
+    public void changing(LongUnaryOperator change) {
+        sooner = change;
     }
 
     /** For how long what was scheduled was put off, in nanoseconds. */
@@ -47,9 +54,14 @@ public final class WatchedRuntime implements LockRuntime {
         return happens.test(delayNanos) ? real.schedule(sooner.applyAsLong(delayNanos), task) : () -> {};
     }
 
+    /** Sets the clock forward; what was put off stays put off. */
+    public void passes(long nanos) {
+        laterNanos.addAndGet(nanos);
+    }
+
     @Override
     public long nanoTime() {
-        return real.nanoTime();
+        return real.nanoTime() + laterNanos.get();
     }
 
     @Override

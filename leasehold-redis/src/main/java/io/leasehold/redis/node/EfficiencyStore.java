@@ -195,9 +195,6 @@ public final class EfficiencyStore implements LockStore {
 
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
-        if (batch.items().isEmpty()) {
-            return CompletableFuture.completedFuture(new RenewReply(List.of()));
-        }
         return new RenewalGroups(batch.items(), MOST_RENEWALS_IN_ONE, item -> topology.slotTag(keys.lock(item.name())))
                 .renew(items -> renew(items, batch.timeoutNanos()))
                 .thenApply(RenewReply::new);

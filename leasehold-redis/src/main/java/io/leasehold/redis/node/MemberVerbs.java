@@ -173,11 +173,11 @@ final class MemberVerbs {
         return CompletableFuture.allOf(some.toArray(CompletableFuture<?>[]::new))
                 .thenCompose(done -> {
                     for (CompletableFuture<NodeReply> one : some) {
-                        if (!(one.join() instanceof NodeReply.Stale) || rest.isEmpty()) {
+                        if (!(one.join() instanceof NodeReply.Stale)) {
                             return one;
                         }
                     }
-                    return declared(rest, birth);
+                    return rest.isEmpty() ? some.get(0) : declared(rest, birth);
                 });
     }
 

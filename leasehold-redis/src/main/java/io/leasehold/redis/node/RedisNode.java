@@ -350,9 +350,6 @@ public final class RedisNode implements LockNode {
     }
 
     private CompletableFuture<List<RenewReply.Item>> renewChunk(List<RenewBatch.Item> items, long timeoutNanos) {
-        if (items.isEmpty()) {
-            return CompletableFuture.completedFuture(List.of());
-        }
         String[] locks = new String[items.size()];
         String[] arguments = new String[2 * items.size()];
         for (int i = 0; i < locks.length; i++) {

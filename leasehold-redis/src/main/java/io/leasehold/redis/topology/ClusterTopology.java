@@ -60,6 +60,7 @@ final class ClusterTopology implements Topology {
 
     private boolean reading;
     private boolean readAgain;
+    private boolean looksAnyway;
     private int missed;
     private boolean closed;
 
@@ -257,15 +258,20 @@ final class ClusterTopology implements Topology {
         }
     }
 
+    /** One line of looks, however often it is begun. */
     private void lookAnyway() {
+        synchronized (this) {
+            if (closed || looksAnyway) {
+                return;
+            }
+            looksAnyway = true;
+        }
         runtime.schedule(ANYWAY_NANOS, () -> {
             synchronized (this) {
-                if (closed) {
-                    return;
-                }
+                looksAnyway = false;
             }
-            look();
             lookAnyway();
+            look();
         });
     }
 

@@ -230,7 +230,7 @@ public final class Deployment {
                 int equals = pair.indexOf('=');
                 String name = equals < 0 ? pair : pair.substring(0, equals);
                 if (kind == Kind.SENTINEL && OF_SENTINELS.contains(name)) {
-                    if (ofSentinels.put(name, pair.substring(equals + 1)) != null) {
+                    if (ofSentinels.put(name, equals < 0 ? "" : pair.substring(equals + 1)) != null) {
                         throw refused("parameter \"" + name + "\" is given twice");
                     }
                 } else if (!pair.isEmpty()) {
@@ -375,9 +375,6 @@ public final class Deployment {
     /** As people would name it: without user and password. */
     @Override
     public String toString() {
-        if (kind == Kind.SINGLE) {
-            return data.toString();
-        }
         return (data.tls() ? kind.secureScheme() : kind.scheme)
                 + "://"
                 + servers.stream().map(RedisUri::address).collect(Collectors.joining(","))

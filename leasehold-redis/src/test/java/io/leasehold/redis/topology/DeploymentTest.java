@@ -271,4 +271,61 @@ class DeploymentTest {
                         "redis-cluster",
                         "rediss-cluster");
     }
+
+    /** A parameter without a value has none, and not its own name. */
+    @Test
+    void aSentinelsParameterWithoutAValueIsEmpty() {
+        assertThatThrownBy(() -> parse("redis-sentinel://a/m?sentinelPassword"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("needs a password");
+        assertThatThrownBy(() -> parse("redis-sentinel://a/m?sentinelTls"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("sentinelTls= must be true or false");
+        assertThat(parse("redis-sentinel://a/m?sentinelUser").servers().get(0).hasPassword())
+                .isFalse();
+    }
+
+    /** Of what is for the data servers Sentinels get the certificates alone, and those only with TLS. */
+    @Test
+    void sentinelsGetNoSettingsOfTheDataServers() {
+        Deployment where = parse("rediss-sentinel://a/m?waitReplicas=2&ca=/x.pem&keys=app:{*}");
+        RedisUri sentinel = where.servers().get(0);
+        assertThat(sentinel.certificates()).isEqualTo("/x.pem");
+        assertThat(sentinel.acknowledgement()).isEqualTo(Acknowledgement.NONE);
+        assertThat(sentinel.keys()).isEqualTo(KeyLayout.standard());
+        assertThat(where.acknowledgement()).isEqualTo(new Acknowledgement(2, 100));
+        assertThat(parse("rediss-sentinel://a/m?sentinelTls=false&ca=/x.pem")
+                        .servers()
+                        .get(0)
+                        .certificates())
+                .isNull();
+    }
+
+    /** The rule of the server's part, in the words for the whole. */
+    @Test
+    void theRuleOfAPartIsToldOnceAndWithTheFormOfTheWhole() {
+        assertThatThrownBy(() -> parse("redis-replicated://a,b:x"))
+                .hasMessage("store URI \"redis-replicated://a,b:x\": port \"x\" must be a number from 1 to 65535");
+        assertThatThrownBy(() -> parse("redis-replicated://a,"))
+                .hasMessage("store URI \"redis-replicated://a,\": \"\" is no host; redis-replicated://"
+                        + "[[user]:password@]master[:port],replica[:port],…[/database]");
+        assertThatThrownBy(() -> parse("redis-cluster://a,"))
+                .hasMessageEndingWith("is no host; redis-cluster://[[user]:password@]node[:port],…");
+    }
+
+    @Test
+    void errorsNameTheDeploymentAndSayFromWhereTheLoginIs() {
+        Deployment one = Deployment.of(RedisUri.parse(StoreUri.parse("redis://a:7/3")));
+        assertThat(one.kind()).isEqualTo(Deployment.Kind.SINGLE);
+        assertThat(one).hasToString("redis://a:7/3");
+        assertThat(parse("rediss://a:7/3")).hasToString("rediss://a:7/3");
+        io.lettuce.core.RedisCommandExecutionException refused =
+                new io.lettuce.core.RedisCommandExecutionException("WRONGPASS invalid");
+        assertThat(one.errors().of(refused, "log in").error())
+                .hasMessageContaining("redis://a:7/3")
+                .hasMessageContaining("the user and password of the store URI");
+        assertThat(one.credentials(() -> null).errors().of(refused, "log in").error())
+                .hasMessageContaining("redis://a:7/3")
+                .hasMessageNotContaining("of the store URI");
+    }
 }

@@ -147,6 +147,7 @@ class RedisUriTest {
         "redis://h:65535,     redis://h:65535",
         "redis://h/1048576,   redis://h:6379/1048576",
         "redis://:p/x@h/3,    redis://h:6379/3",
+        "redis://h?tls=false, redis://h:6379",
         "redis://[::1,        ''",
         "redis://::1],        ''",
         "redis://[h]x,        ''",

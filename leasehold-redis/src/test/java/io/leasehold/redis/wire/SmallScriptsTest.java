@@ -1,0 +1,206 @@
+package io.leasehold.redis.wire;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.redis.RedisUnderTest;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.SetArgs;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.sync.RedisCommands;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** The birth of a member, the list of waiters, and what is told of a renewal or a plain request that may do only a part. */
+@Tag("quick")
+final class SmallScriptsTest {
+
+    private static final String MARKER = KeyLayout.marker("");
+    private static final String LOCK = "lock:{x}";
+    private static final String OWNER = "0123456789abcdef0123456789abcdef01234567";
+
+    @RegisterExtension
+    static final RedisUnderTest SERVER = new RedisUnderTest();
+
+    private static RedisCommands<String, String> redis() {
+        return SERVER.redis();
+    }
+
+    private static List<Object> run(
+            RedisCommands<String, String> redis, LuaScript script, List<String> keys, String... arguments) {
+        return redis.eval(script.text(), ScriptOutputType.MULTI, keys.toArray(String[]::new), arguments);
+    }
+
+    // ---- a member's birth
+
+    private static Object birth(String nonce, String born) {
+        return run(redis(), LuaScript.MEMBER_BIRTH, List.of(MARKER), nonce, born, "set")
+                .get(0);
+    }
+
+    private static String runId() {
+        return redis().info("server")
+                .lines()
+                .filter(line -> line.startsWith("run_id:"))
+                .findFirst()
+                .orElseThrow()
+                .substring("run_id:".length());
+    }
+
+    @Test
+    void aLifeIsToldItsBirthOnce() {
+        redis().set(MARKER, "unborn|n1|" + runId());
+        assertThat(birth("n2", "55")).as("the nonce of another life").isEqualTo("refused");
+        assertThat(redis().get(MARKER)).isEqualTo("unborn|n1|" + runId());
+        assertThat(birth("n1", "55")).isEqualTo("born");
+        assertThat(redis().get(MARKER)).isEqualTo("born|55|" + runId() + "|set");
+        assertThat(birth("n1", "66")).as("a second time").isEqualTo("refused");
+        assertThat(redis().get(MARKER)).isEqualTo("born|55|" + runId() + "|set");
+    }
+
+    /** The marker came with the data of another process. */
+    @Test
+    void aMarkerOfAnotherProcessIsNoBirth() {
+        redis().set(MARKER, "unborn|n1|another");
+        assertThat(birth("n1", "55")).isEqualTo("refused");
+        assertThat(redis().get(MARKER)).isEqualTo("unborn|n1|another");
+        redis().del(MARKER);
+        assertThat(birth("n1", "55")).isEqualTo("refused");
+        assertThat(redis().exists(MARKER)).isZero();
+    }
+
+    @Test
+    void anOperatorDeclaresAnyLifeNew() {
+        assertThat(birth("*", "0")).isEqualTo("born");
+        assertThat(redis().get(MARKER)).isEqualTo("born|0|" + runId() + "|set");
+        redis().set(MARKER, "unborn|n1|another");
+        assertThat(birth("*", "0")).isEqualTo("born");
+        assertThat(redis().get(MARKER)).isEqualTo("born|0|" + runId() + "|set");
+    }
+
+    // ---- waiters
+
+    private static List<Object> waiters(int limit) {
+        return run(
+                redis(),
+                LuaScript.WAITERS,
+                List.of(KeyLayout.waiters(LOCK), KeyLayout.asked(LOCK)),
+                Integer.toString(limit));
+    }
+
+    private static void waits(String waiter, long place, long alive, String asked) {
+        redis().zadd(KeyLayout.waiters(LOCK), (double) place, "q" + waiter);
+        redis().zadd(KeyLayout.waiters(LOCK), (double) -alive, "a" + waiter);
+        if (asked != null) {
+            redis().hset(KeyLayout.asked(LOCK), waiter, asked);
+        }
+    }
+
+    @Test
+    void waitersAreToldInTheirOrderUpToTheLimitWithoutTheDead() {
+        long later = System.currentTimeMillis() * 1_000 + 3_600_000_000L;
+        waits("c", 30, later, "channel 3000 1 host/3/c of many words");
+        waits("a", 10, later, "channel 0 1 host/1/a");
+        waits("dead", 15, 5, "channel 0 1 host/9/dead");
+        waits("b", 20, later, null);
+        redis().zadd(KeyLayout.waiters(LOCK), 17, "qlost");
+        List<String> all = List.of("10", "host/1/a", "20", "", "30", "host/3/c of many words");
+        for (int limit = 0; limit <= 4; limit++) {
+            List<Object> reply = waiters(limit);
+            assertThat(reply.subList(1, reply.size()))
+                    .as("limit %s", limit)
+                    .isEqualTo(all.subList(0, Math.min(6, 2 * limit)));
+            assertThat((String) reply.get(0)).matches("[0-9]{16}");
+        }
+    }
+
+    // ---- inspection
+
+    private static List<Object> inspected(String value) {
+        redis().set(LOCK, value, SetArgs.Builder.px(60_000));
+        return run(redis(), LuaScript.INSPECT, List.of(LOCK));
+    }
+
+    /** Never an owner token, never a stranger's text, and no more than a holder id may have. */
+    @Test
+    void whatIsToldOfAHold() {
+        List<Object> held = inspected(OWNER + ":7:host/1/x");
+        assertThat(held.subList(0, 3)).containsExactly("held", "lock", "7:host/1/x");
+        assertThat(Long.parseLong((String) held.get(3))).isBetween(50_000L, 60_000L);
+        assertThat((String) inspected(OWNER + ":7:" + "h".repeat(1_000)).get(2)).hasSize(559);
+        for (String strange : List.of(OWNER, OWNER + "7:h", OWNER + ":x:h", "text")) {
+            assertThat(inspected(strange).subList(0, 3)).containsExactly("held", "foreign", "string");
+        }
+    }
+
+    // ---- rights
+
+    private interface Use {
+        void of(RedisCommands<String, String> redis);
+    }
+
+    private static void withRights(String rights, Use use) {
+        SERVER.server().call(("ACL SETUSER part reset on >secret ~* +eval " + rights).split(" "));
+        RedisURI uri = RedisURI.create(SERVER.server().uri().replace("//", "//part:secret@"));
+        try (StatefulRedisConnection<String, String> connection =
+                SERVER.client().connect(uri)) {
+            use.of(connection.sync());
+        }
+    }
+
+    /** Of several keys each has its own answer. */
+    @Test
+    void aRenewalThatIsRefusedSaysAtWhichCommand() {
+        redis().set(LOCK, OWNER + ":7:h", SetArgs.Builder.px(5_000));
+        withRights(
+                "+get +pttl",
+                part -> assertThat((String) run(part, LuaScript.RENEW, List.of(LOCK), OWNER, "9000")
+                                .get(0))
+                        .contains("(at the 'pexpire' command)"));
+        withRights(
+                "+pttl +pexpire",
+                part -> assertThat((String) run(part, LuaScript.RENEW, List.of(LOCK), OWNER, "9000")
+                                .get(0))
+                        .contains("(at the 'get' command)"));
+        assertThat(redis().pttl(LOCK)).isLessThanOrEqualTo(5_000);
+    }
+
+    /** Only what is followed by the colon is an owner token. */
+    @Test
+    void aValueThatOnlyBeginsLikeAHoldIsNotRenewed() {
+        redis().set(LOCK, OWNER + "0:7:h", SetArgs.Builder.px(5_000));
+        assertThat(run(redis(), LuaScript.RENEW, List.of(LOCK), OWNER, "9000")).containsExactly(0L);
+        assertThat(redis().pttl(LOCK)).isLessThanOrEqualTo(5_000);
+    }
+
+    @Test
+    void aPlainRequestThatMayNotReadSaysSoAndChangesNothing() {
+        redis().set(LOCK, OWNER + "::h", SetArgs.Builder.px(5_000));
+        withRights("+set +pttl +pexpire +del", part -> {
+            assertThatThrownBy(() -> run(part, LuaScript.PLAIN_ACQUIRE, List.of(LOCK), OWNER + "::h", "9000"))
+                    .isInstanceOf(RedisCommandExecutionException.class)
+                    .hasMessageContaining("(at the 'get' command)");
+            assertThatThrownBy(() -> run(part, LuaScript.PLAIN_RELEASE, List.of(LOCK), OWNER + "::h"))
+                    .isInstanceOf(RedisCommandExecutionException.class)
+                    .hasMessageContaining("(at the 'get' command)");
+        });
+        assertThat(redis().get(LOCK)).isEqualTo(OWNER + "::h");
+    }
+
+    /** An own key is never kept for less than it has left. */
+    @Test
+    void aPlainLockThatIsFoundAgainIsNotShortened() {
+        redis().set(LOCK, OWNER + "::h", SetArgs.Builder.px(60_000));
+        assertThat(run(redis(), LuaScript.PLAIN_ACQUIRE, List.of(LOCK), OWNER + "::h", "9000"))
+                .containsExactly(1L);
+        assertThat(redis().pttl(LOCK)).isGreaterThan(50_000);
+        redis().del(LOCK);
+        assertThat(run(redis(), LuaScript.PLAIN_ACQUIRE, List.of(LOCK), OWNER + "::h", "9000"))
+                .containsExactly(1L);
+        assertThat(redis().pttl(LOCK)).isBetween(1L, 9_000L);
+    }
+}
