@@ -32,7 +32,7 @@ class OpeningTest {
     private static final int MOST_TRIES = 20;
 
     /** Stands for success in a plan. */
-    private static final SQLException NONE = new SQLException("none");
+    private final SQLException none = new SQLException("none");
 
     private final String url = "jdbc:h2:mem:" + UUID.randomUUID();
     private final VirtualRuntime runtime = VirtualRuntime.seeded(1);
@@ -74,8 +74,8 @@ class OpeningTest {
                 });
     }
 
-    private static void throwIfAny(@Nullable SQLException failure) throws SQLException {
-        if (failure != null && failure != NONE) {
+    private void throwIfAny(@Nullable SQLException failure) throws SQLException {
+        if (failure != null && failure != none) {
             throw failure;
         }
     }
@@ -186,8 +186,8 @@ class OpeningTest {
         for (int trouble : new int[] {90096, 1}) {
             failures.clear();
             SQLException no = new SQLException("no", "HY000", trouble);
-            failures.add(NONE);
-            failures.add(NONE);
+            failures.add(none);
+            failures.add(none);
             failures.add(no);
             try (LockStore store = open()) {
                 assertThat(store.operations().keepsClientRecords()).isFalse();
@@ -196,8 +196,8 @@ class OpeningTest {
         for (int trouble : new int[] {90098, 90067}) {
             failures.clear();
             SQLException away = new SQLException("away", "HY000", trouble);
-            failures.add(NONE);
-            failures.add(NONE);
+            failures.add(none);
+            failures.add(none);
             failures.add(away);
             assertThatThrownBy(this::open)
                     .isInstanceOf(StoreUnavailableException.class)

@@ -45,6 +45,11 @@ class PostgresDriverTest {
                 (self, method, arguments) -> answers.of(method.getName(), arguments == null ? null : arguments[0])));
     }
 
+    private @Nullable Object noted(String call, @Nullable Object answer) {
+        asked.add(call);
+        return answer;
+    }
+
     private PGConnection unwrapped() {
         return proxy(PGConnection.class, (method, argument) -> {
             if (failure != null) {
@@ -52,8 +57,8 @@ class PostgresDriverTest {
             }
             return switch (method) {
                 case "getPrepareThreshold" -> threshold;
-                case "setPrepareThreshold" -> asked.add("threshold " + argument) ? null : null;
-                case "getNotifications" -> asked.add("wait " + argument) ? notifications : null;
+                case "setPrepareThreshold" -> noted("threshold " + argument, null);
+                case "getNotifications" -> noted("wait " + argument, notifications);
                 default -> throw new AssertionError(method);
             };
         });
@@ -61,8 +66,8 @@ class PostgresDriverTest {
 
     private Statement statement() {
         return proxy(Statement.class, (method, argument) -> switch (method) {
-            case "execute" -> asked.add(String.valueOf(argument));
-            case "close" -> asked.add("close") ? null : null;
+            case "execute" -> noted(String.valueOf(argument), true);
+            case "close" -> noted("close", null);
             default -> throw new AssertionError(method);
         });
     }

@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.jdbc.store.Lives;
 import io.leasehold.jdbc.store.Lives.State;
+import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.io.IOException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
@@ -135,6 +137,18 @@ class LifeFileTest {
             assertThatThrownBy(() -> other.tryLock(0, Long.MAX_VALUE, true))
                     .isInstanceOf(OverlappingFileLockException.class);
         }
+    }
+
+    /** What a thread of its own does is waited for as everywhere, so that a virtual world can go on meanwhile. */
+    @Test
+    void childrenAreCoveredInVirtualTimeAndNotAfterTheEnd() throws IOException {
+        Lives virtual = LifeFile.begin(Files.createFile(directory.resolve("v.db")), VirtualRuntime.seeded(1));
+        assertThat(Files.readString(virtual.coverChildren().orElseThrow())).isEqualTo("c");
+        virtual.close();
+        assertThatThrownBy(virtual::coverChildren)
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("proof of life")
+                .hasCauseInstanceOf(ClosedChannelException.class);
     }
 
     /** It is there and not locked for a moment, as if its process were dead, and another process may have swept it. */

@@ -54,7 +54,10 @@ class ServerOpenerTest {
                 (proxy, method, arguments) -> switch (method.getName()) {
                     case "getAutoCommit" -> true;
                     case "getNetworkTimeout" -> 0;
-                    case "close" -> closed.add((Connection) proxy) ? null : null;
+                    case "close" -> {
+                        closed.add((Connection) proxy);
+                        yield null;
+                    }
                     case "hashCode" -> System.identityHashCode(proxy);
                     case "equals" -> proxy == arguments[0];
                     default -> throw new AssertionError(method);

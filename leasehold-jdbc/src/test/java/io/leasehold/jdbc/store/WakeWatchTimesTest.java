@@ -52,7 +52,10 @@ class WakeWatchTimesTest {
                 new Class<?>[] {LockRuntime.class},
                 (proxy, method, arguments) -> switch (method.getName()) {
                     case "nanoTime" -> bench.nowNanos;
-                    case "schedule" -> delays.add((Long) arguments[0]) ? (LockRuntime.Timer) () -> {} : null;
+                    case "schedule" -> {
+                        delays.add((Long) arguments[0]);
+                        yield (LockRuntime.Timer) () -> {};
+                    }
                     default -> throw new AssertionError(method);
                 });
         watch = new WakeWatch(

@@ -49,10 +49,14 @@ class WorkerEdgesTest {
     private final WorkQueue queue = new WorkQueue(runtime, "here");
     private String url = "jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1";
     private final List<Connection> opened = new ArrayList<>();
+    private final List<String> told = new ArrayList<>();
     private final List<Long> patience = new ArrayList<>();
     private Runnable beforeTheOpening = () -> {};
     private Runnable beforeTheWork = () -> {};
     private @Nullable SQLException ofTheRollback;
+    private @Nullable SQLException ofTheCommit;
+    private @Nullable SQLException ofTheOpening;
+    private boolean leads = true;
 
     private void start(Dialect dialect) throws SQLException {
         KeptConnection connections = KeptConnection.own(
@@ -72,21 +76,31 @@ class WorkerEdgesTest {
                     @Override
                     public boolean leadsToStore() {
                         beforeTheWork.run();
-                        return true;
+                        return leads;
                     }
                 },
                 PATIENCE);
-        Worker worker = new Worker(runtime, queue, connections, dialect, "here", () -> {});
+        Worker worker = new Worker(runtime, queue, connections, dialect, "here", () -> told.add("reachable"));
         runtime.startThread("worker", worker);
     }
 
     private LeaseTable table(Dialect dialect) throws SQLException {
+        SQLException refused = ofTheOpening;
+        if (refused != null) {
+            ofTheOpening = null;
+            throw refused;
+        }
         Connection real = DriverManager.getConnection(url);
         opened.add(real);
         Connection front = (Connection) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
                     SQLException failure = ofTheRollback;
                     if (failure != null && method.getName().equals("rollback")) {
+                        throw failure;
+                    }
+                    failure = ofTheCommit;
+                    if (failure != null && method.getName().equals("commit")) {
+                        ofTheCommit = null;
                         throw failure;
                     }
                     try {
@@ -279,6 +293,10 @@ class WorkerEdgesTest {
                 })))
                 .as("who reads is told")
                 .startsWith("NO_EFFECT ");
+        ofTheCommit = interrupted;
+        assertThat(outcome(writing((table, tries) -> "done")))
+                .as("it may have been carried out")
+                .startsWith("UNKNOWN ");
         Task<String> quick = Task.acquiring(
                 OwnerToken.draw(runtime),
                 "an acquire",
@@ -327,6 +345,59 @@ class WorkerEdgesTest {
         assertThat(opened).as("the connection is kept").hasSize(1);
         assertThat(outcome(reading((table, tries) -> "up to " + (table.number(horizon) - far))))
                 .isEqualTo("up to " + 60_000_000);
+    }
+
+    /** Pools say in words of their own that they have no connection to give. */
+    @Test
+    void aDatabaseThatGaveNoConnectionForWhateverReasonWasAway() throws SQLException {
+        start(H2Dialect.dialect());
+        assertThat(outcome(writing((table, tries) -> {
+                    throw new SQLException("damaged", "HY000", 90030);
+                })))
+                .startsWith("PERMANENT ");
+        ofTheOpening = new SQLException("the pool is empty", "HY000", 1);
+        assertThat(outcome(writing((table, tries) -> "done"))).startsWith("NO_EFFECT ");
+        assertThat(told).isEmpty();
+        assertThat(outcome(writing((table, tries) -> "done"))).isEqualTo("done");
+        assertThat(told).containsExactly("reachable");
+    }
+
+    @Test
+    void aTaskThatIsOverWhenItsTurnComesIsNotCarriedOut() throws SQLException {
+        start(H2Dialect.dialect());
+        Task<String> look = reading((table, tries) -> {
+            throw new AssertionError("begun");
+        });
+        queue.submit(look, LIMIT);
+        assertThat(look.takeBack(new StoreUnavailableException("taken back", null)))
+                .isTrue();
+        assertThat(outcome(reading((table, tries) -> "done"))).isEqualTo("done");
+        assertThat(look.future()).isCompletedWithValue("NO_EFFECT taken back");
+        assertThat(opened).hasSize(1);
+    }
+
+    @Test
+    void whyATaskWasGivenUpIsSaid() throws SQLException {
+        start(H2Dialect.dialect());
+        leads = false;
+        assertThat(outcome(writing((table, tries) -> "done")))
+                .isEqualTo("NO_EFFECT a task at here: connections to it keep breaking");
+        beforeTheWork = queue::close;
+        assertThat(outcome(writing((table, tries) -> "done")))
+                .isEqualTo("NO_EFFECT a task at here: the store was closed");
+    }
+
+    @Test
+    void anErrorThatNobodyExpectsIsAnsweredUndoneAndTheThreadGoesOn() throws SQLException {
+        execute("CREATE TABLE notes (n INT)");
+        start(H2Dialect.dialect());
+        assertThat(outcome(writing((table, tries) -> {
+                    note(table);
+                    throw new IllegalStateException("made by the test");
+                })))
+                .isEqualTo(
+                        "UNKNOWN a task at here failed unexpectedly: java.lang.IllegalStateException: made by the test");
+        assertThat(outcome(reading((table, tries) -> count(table) + " notes"))).isEqualTo("0 notes");
     }
 
     @Test
