@@ -1,6 +1,7 @@
 package io.leasehold.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.StoreAccessException;
@@ -10,6 +11,7 @@ import io.leasehold.spi.LockStore;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -23,6 +25,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What a store makes of a database whose first statements fail, in virtual time over a real one. */
 @Tag("quick")
@@ -202,6 +205,19 @@ class OpeningTest {
             assertThatThrownBy(this::open)
                     .isInstanceOf(StoreUnavailableException.class)
                     .hasCause(away);
+        }
+    }
+
+    @Test
+    void aFileLeadsToAStoreUnlessItsPathWouldBeTakenForOptions(@TempDir Path directory) {
+        try (LockStore store = SqliteStore.at(directory.resolve("locks.db")).apply(runtime)) {
+            assertThat(store.description()).isEqualTo("sqlite:" + directory.resolve("locks.db"));
+        }
+        Path relative = Path.of("?.db");
+        for (Path path : new Path[] {directory.resolve("a?b.db"), relative}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> SqliteStore.open(path, runtime))
+                    .withMessageContaining("has a '?' in its path");
         }
     }
 }
