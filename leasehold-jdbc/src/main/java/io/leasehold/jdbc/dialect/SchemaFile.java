@@ -27,9 +27,6 @@ public final class SchemaFile {
 
     static List<String> statements(String file) {
         String code = text(file).lines().filter(line -> !line.startsWith("--")).collect(Collectors.joining("\n"));
-        return Arrays.stream(code.split(";"))
-                .map(String::strip)
-                .filter(statement -> !statement.isEmpty())
-                .toList();
+        return Arrays.stream(code.split(";")).map(String::strip).toList();
     }
 }

@@ -10,15 +10,14 @@ import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Instant;
 import java.util.HexFormat;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -56,8 +55,10 @@ final class LifeFile implements Lives {
     private final String own;
     private final Path file;
     private final FileChannel channel;
+    private final LockRuntime runtime;
 
-    private LifeFile(Path database, String process, String own, FileChannel channel) {
+    private LifeFile(Path database, String process, String own, FileChannel channel, LockRuntime runtime) {
+        this.runtime = runtime;
         this.database = database;
         this.process = process;
         this.own = own;
@@ -74,9 +75,10 @@ final class LifeFile implements Lives {
                 byte[] random = new byte[8];
                 runtime.randomBytes(random);
                 String own = process + HexFormat.of().formatHex(random);
-                FileChannel channel = lockNew(file(real, own), real);
+                Path file = file(real, own);
+                FileChannel channel = locked(made(file, real), file);
                 if (channel != null) {
-                    return new LifeFile(real, process, own, channel);
+                    return new LifeFile(real, process, own, channel, runtime);
                 }
             }
             LOG.info(
@@ -91,32 +93,24 @@ final class LifeFile implements Lives {
         return UNKNOWN;
     }
 
-    /** Null if somebody who sweeps was faster. */
-    private static @Nullable FileChannel lockNew(Path file, Path database) throws IOException {
-        FileChannel channel = FileChannel.open(
+    private static FileChannel made(Path file, Path database) throws IOException {
+        return FileChannel.open(
                 file,
                 Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE),
                 LockFile.attributesLike(database));
-        try {
-            FileLock lock = channel.tryLock();
-            if (lock != null && fileKey(file) != null) {
-                return channel;
-            }
-        } catch (IOException e) {
-            channel.close();
-            throw e;
-        }
-        channel.close();
-        return null;
     }
 
-    private static @Nullable Object fileKey(Path file) throws IOException {
+    /** The channel with its new file locked; null, and closed, if somebody who sweeps was faster. */
+    static @Nullable FileChannel locked(FileChannel made, Path file) throws IOException {
+        boolean locked = false;
         try {
-            return Objects.requireNonNullElse(
-                    Files.readAttributes(file, BasicFileAttributes.class).fileKey(), "present");
-        } catch (NoSuchFileException e) {
-            return null;
+            locked = made.tryLock() != null && Files.exists(file);
+        } finally {
+            if (!locked) {
+                made.close();
+            }
         }
+        return locked ? made : null;
     }
 
     private static Path file(Path database, String life) {
@@ -149,16 +143,42 @@ final class LifeFile implements Lives {
 
     @Override
     public Optional<Path> coverChildren() {
+        CompletableFuture<@Nullable Exception> failure = new CompletableFuture<>();
+        // On a thread that nobody interrupts: an interrupt closes the channel of whoever writes, and so ends this life.
+        runtime.startThread("leasehold-jdbc-life", () -> failure.complete(writeCovered()));
+        awaitWhateverHappens(failure);
+        Exception why = failure.join();
+        if (why == null) {
+            return Optional.of(file);
+        }
+        throw new StoreUnavailableException(
+                "the proof of life " + file
+                        + " cannot be written, so others would take the locks of this process while"
+                        + " what it started lives",
+                why);
+    }
+
+    private @Nullable Exception writeCovered() {
         try {
             // Over the channel that is open: closing any other would give up the lock.
             channel.write(ByteBuffer.wrap(new byte[] {COVERED}), 0);
-            return Optional.of(file);
-        } catch (IOException e) {
-            throw new StoreUnavailableException(
-                    "the proof of life " + file
-                            + " cannot be written, so others would take the locks of this process while"
-                            + " what it started lives",
-                    e);
+            return null;
+        } catch (IOException | RuntimeException e) {
+            return e;
+        }
+    }
+
+    private void awaitWhateverHappens(CompletableFuture<?> end) {
+        boolean interrupted = false;
+        while (!end.isDone()) {
+            try {
+                runtime.await(end);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 

@@ -195,8 +195,17 @@ public final class SqliteFile implements KeptConnection.Opener {
             statement.execute("COMMIT");
             return made;
         } catch (SQLException | RuntimeException e) {
-            statement.execute("ROLLBACK");
+            rollBackDespite(e, statement);
             throw e;
+        }
+    }
+
+    /** On a full disk, say, SQLite has done so by itself, and says that there is no transaction: not why. */
+    private static void rollBackDespite(Exception trouble, Statement statement) {
+        try {
+            statement.execute("ROLLBACK");
+        } catch (SQLException more) {
+            trouble.addSuppressed(more);
         }
     }
 

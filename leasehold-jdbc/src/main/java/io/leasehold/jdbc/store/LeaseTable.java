@@ -17,7 +17,9 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -236,16 +238,15 @@ public final class LeaseTable {
         return columns.bind(statement, from, row);
     }
 
-    /** Rows with an owner whose names please, in the database's order of names, at most {@code limit}. */
-    List<LeaseRow> held(Predicate<String> names, Predicate<LeaseRow> rows, int limit) throws SQLException {
-        List<LeaseRow> found = new ArrayList<>();
+    /** What becomes of rows with an owner whose names please, in the database's order of names, at most {@code limit}. */
+    <R> List<R> held(Predicate<String> names, Function<LeaseRow, Optional<R>> kept, int limit) throws SQLException {
+        List<R> found = new ArrayList<>();
         try (ResultSet result = prepared(dialect.leases().held()).executeQuery()) {
             while (found.size() < limit && result.next()) {
                 String name = result.getString(1);
                 LockName valid = names.test(name) ? nameOrNull(name) : null;
-                LeaseRow row = valid == null ? null : columns.row(result, valid);
-                if (row != null && rows.test(row)) {
-                    found.add(row);
+                if (valid != null) {
+                    kept.apply(columns.row(result, valid)).ifPresent(found::add);
                 }
             }
         }

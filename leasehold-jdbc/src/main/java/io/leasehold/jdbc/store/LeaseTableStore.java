@@ -1,7 +1,6 @@
 package io.leasehold.jdbc.store;
 
 import io.leasehold.Guarantees;
-import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.jdbc.dialect.Dialect;
@@ -22,7 +21,6 @@ import io.leasehold.spi.StoreSignals;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
@@ -284,12 +282,13 @@ public final class LeaseTableStore implements LockStore {
 
     private Optional<LockRecord> describe(LockName name, LeaseTable table, StoreTime now) throws SQLException {
         LeaseRow stored = table.read(name);
-        return stored == null ? Optional.empty() : Optional.ofNullable(record(stored, now));
+        return stored == null ? Optional.empty() : record(stored, now);
     }
 
-    private @Nullable LockRecord record(LeaseRow stored, StoreTime now) {
-        Holder holder = settings.lives().asOf(stored, now).holder(now);
-        return holder == null ? null : new LockRecord(stored.name(), holder);
+    /** Asks after the holder's life, so two answers about one row may differ. */
+    private Optional<LockRecord> record(LeaseRow stored, StoreTime now) {
+        return Optional.ofNullable(settings.lives().asOf(stored, now).holder(now))
+                .map(holder -> new LockRecord(stored.name(), holder));
     }
 
     @Override
@@ -307,9 +306,7 @@ public final class LeaseTableStore implements LockStore {
     }
 
     private List<LockRecord> list(Glob names, int limit, LeaseTable table, StoreTime now) throws SQLException {
-        List<LockRecord> records = new ArrayList<>();
-        table.held(names::matches, row -> record(row, now) != null, limit)
-                .forEach(row -> records.add(Objects.requireNonNull(record(row, now))));
+        List<LockRecord> records = table.held(names::matches, row -> record(row, now), limit);
         records.sort(Comparator.comparing(LockRecord::name));
         return records;
     }

@@ -1,16 +1,23 @@
 package io.leasehold.jdbc.sqlite;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.jdbc.store.Lives;
 import io.leasehold.jdbc.store.Lives.State;
+import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.io.IOException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -117,6 +124,64 @@ class LifeFileTest {
         assertThat(told).isEqualTo(file(own()).toRealPath()).hasContent("c");
         lives.close();
         assertThat(told).doesNotExist();
+    }
+
+    /** An interrupt closes the channel that a thread writes to, and with it the lock that says that this process lives. */
+    @Test
+    void aThreadThatIsInterruptedCoversChildrenAndTheProcessStaysAlive() throws IOException {
+        Thread.currentThread().interrupt();
+        Path told = lives.coverChildren().orElseThrow();
+        assertThat(Thread.interrupted()).as("the interrupt is kept").isTrue();
+        assertThat(Files.readString(told)).isEqualTo("c");
+        try (FileChannel other = FileChannel.open(told, StandardOpenOption.READ)) {
+            assertThatThrownBy(() -> other.tryLock(0, Long.MAX_VALUE, true))
+                    .isInstanceOf(OverlappingFileLockException.class);
+        }
+    }
+
+    /** What a thread of its own does is waited for as everywhere, so that a virtual world can go on meanwhile. */
+    @Test
+    void childrenAreCoveredInVirtualTimeAndNotAfterTheEnd() throws IOException {
+        Lives virtual = LifeFile.begin(Files.createFile(directory.resolve("v.db")), VirtualRuntime.seeded(1));
+        assertThat(Files.readString(virtual.coverChildren().orElseThrow())).isEqualTo("c");
+        virtual.close();
+        assertThatThrownBy(virtual::coverChildren)
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("proof of life")
+                .hasCauseInstanceOf(ClosedChannelException.class);
+    }
+
+    /** It is there and not locked for a moment, as if its process were dead, and another process may have swept it. */
+    @Test
+    void aNewLifeThatWasSweptBeforeItWasLockedIsNotUsed() throws IOException {
+        for (boolean swept : new boolean[] {false, true}) {
+            Path file = file("new-" + swept);
+            FileChannel made = FileChannel.open(
+                    file, StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE);
+            if (swept) {
+                Files.delete(file);
+            }
+            FileChannel used = LifeFile.locked(made, file);
+            assertThat(used == null).isEqualTo(swept);
+            assertThat(made.isOpen()).isEqualTo(!swept);
+            made.close();
+        }
+    }
+
+    /** A process that looks whether it is alive has it locked for a moment. */
+    @Test
+    void aNewLifeThatIsBeingLookedAtIsNotUsed() throws IOException {
+        Path file = Files.createFile(file("new"));
+        FileChannel closed = FileChannel.open(file, StandardOpenOption.WRITE);
+        closed.close();
+        assertThatThrownBy(() -> LifeFile.locked(closed, file)).isInstanceOf(ClosedChannelException.class);
+        FileChannel made = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        FileChannel other = FileChannel.open(file, StandardOpenOption.READ);
+        other.lock(0, Long.MAX_VALUE, true);
+        // Within one process it is an error; another process would be told no.
+        assertThatThrownBy(() -> LifeFile.locked(made, file)).isInstanceOf(OverlappingFileLockException.class);
+        assertThat(made.isOpen()).isFalse();
+        other.close();
     }
 
     @Test

@@ -1,7 +1,9 @@
 package io.leasehold.jdbc.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.SqliteDialect;
@@ -10,6 +12,7 @@ import io.leasehold.jdbc.sqlite.SqliteFile;
 import io.leasehold.jdbc.sqlite.Synchronous;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -67,5 +70,40 @@ class OpenedFileTest {
         LeaseTable later = open(Synchronous.NORMAL, "boot:3");
         assertThat(later.fenceFloor()).as("never lower").isEqualTo(9_000);
         later.discard();
+    }
+
+    /** As on a full disk: SQLite may have undone the transaction by itself, and what it says then is not why. */
+    @Test
+    void whyTheTablesCannotBeMadeIsSaidAlsoWhereTheirTransactionIsOver() {
+        Dialect of = SqliteDialect.dialect(true);
+        Dialect.Store store = of.store();
+        Dialect undone = new Dialect(
+                of.database(),
+                of.driver(),
+                of.clock(),
+                of.transaction(),
+                of.leases(),
+                new Dialect.Store(
+                        store.version(),
+                        List.of("ROLLBACK", "this cannot be made"),
+                        store.describe(),
+                        store.read(),
+                        store.floor(),
+                        store.lockFloor(),
+                        store.raiseFloor(),
+                        store.distinct()),
+                of.clients(),
+                of.waking(),
+                of.horizon(),
+                of.tuning(),
+                of.troubles(),
+                of.scope());
+        SchemaCheck schema = new SchemaCheck(undone, runtime, "boot", "the file");
+        SqliteFile file = new SqliteFile(
+                directory.resolve("t.db"), Synchronous.FULL, FileSystems.real(), undone, schema, "boot:1", runtime);
+        assertThatThrownBy(file::open)
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("syntax error")
+                .satisfies(e -> assertThat(e.getCause().getSuppressed()).hasSize(1));
     }
 }
