@@ -81,6 +81,8 @@ class BridgeRecipeTest {
             assertThat(scene.oldLocks.admin().forceRelease(NAME, null)).isTrue();
             try (Lease other = scene.oldLocks.named(NAME).tryAcquire(Duration.ofSeconds(30))) {
                 assertThat(other).isNotNull();
+                // A lease is asked for what its holder knows.
+                assertThat(scene.lostOfOld.await(60, TimeUnit.SECONDS)).isTrue();
                 busy.release();
                 assertThatThrownBy(() -> run.get(60, TimeUnit.SECONDS))
                         .isInstanceOf(ExecutionException.class)

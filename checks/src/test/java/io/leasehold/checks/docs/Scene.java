@@ -4,6 +4,7 @@ import io.leasehold.DistributedLock;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.LockListener;
 import io.leasehold.jdbc.VersionCheck;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
@@ -40,7 +41,16 @@ public abstract class Scene implements AutoCloseable {
     public final Lease lease;
     public final long id = 1001;
     public final byte[] changed = "changed".getBytes(StandardCharsets.UTF_8);
-    public final LockClient oldLocks = Leasehold.connect("memory:");
+    public final CountDownLatch lostOfOld = new CountDownLatch(1);
+    public final LockClient oldLocks = Leasehold.builder()
+            .store("memory:")
+            .listener(new LockListener() {
+                @Override
+                public void lost(Lost event) {
+                    lostOfOld.countDown();
+                }
+            })
+            .connect();
     public final LockClient newLocks = Leasehold.connect("memory:");
     public final MeterRegistry registry = new SimpleMeterRegistry();
     public final @Nullable RedisClient client = null;
