@@ -56,17 +56,18 @@ final class Timeline {
         if (later != null && armedAtNanos - atNanos <= 0) {
             return;
         }
-        boolean isThere = isArmed(atNanos);
+        boolean isThere = armedAt(atNanos);
         if (!isThere) {
             // There may be nothing else that would arm it again.
-            isThere = isArmed(atNanos);
+            isThere = armedAt(atNanos);
         }
         if (isThere && later != null) {
             later.cancel();
         }
     }
 
-    private boolean isArmed(long atNanos) {
+    /** Whether a timer is there now. */
+    private boolean armedAt(long atNanos) {
         long mine = generation + 1;
         try {
             armed = runtime.schedule(atNanos - runtime.nanoTime(), () -> fire(mine));

@@ -100,7 +100,7 @@ final class LifeFile implements Lives {
                 LockFile.attributesLike(database));
     }
 
-    /** The channel with its new file locked; null, and closed, if somebody who sweeps was faster. */
+    /** The channel with its new file locked; null, and closed, if a process that sweeps was faster. */
     static @Nullable FileChannel locked(FileChannel made, Path file) throws IOException {
         boolean locked = false;
         try {
@@ -143,11 +143,11 @@ final class LifeFile implements Lives {
 
     @Override
     public Optional<Path> coverChildren() {
-        CompletableFuture<@Nullable Exception> failure = new CompletableFuture<>();
+        CompletableFuture<@Nullable Throwable> failure = new CompletableFuture<>();
         // On a thread that nobody interrupts: an interrupt closes the channel of whoever writes, and so ends this life.
         runtime.startThread("leasehold-jdbc-life", () -> failure.complete(writeCovered()));
         awaitWhateverHappens(failure);
-        Exception why = failure.join();
+        Throwable why = failure.join();
         if (why == null) {
             return Optional.of(file);
         }
@@ -158,12 +158,13 @@ final class LifeFile implements Lives {
                 why);
     }
 
-    private @Nullable Exception writeCovered() {
+    private @Nullable Throwable writeCovered() {
         try {
             // Over the channel that is open: closing any other would give up the lock.
             channel.write(ByteBuffer.wrap(new byte[] {COVERED}), 0);
             return null;
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException | Error e) {
+            // The caller waits for this, whatever it is.
             return e;
         }
     }
