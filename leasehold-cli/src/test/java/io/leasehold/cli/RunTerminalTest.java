@@ -43,7 +43,7 @@ class RunTerminalTest {
         boolean there = StartedCli.shell("script --version 2>&1").contains("util-linux");
         assumeTrue(
                 there, "util-linux's script(1), which makes a pseudo-terminal, is not here: apt-get install bsdutils");
-        assumeTrue(Files.isExecutable(Path.of("/bin/bash")), "bash, whose job control is tried, is not here");
+        assumeTrue(Files.isExecutable(Path.of("/bin/bash")), "bash, whose job control is tested, is not here");
     }
 
     /** A pseudo-terminal with a program in it. */
@@ -105,6 +105,21 @@ class RunTerminalTest {
 
             assertThat(pty.exitCode()).as(pty::screen).isEqualTo(7);
             assertThat(StartedCli.read(directory.resolve("ints"))).isEqualTo("INT\n");
+        }
+    }
+
+    @Test
+    void andTheNextOnceMore() throws Exception {
+        String command = StartedCli.script(directory, "counts", COUNTS);
+        Path ints = directory.resolve("ints");
+        try (Pty pty = new Pty(run("job", "--", command))) {
+            awaitFile("ready", pty);
+            pty.type(CTRL_C);
+            awaitFile("ints", pty);
+            pty.type(CTRL_C);
+
+            assertThat(pty.exitCode()).as(pty::screen).isEqualTo(7);
+            assertThat(StartedCli.read(ints)).isEqualTo("INT\nINT\n");
         }
     }
 

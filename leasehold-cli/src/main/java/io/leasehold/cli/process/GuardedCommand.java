@@ -137,6 +137,10 @@ public final class GuardedCommand implements AutoCloseable {
     private void startUnderGuard(
             Map<String, @Nullable String> environment, LongSupplier remainingNanos, boolean ownSession)
             throws IOException {
+        // Before it there is no command that the keyboard could reach without us.
+        if (witness != null) {
+            witness.awaitReady();
+        }
         StartedCommand started =
                 StartedCommand.start(enclosure, starts, sessions, ownSession, settings.command(), mark, environment);
         ProcessTable table = ProcessTable.ofThisSystem();

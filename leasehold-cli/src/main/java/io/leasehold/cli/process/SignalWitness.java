@@ -9,6 +9,7 @@ import java.util.Deque;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,12 +22,20 @@ import org.jspecify.annotations.Nullable;
  */
 final class SignalWitness implements AutoCloseable {
 
-    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** For a witness that has fallen silent. One that works answers as soon as it is scheduled. */
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    /** The kernel signals one process of a group after the other, and we may be before the witness. */
+    private static final long LATE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
     private static final long MEMORY_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     private final Process process;
     private final Map<ForwardedSignal, Deque<Long>> seenAtNanos = new EnumMap<>(ForwardedSignal.class);
     private boolean ready;
+    private boolean gone;
+    private long asked;
+    private long answered;
 
     private SignalWitness(Process process) {
         this.process = process;
@@ -50,18 +59,26 @@ final class SignalWitness implements AutoCloseable {
         try (BufferedReader lines =
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.US_ASCII))) {
             for (String line; (line = lines.readLine()) != null; ) {
-                saw(line);
+                said(line);
             }
-        } catch (IOException gone) {
-            // Then every signal is passed on.
+        } catch (IOException broken) {
+            // As if it had ended.
+        } finally {
+            ended();
         }
     }
 
-    private synchronized void saw(String line) {
-        if (line.equals("READY")) {
-            ready = true;
-        } else {
-            seen(ForwardedSignal.valueOf(line)).addLast(System.nanoTime());
+    /** From now on every signal is passed on. */
+    private synchronized void ended() {
+        gone = true;
+        notifyAll();
+    }
+
+    private synchronized void said(String line) {
+        switch (line) {
+            case "READY" -> ready = true;
+            case "SAID" -> answered++;
+            default -> seen(ForwardedSignal.valueOf(line)).addLast(System.nanoTime());
         }
         notifyAll();
     }
@@ -70,19 +87,48 @@ final class SignalWitness implements AutoCloseable {
         return seenAtNanos.computeIfAbsent(signal, any -> new ArrayDeque<>());
     }
 
-    /** Whether this signal, which has just reached us, went to the whole group; waits a moment for the answer. */
+    /** Waits until it sees signals; what comes before that is not told apart. Bounded by the silence of a witness that does not begin. */
+    synchronized void awaitReady() {
+        await(() -> ready, PATIENCE_NANOS);
+    }
+
+    /** Whether this signal, which has just reached us, went to the whole group; asks the witness. */
     synchronized boolean wentToGroup(ForwardedSignal signal) {
+        if (saw(signal)) {
+            return true;
+        }
+        if (!ready || !ask()) {
+            return false;
+        }
+        await(() -> !seen(signal).isEmpty(), LATE_NANOS);
+        return saw(signal);
+    }
+
+    private boolean saw(ForwardedSignal signal) {
         Deque<Long> seen = seen(signal);
+        while (!seen.isEmpty() && System.nanoTime() - seen.getFirst() > MEMORY_NANOS) {
+            seen.removeFirst();
+        }
+        return seen.pollFirst() != null;
+    }
+
+    /** Whether it has told all that had come. */
+    private boolean ask() {
+        try {
+            process.getOutputStream().write('\n');
+            process.getOutputStream().flush();
+        } catch (IOException ended) {
+            return false;
+        }
+        long question = ++asked;
+        return await(() -> answered >= question, PATIENCE_NANOS);
+    }
+
+    private boolean await(BooleanSupplier condition, long patienceNanos) {
         long startedAtNanos = System.nanoTime();
-        while (true) {
-            while (!seen.isEmpty() && System.nanoTime() - seen.getFirst() > MEMORY_NANOS) {
-                seen.removeFirst();
-            }
-            if (seen.pollFirst() != null) {
-                return true;
-            }
-            long leftNanos = PATIENCE_NANOS - (System.nanoTime() - startedAtNanos);
-            if (!ready || leftNanos <= 0 || !process.isAlive()) {
+        while (!condition.getAsBoolean()) {
+            long leftNanos = patienceNanos - (System.nanoTime() - startedAtNanos);
+            if (gone || leftNanos <= 0) {
                 return false;
             }
             try {
@@ -92,6 +138,7 @@ final class SignalWitness implements AutoCloseable {
                 return false;
             }
         }
+        return true;
     }
 
     /** Ends it. */

@@ -1,0 +1,83 @@
+package io.leasehold.cli.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Signals that the witness gets, and this process does not: what it says about one is asked all the same. */
+@Tag("quick")
+@Timeout(60)
+class SignalWitnessTest {
+
+    private final Signals signals = new Signals();
+    private final SignalWitness witness = start();
+
+    private static SignalWitness start() {
+        SignalWitness started = SignalWitness.start();
+        assertThat(started).isNotNull();
+        return started;
+    }
+
+    @BeforeEach
+    void seesSignals() {
+        witness.awaitReady();
+    }
+
+    @AfterEach
+    void close() {
+        witness.close();
+    }
+
+    private void send(String name) throws IOException {
+        ProcessHandle process = ProcessHandle.current()
+                .children()
+                .filter(child ->
+                        child.info().arguments().map(List::of).orElse(List.of()).contains("leasehold-witness"))
+                .findFirst()
+                .orElseThrow();
+        signals.send(name, List.of(process.pid()));
+    }
+
+    @Test
+    void tellsWhatReachedItFromWhatDidNot() throws IOException {
+        assertThat(witness.wentToGroup(ForwardedSignal.INT)).isFalse();
+
+        for (int nth = 1; nth <= 3; nth++) {
+            send("INT");
+
+            assertThat(witness.wentToGroup(ForwardedSignal.INT)).as("%s", nth).isTrue();
+            assertThat(witness.wentToGroup(ForwardedSignal.INT)).as("once").isFalse();
+        }
+        assertThat(witness.wentToGroup(ForwardedSignal.TERM)).isFalse();
+    }
+
+    /** On a busy machine it may be seconds until it runs. */
+    @Test
+    void isWaitedForWhereItIsSlow() throws Exception {
+        send("STOP");
+        send("INT");
+        CompletableFuture<Boolean> answer =
+                CompletableFuture.supplyAsync(() -> witness.wentToGroup(ForwardedSignal.INT));
+        TimeUnit.MILLISECONDS.sleep(1_500);
+        assertThat(answer).isNotDone();
+
+        send("CONT");
+
+        assertThat(answer.get()).isTrue();
+    }
+
+    @Test
+    void knowsOfNoneOnceItHasEnded() throws IOException {
+        send("KILL");
+
+        assertThat(witness.wentToGroup(ForwardedSignal.HUP)).isFalse();
+    }
+}
