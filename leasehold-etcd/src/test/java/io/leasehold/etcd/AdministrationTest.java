@@ -24,6 +24,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.virtual.SteppedRuntime;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

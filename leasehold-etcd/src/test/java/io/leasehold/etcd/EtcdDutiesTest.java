@@ -31,6 +31,7 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.proxy.TcpProxy;
+import io.leasehold.testkit.virtual.SteppedRuntime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -279,18 +280,13 @@ class EtcdDutiesTest {
     /** What a machine that slept does at once when it wakes: before its first heartbeat, it is asked. */
     @Test
     void aWaiterWhoseLeaseMayHaveEndedMeanwhileAsksAnew() throws Exception {
-        SteppedRuntime sleeping = new SteppedRuntime() {
-            @Override
-            public Timer schedule(long delayNanos, Runnable task) {
-                return () -> {};
-            }
-        };
+        SteppedRuntime sleeping = new SteppedRuntime();
         EtcdStore store = store(server.port(), sleeping, faults);
         heldByAnother();
         OwnerToken waiter = owner();
         queued(store, waiter);
         operator.getLeaseClient().revoke(key(waiter).orElseThrow().getLease()).join();
-        sleeping.advance(Duration.ofMinutes(2));
+        sleeping.sleep(Duration.ofMinutes(2));
         queued(store, waiter);
         assertThat(key(waiter)).isPresent();
         sleeping.close();

@@ -20,6 +20,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.CredentialsDesk;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.virtual.SteppedRuntime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;

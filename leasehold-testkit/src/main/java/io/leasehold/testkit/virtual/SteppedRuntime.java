@@ -1,4 +1,4 @@
-package io.leasehold.etcd;
+package io.leasehold.testkit.virtual;
 
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.LockRuntime;
@@ -8,8 +8,8 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** A clock that stands until a test moves it, and timers that fire then; servers are real. Safe for use by any thread. */
-class SteppedRuntime implements LockRuntime {
+/** A clock that stands until a test moves it, and timers that fire then; threads, random numbers and the wall clock are those of the system. Thread-safe. */
+public final class SteppedRuntime implements LockRuntime {
 
     private record Due(long atNanos, Runnable task) {}
 
@@ -17,8 +17,11 @@ class SteppedRuntime implements LockRuntime {
     private final List<Due> timers = new ArrayList<>();
     private long nowNanos = 1;
 
+    /** A clock that stands at a nanosecond. */
+    public SteppedRuntime() {}
+
     /** Moves the clock, and fires what is due on the way, on this thread. */
-    void advance(Duration by) {
+    public void advance(Duration by) {
         long endNanos;
         synchronized (this) {
             endNanos = nowNanos + by.toNanos();
@@ -41,8 +44,13 @@ class SteppedRuntime implements LockRuntime {
         }
     }
 
+    /** Moves the clock, and fires nothing yet: what a machine that slept finds when it wakes. */
+    public synchronized void sleep(Duration by) {
+        nowNanos += by.toNanos();
+    }
+
     /** Whether a timer fires within so long. */
-    synchronized boolean isDueWithin(Duration span) {
+    public synchronized boolean isDueWithin(Duration span) {
         return timers.stream().anyMatch(one -> one.atNanos - nowNanos <= span.toNanos());
     }
 
