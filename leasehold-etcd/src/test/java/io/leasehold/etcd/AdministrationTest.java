@@ -14,6 +14,7 @@ import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.Waiter;
+import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.servers.EtcdServer;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -46,8 +47,8 @@ class AdministrationTest {
     private static final LockName ONE = LockName.of("one");
     private static final LockName TWO = LockName.of("two");
 
-    private final SteppedRuntime runtime = new SteppedRuntime();
-    private final SteppedRuntime operators = new SteppedRuntime();
+    private final SteppedRuntime runtime = new SteppedRuntime(new SystemLockRuntime());
+    private final SteppedRuntime operators = new SteppedRuntime(new SystemLockRuntime());
     private final CallFaults faults = new CallFaults();
     private EtcdStore holders;
     private EtcdStore store;

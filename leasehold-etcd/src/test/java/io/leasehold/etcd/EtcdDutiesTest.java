@@ -19,6 +19,7 @@ import io.grpc.MethodDescriptor;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.servers.EtcdServer;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -66,8 +67,8 @@ class EtcdDutiesTest {
     private static final LockName LOCK = LockName.of("duty");
 
     private final CallFaults faults = new CallFaults();
-    private final SteppedRuntime runtime = new SteppedRuntime();
-    private final SteppedRuntime standing = new SteppedRuntime();
+    private final SteppedRuntime runtime = new SteppedRuntime(new SystemLockRuntime());
+    private final SteppedRuntime standing = new SteppedRuntime(new SystemLockRuntime());
     private final Ear ear = new Ear();
     private final List<AutoCloseable> open = new ArrayList<>();
     private EtcdStore other;
@@ -280,7 +281,7 @@ class EtcdDutiesTest {
     /** What a machine that slept does at once when it wakes: before its first heartbeat, it is asked. */
     @Test
     void aWaiterWhoseLeaseMayHaveEndedMeanwhileAsksAnew() throws Exception {
-        SteppedRuntime sleeping = new SteppedRuntime();
+        SteppedRuntime sleeping = new SteppedRuntime(new SystemLockRuntime());
         EtcdStore store = store(server.port(), sleeping, faults);
         heldByAnother();
         OwnerToken waiter = owner();

@@ -17,6 +17,7 @@ import io.grpc.Status;
 import io.leasehold.Credentials;
 import io.leasehold.CredentialsProvider;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.CredentialsDesk;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.StoreUri;
@@ -33,7 +34,7 @@ import org.junit.jupiter.api.Test;
 @Tag("quick")
 class LoginTest {
 
-    private final SteppedRuntime runtime = new SteppedRuntime();
+    private final SteppedRuntime runtime = new SteppedRuntime(new SystemLockRuntime());
     private final Wire wire = new Wire();
 
     @AfterEach

@@ -12,6 +12,7 @@ import io.etcd.jetcd.options.LeaseOption;
 import io.etcd.jetcd.options.PutOption;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.servers.EtcdServer;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -54,8 +55,8 @@ class PlaceRulesTest {
     private static final LockName LOCK = LockName.of("rule");
 
     private final CallFaults faults = new CallFaults();
-    private final SteppedRuntime runtime = new SteppedRuntime();
-    private final SteppedRuntime standing = new SteppedRuntime();
+    private final SteppedRuntime runtime = new SteppedRuntime(new SystemLockRuntime());
+    private final SteppedRuntime standing = new SteppedRuntime(new SystemLockRuntime());
     private final AtomicInteger wakes = new AtomicInteger();
     private final List<LossCause> losses = new CopyOnWriteArrayList<>();
     private EtcdStore store;

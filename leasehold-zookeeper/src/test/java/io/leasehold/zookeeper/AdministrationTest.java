@@ -8,6 +8,7 @@ import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.Waiter;
+import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.LockRecord;
@@ -49,8 +50,8 @@ class AdministrationTest {
     @TempDir
     private Path directory;
 
-    private final SteppedRuntime runtime = new SteppedRuntime();
-    private final SteppedRuntime operators = new SteppedRuntime();
+    private final SteppedRuntime runtime = new SteppedRuntime(new SystemLockRuntime());
+    private final SteppedRuntime operators = new SteppedRuntime(new SystemLockRuntime());
     private Member member;
     private TcpProxy proxy;
     private ZooKeeper operator;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
@@ -49,8 +50,8 @@ class PlaceRulesTest {
     @TempDir
     private Path directory;
 
-    private final SteppedRuntime runtime = new SteppedRuntime();
-    private final SteppedRuntime standing = new SteppedRuntime();
+    private final SteppedRuntime runtime = new SteppedRuntime(new SystemLockRuntime());
+    private final SteppedRuntime standing = new SteppedRuntime(new SystemLockRuntime());
     private final AtomicInteger wakes = new AtomicInteger();
     private final List<OwnerToken> suspended = new CopyOnWriteArrayList<>();
     private final List<LossCause> losses = new CopyOnWriteArrayList<>();

@@ -1,6 +1,5 @@
 package io.leasehold.testkit.virtual;
 
-import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.LockRuntime;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -8,17 +7,23 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** A clock that stands until a test moves it, and timers that fire then; threads, random numbers and the wall clock are those of the system. Thread-safe. */
+/** A clock that stands until a test moves it, and timers that fire then; threads, random numbers and the wall clock are those of another runtime. Thread-safe. */
 public final class SteppedRuntime implements LockRuntime {
 
     private record Due(long atNanos, Runnable task) {}
 
-    private final LockRuntime world = new SystemLockRuntime();
+    private final LockRuntime world;
     private final List<Due> timers = new ArrayList<>();
     private long nowNanos = 1;
 
-    /** A clock that stands at a nanosecond. */
-    public SteppedRuntime() {}
+    /**
+     * A clock that stands at a nanosecond.
+     *
+     * @param world whose threads, random numbers and wall clock these are; it is closed with this
+     */
+    public SteppedRuntime(LockRuntime world) {
+        this.world = world;
+    }
 
     /** Moves the clock, and fires what is due on the way, on this thread. */
     public void advance(Duration by) {
