@@ -106,8 +106,10 @@ class BringYourOwnLettuceTest {
                     loss = proxy.loseNextReplyTo(request -> request.contains("EVAL"));
                     assertThat(hold.release()).isNotEqualTo(ReleaseOutcome.ALREADY_LOST);
                     loss.await(NodeBench.PATIENCE);
-                    assertThat(SERVER.redis().exists("lock:{order:" + i + "}", "lock:{report:" + i + "}"))
-                            .isZero();
+                    String order = "lock:{order:" + i + "}";
+                    String report = "lock:{report:" + i + "}";
+                    // A release that met the reset before it was sent is repeated.
+                    NodeBench.until("no lock to be left", () -> SERVER.redis().exists(order, report) == 0);
                 }
             }
         }

@@ -38,7 +38,7 @@ public interface DutiesTck extends SharesFront {
         try (Lease lease = client.named(bench.name("renewed")).acquire();
                 Lease other = client.named(bench.name("renewed-too")).acquire()) {
             for (int i = 0; i < 2; i++) {
-                front.breakWhatBeginsWithin(A_WHILE);
+                front.breakWhatBeginsWithin(A_WHILE, Duration.ZERO);
                 for (int moves = 0; moves < 3; moves++) {
                     moves(lease);
                     moves(other);
@@ -65,10 +65,10 @@ public interface DutiesTck extends SharesFront {
         Duration ttl = Duration.ofMillis(1_500);
         Grant held = holder.granted(name, holder.owner(), ttl);
         CompletableFuture<Lease> waiter = client.named(name).acquireAsync();
-        front.breakWhatBeginsWithin(A_WHILE);
+        front.breakWhatBeginsWithin(A_WHILE, Duration.ZERO);
         long requests = front.requests();
         TckBench.until("the waiter looks again", () -> waiter.isDone() || front.requests() > requests);
-        front.breakWhatBeginsWithin(A_WHILE);
+        front.breakWhatBeginsWithin(A_WHILE, Duration.ZERO);
         TckBench.sleepUntil(held.sentAtNanos(), ttl.plusMillis(500));
         if (!waiter.isDone()) {
             // A session keeps it; where a ttl does, this is late.
@@ -93,7 +93,7 @@ public interface DutiesTck extends SharesFront {
         for (int i = 0; i < 2; i++) {
             CompletableFuture<Lease> waiter = client.named(name).acquireAsync();
             TckBench.sleepUntil(System.nanoTime(), Duration.ofMillis(300));
-            front.breakWhatBeginsWithin(Duration.ofMillis(100));
+            front.breakWhatBeginsWithin(Duration.ofMillis(100), Duration.ZERO);
             // Who reconnects looks once in any case, which would hide that it is not told any more.
             TckBench.sleepUntil(System.nanoTime(), Duration.ofMillis(800));
             CompletableFuture<ReleaseOutcome> released = held.releaseAsync();
@@ -121,9 +121,9 @@ public interface DutiesTck extends SharesFront {
                 front.holdReplies();
             }
             CompletableFuture<ReleaseOutcome> released = lease.releaseAsync();
-            front.breakWhatBeginsWithin(Duration.ofMillis(50));
+            front.breakWhatBeginsWithin(Duration.ofMillis(50), Duration.ZERO);
             if (i == 2) {
-                front.breakWhatBeginsWithin(A_WHILE);
+                front.breakWhatBeginsWithin(A_WHILE, Duration.ZERO);
             }
             front.resume();
             TckBench.join(next.named(name).acquireAsync()).release();

@@ -110,11 +110,11 @@ public final class GateFront implements StoreFront {
 
     @Override
     public void resume() {
-        open(false).forEach(one -> later.execute(one.delivery()));
+        open(false, Duration.ZERO).forEach(one -> later.execute(one.delivery()));
     }
 
-    private synchronized List<Held> open(boolean broken) {
-        delayNanos = 0;
+    private synchronized List<Held> open(boolean broken, Duration thenDelay) {
+        delayNanos = thenDelay.toNanos();
         holdsRequests = false;
         holdsReplies = false;
         if (broken) {
@@ -127,10 +127,10 @@ public final class GateFront implements StoreFront {
     }
 
     @Override
-    public void breakWhatBeginsWithin(Duration span) {
+    public void breakWhatBeginsWithin(Duration span, Duration thenDelay) {
         holdReplies();
         TckBench.sleepUntil(System.nanoTime(), span);
-        open(true).forEach(one -> later.execute(one.failure()));
+        open(true, thenDelay).forEach(one -> later.execute(one.failure()));
     }
 
     @Override

@@ -65,18 +65,22 @@ public final class ProxyFront implements StoreFront {
 
     @Override
     public void resume() {
+        resume(Duration.ZERO);
+    }
+
+    private void resume(Duration thenDelay) {
         proxies.forEach(proxy -> {
-            proxy.toClient().delay(Duration.ZERO);
+            proxy.toClient().delay(thenDelay);
             proxy.resume();
         });
     }
 
     @Override
-    public void breakWhatBeginsWithin(Duration span) {
+    public void breakWhatBeginsWithin(Duration span, Duration thenDelay) {
         holdReplies();
         TckBench.sleepUntil(System.nanoTime(), span);
         proxies.forEach(TcpProxy::resetAll);
-        resume();
+        resume(thenDelay);
     }
 
     @Override

@@ -93,8 +93,7 @@ public interface SendingTck extends SharesFront {
         LockClient client = warm(bench, front, SendingTck::options);
         front.holdReplies();
         CompletableFuture<Lease> asked = client.named(bench.name("again")).acquireAsync();
-        front.breakWhatBeginsWithin(Duration.ofMillis(100));
-        front.delayReplies(LATE);
+        front.breakWhatBeginsWithin(Duration.ofMillis(100), LATE);
         Lease lease = TckBench.join(asked);
         countsFromItsSending(lease);
         front.resume();

@@ -35,9 +35,9 @@ public interface StoreFront extends AutoCloseable {
 
     /**
      * Lets each exchange that begins within this span, or is under way then, fail once, its outcome unknown: the replies are
-     * held back, and then the connections are reset.
+     * held back, and then the connections are reset. Replies to what begins later come so much later.
      */
-    void breakWhatBeginsWithin(Duration span);
+    void breakWhatBeginsWithin(Duration span, Duration thenDelay);
 
     /** A number that grows with each request that passes. */
     long requests();
