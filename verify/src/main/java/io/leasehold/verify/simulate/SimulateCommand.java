@@ -66,6 +66,12 @@ public final class SimulateCommand implements Callable<Integer> {
     @Option(names = "--history", description = "With --runs 1: prints the history of the run instead.")
     private boolean history;
 
+    @Option(
+            names = "--traces",
+            description = "Prints a line for each seed: the seed, and a hash of all that happened in its run. Two versions of the"
+                    + " code that print the same did the same.")
+    private boolean traces;
+
     @Override
     public Integer call() {
         if ((runs < 1 || (history && runs != 1)) && spec != null) {
@@ -82,6 +88,16 @@ public final class SimulateCommand implements Callable<Integer> {
                                     .text());
             return 0;
         }
+        if (traces) {
+            for (long each = seed; each < seed + runs; each++) {
+                System.out.printf(
+                        Locale.ROOT,
+                        "%d %016x%n",
+                        each,
+                        store == Store.SQL ? SqlSimulator.traceHash(each) : traceHash(each));
+            }
+            return 0;
+        }
         int code = from(seed, runs);
         if (fresh > 0 && code != 1) {
             long first = System.currentTimeMillis();
@@ -92,6 +108,11 @@ public final class SimulateCommand implements Callable<Integer> {
             code = code == 0 || later == 1 ? later : code;
         }
         return code;
+    }
+
+    private static long traceHash(long seed) {
+        SimulationResult result = Simulator.standard().run(SimulationPlan.ofSeed(seed));
+        return 31 * result.traceHash() + result.history().text().hashCode();
     }
 
     private int from(long first, int count) {

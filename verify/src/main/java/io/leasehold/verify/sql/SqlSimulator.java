@@ -82,6 +82,12 @@ public final class SqlSimulator {
         return run(SqlPlan.ofSeed(seed)).history().text();
     }
 
+    /** A hash of all that happened in the run of this seed. */
+    public static long traceHash(long seed) {
+        SqlSimulation.Result result = run(SqlPlan.ofSeed(seed));
+        return 31 * result.traceHash() + result.history().text().hashCode();
+    }
+
     /** The plan of a seed that fails, made smaller, with its timeline. */
     public static List<String> explain(long seed) {
         SqlPlan small = shrink(SqlPlan.ofSeed(seed));
