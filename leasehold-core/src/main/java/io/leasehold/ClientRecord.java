@@ -15,13 +15,13 @@ import java.util.Optional;
  * @param pid the process
  * @param application its label, or empty
  * @param since when the client was made, by its own clock
- * @param holds what it holds, the longest held first, at most {@value #MOST_HOLDS}
+ * @param holds what it holds, the longest held first, at most {@value #MAX_HOLDS}
  */
 public record ClientRecord(
         String holderId, String host, long pid, String application, Instant since, List<ClientHold> holds) {
 
     /** More holds than this are not listed. */
-    public static final int MOST_HOLDS = 500;
+    public static final int MAX_HOLDS = 500;
 
     private static final String VERSION = "1";
 
@@ -91,7 +91,7 @@ public record ClientRecord(
         }
         try {
             List<ClientHold> holds = new ArrayList<>();
-            for (String line : lines.subList(1, Math.min(lines.size(), MOST_HOLDS + 1))) {
+            for (String line : lines.subList(1, Math.min(lines.size(), MAX_HOLDS + 1))) {
                 String[] fields = line.split("\t", -1);
                 holds.add(new ClientHold(fields[0], fields[1], instant(fields[2]), Long.parseLong(fields[3])));
             }

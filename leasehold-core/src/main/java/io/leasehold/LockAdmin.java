@@ -40,14 +40,14 @@ public interface LockAdmin {
      *
      * <p>A client has one place for each lock, whichever of its threads wait.
      */
-    List<Waiter> waiters(LockName name, int limit);
+    List<QueuedWaiter> waiters(LockName name, int limit);
 
     /**
      * As {@link #waiters(LockName, int)}, for the lock with exactly this name.
      *
      * @throws IllegalArgumentException if the text is no valid {@link LockName}
      */
-    default List<Waiter> waiters(String name, int limit) {
+    default List<QueuedWaiter> waiters(String name, int limit) {
         return waiters(LockName.exactly(name), limit);
     }
 
@@ -87,7 +87,7 @@ public interface LockAdmin {
 
     /**
      * What should have been given back and was not, the worst first. What may be on its way is looked at twice, four seconds
-     * apart, so that a hold that ends or a hand-over is no leak. At most {@value #MOST_LEAK_CANDIDATES} locks are looked at.
+     * apart, so that a hold that ends or a hand-over is no leak. At most {@value #MAX_LEAK_CANDIDATES} locks are looked at.
      *
      * @param olderThan a hold for longer than this is {@link Leak.Kind#HELD_TOO_LONG}, where the store knows since when
      * @throws IllegalArgumentException if {@code olderThan} is negative
@@ -120,7 +120,7 @@ public interface LockAdmin {
     List<Finding> diagnose();
 
     /** As many locks as {@link #leaks} looks at. */
-    int MOST_LEAK_CANDIDATES = 100_000;
+    int MAX_LEAK_CANDIDATES = 100_000;
 
     /**
      * A held lock.

@@ -23,11 +23,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LockOptions {
 
-    private static final Duration LEAST_TTL = Duration.ofMillis(100);
+    private static final Duration MIN_TTL = Duration.ofMillis(100);
     private static final Duration LARGEST_TTL = Duration.ofHours(24);
-    private static final Duration LEAST_INTERVAL = Duration.ofMillis(10);
-    private static final int MOST_RENEWAL_TRIES = 1_000;
-    private static final Duration LEAST_RECHECK = Duration.ofMillis(10);
+    private static final Duration MIN_INTERVAL = Duration.ofMillis(10);
+    private static final int MAX_RENEWAL_TRIES = 1_000;
+    private static final Duration MIN_RECHECK = Duration.ofMillis(10);
     private static final Duration LARGEST_RECHECK = Duration.ofHours(24);
     private static final LockOptions DEFAULTS = new LockOptions(new Values(
             Duration.ofSeconds(30),
@@ -230,8 +230,8 @@ public final class LockOptions {
 
     private void requireSafe() {
         Duration ttl = values.ttl;
-        if (ttl.compareTo(LEAST_TTL) < 0 || ttl.compareTo(LARGEST_TTL) > 0) {
-            throw refused("ttl is " + ttl + "; it must be between " + LEAST_TTL + " and " + LARGEST_TTL);
+        if (ttl.compareTo(MIN_TTL) < 0 || ttl.compareTo(LARGEST_TTL) > 0) {
+            throw refused("ttl is " + ttl + "; it must be between " + MIN_TTL + " and " + LARGEST_TTL);
         }
         Duration delay = values.lockDelay;
         if (delay.isNegative() || delay.compareTo(LARGEST_TTL.minus(ttl)) > 0) {
@@ -242,8 +242,8 @@ public final class LockOptions {
             throw refused("maxHold is " + values.maxHold + ", below the ttl of " + ttl);
         }
         Duration interval = renewalInterval();
-        if (interval != null && interval.compareTo(LEAST_INTERVAL) < 0) {
-            throw refused("renewal every " + interval + " would keep the store busy; at least " + LEAST_INTERVAL);
+        if (interval != null && interval.compareTo(MIN_INTERVAL) < 0) {
+            throw refused("renewal every " + interval + " would keep the store busy; at least " + MIN_INTERVAL);
         }
         if (interval != null && interval.compareTo(validity().dividedBy(2)) > 0) {
             throw refused(
@@ -273,13 +273,12 @@ public final class LockOptions {
         if (values.reentryLimit < 1) {
             throw refused("reentryLimit is " + values.reentryLimit + "; it must be at least 1");
         }
-        if (values.renewalTries < 1 || values.renewalTries > MOST_RENEWAL_TRIES) {
-            throw refused(
-                    "renewalTries is " + values.renewalTries + "; it must be between 1 and " + MOST_RENEWAL_TRIES);
+        if (values.renewalTries < 1 || values.renewalTries > MAX_RENEWAL_TRIES) {
+            throw refused("renewalTries is " + values.renewalTries + "; it must be between 1 and " + MAX_RENEWAL_TRIES);
         }
-        if (values.recheck.compareTo(LEAST_RECHECK) < 0 || values.recheck.compareTo(LARGEST_RECHECK) > 0) {
-            throw refused("recheck is " + values.recheck + "; it must be between " + LEAST_RECHECK + " and "
-                    + LARGEST_RECHECK);
+        if (values.recheck.compareTo(MIN_RECHECK) < 0 || values.recheck.compareTo(LARGEST_RECHECK) > 0) {
+            throw refused(
+                    "recheck is " + values.recheck + "; it must be between " + MIN_RECHECK + " and " + LARGEST_RECHECK);
         }
     }
 

@@ -31,10 +31,10 @@ class PurityTest {
     private static final Set<String> REQUIRED = Set.of(
             "io.leasehold.ballot.BallotClock",
             "io.leasehold.engine.AcquireMachine",
-            "io.leasehold.engine.LeaseMachine",
+            "io.leasehold.engine.GrantMachine",
             "io.leasehold.engine.Timings",
             "io.leasehold.engine.WaitPolicy",
-            "io.leasehold.quorum.NodeTrust",
+            "io.leasehold.quorum.NodeClocks",
             "io.leasehold.quorum.QuorumRenewal",
             "io.leasehold.quorum.QuorumRound",
             "io.leasehold.spi.TokenRange");

@@ -2,8 +2,8 @@ package io.leasehold.ballot;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.Waiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
@@ -42,10 +42,10 @@ import org.jspecify.annotations.Nullable;
 public final class SingleNodeStore implements LockStore {
 
     /** Ballots of one request before it is answered as refused; doubling makes more of them pointless. */
-    private static final int MOST_BALLOTS = 12;
+    private static final int MAX_BALLOTS = 12;
 
     /** Of as many waiters at once the place is kept; of more it may be lost. */
-    private static final int MOST_FLOORS = 10_000;
+    private static final int MAX_FLOORS = 10_000;
 
     private static final long RETRY_NANOS = 10_000_000L;
 
@@ -53,7 +53,7 @@ public final class SingleNodeStore implements LockStore {
      * How far ahead of the estimate a ballot may be that does not answer a floor: half of the bound of every node, so
      * that an undo carried out a little later is never cut off at that bound.
      */
-    private static final long MOST_LEAD_MICROS = 3_750_000L;
+    private static final long MAX_LEAD_MICROS = 3_750_000L;
 
     private final LockNode node;
     private final LockRuntime runtime;
@@ -101,7 +101,7 @@ public final class SingleNodeStore implements LockStore {
     }
 
     private CompletableFuture<AcquireReply> begin(AcquireRequest request, long startAtNanos, long estimate) {
-        long most = Math.max(estimate, floorTold(request)) + MOST_LEAD_MICROS;
+        long most = Math.max(estimate, floorTold(request)) + MAX_LEAD_MICROS;
         if (request.ballotSoFar() >= most) {
             return CompletableFuture.completedFuture(new AcquireReply.Refused(
                     "the clock of " + node.description() + " went back: the attempt has proposed fencing token "
@@ -159,7 +159,7 @@ public final class SingleNodeStore implements LockStore {
     /** Without it a waiter would lose its place at each recheck for as long as a clock that was set back is behind. */
     private void remember(AcquireRequest request, NodeReply.Stale stale) {
         if (request.isWaiting() && stale.floor() > stale.serverMicros()) {
-            if (floors.size() >= MOST_FLOORS) {
+            if (floors.size() >= MAX_FLOORS) {
                 floors.clear();
             }
             floors.put(request.owner(), stale);
@@ -175,7 +175,7 @@ public final class SingleNodeStore implements LockStore {
     }
 
     private boolean mayGoOn(Effort effort) {
-        return effort.stale() < MOST_BALLOTS
+        return effort.stale() < MAX_BALLOTS
                 && runtime.nanoTime() - effort.startAtNanos() < effort.request().timeoutNanos();
     }
 
@@ -276,7 +276,7 @@ public final class SingleNodeStore implements LockStore {
     }
 
     @Override
-    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return node.waiters(name, limit);
     }
 

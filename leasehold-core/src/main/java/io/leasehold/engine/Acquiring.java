@@ -62,7 +62,7 @@ record Acquiring<H extends Hold>(
             awaitUndo(pending.giveUp(), pending.undoPatienceNanos());
             throw e;
         }
-        return told(Edge.result(pending.result()));
+        return told(Futures.result(pending.result()));
     }
 
     /** For a bounded time; a further interrupt ends it, and is kept for the caller beside the first. */
@@ -87,13 +87,13 @@ record Acquiring<H extends Hold>(
 
     /** Waits without limit; an interrupt is kept for later. */
     H acquireUninterruptibly() {
-        return told(Edge.join(runtime, enter.apply(FOR_EVER).result())).orElseThrow();
+        return told(Futures.join(runtime, enter.apply(FOR_EVER).result())).orElseThrow();
     }
 
     /** One round trip; an interrupt is kept for later. */
     @Nullable
     H tryAcquireUninterruptibly() {
-        return told(Edge.join(runtime, enter.apply(0).result())).orElseNull();
+        return told(Futures.join(runtime, enter.apply(0).result())).orElseNull();
     }
 
     private Attempt<H> told(Attempt<H> attempt) {
@@ -120,7 +120,7 @@ record Acquiring<H extends Hold>(
         CompletableFuture<T> handed = new PropagatingFuture<>(pending::giveUp);
         pending.result()
                 .thenApply(form)
-                .whenComplete((value, error) -> Edge.execute(runtime, () -> {
+                .whenComplete((value, error) -> Futures.execute(runtime, () -> {
                     if (error != null) {
                         handed.completeExceptionally(unwrapped(error));
                     } else if (!handed.complete(value)) {
@@ -140,7 +140,7 @@ record Acquiring<H extends Hold>(
         CompletableFuture<T> done = new PropagatingFuture<>(() -> taken.cancel(false));
         pending.result().thenApply(Attempt::orElseThrow).whenComplete((hold, error) -> {
             if (error != null) {
-                Edge.execute(runtime, () -> done.completeExceptionally(unwrapped(error)));
+                Futures.execute(runtime, () -> done.completeExceptionally(unwrapped(error)));
             } else if (taken.complete(hold)) {
                 submitOrGiveBack(hold, work, done);
             } else {
@@ -198,7 +198,7 @@ record Acquiring<H extends Hold>(
     /** The future is completed also if the release throws. */
     private static <H extends Hold, T> void giveBack(
             H hold, @Nullable T value, @Nullable Throwable failure, CompletableFuture<T> done) {
-        Edge.ask(hold::releaseAsync).whenComplete((outcome, ignored) -> {
+        Futures.ask(hold::releaseAsync).whenComplete((outcome, ignored) -> {
             if (failure != null) {
                 done.completeExceptionally(unwrapped(failure));
             } else {

@@ -8,8 +8,8 @@ import io.leasehold.LockAdmin;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.NodeVote;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.UnsafeStoreException;
-import io.leasehold.Waiter;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -46,22 +46,22 @@ final class EngineAdmin implements LockAdmin {
 
     @Override
     public Optional<Holder> inspect(LockName name) {
-        return Edge.join(runtime, store.describe(Objects.requireNonNull(name, "name")))
+        return Futures.join(runtime, store.describe(Objects.requireNonNull(name, "name")))
                 .map(LockRecord::holder);
     }
 
     @Override
     public List<HeldLock> list(String glob, int limit) {
         Objects.requireNonNull(glob, "glob");
-        return Edge.join(runtime, store.list(glob, atLeastOne(limit))).stream()
+        return Futures.join(runtime, store.list(glob, atLeastOne(limit))).stream()
                 .map(r -> new HeldLock(r.name(), r.holder()))
                 .toList();
     }
 
     @Override
-    public List<Waiter> waiters(LockName name, int limit) {
+    public List<QueuedWaiter> waiters(LockName name, int limit) {
         Objects.requireNonNull(name, "name");
-        return Edge.join(runtime, store.waiters(name, atLeastOne(limit)));
+        return Futures.join(runtime, store.waiters(name, atLeastOne(limit)));
     }
 
     private static int atLeastOne(int limit) {
@@ -73,7 +73,7 @@ final class EngineAdmin implements LockAdmin {
 
     @Override
     public boolean forceRelease(LockName name, @Nullable String wanted) {
-        boolean removed = Edge.join(runtime, store.forceRelease(Objects.requireNonNull(name, "name"), wanted));
+        boolean removed = Futures.join(runtime, store.forceRelease(Objects.requireNonNull(name, "name"), wanted));
         AUDIT.atWarn()
                 .addKeyValue("action", "force-release")
                 .addKeyValue("lock", name)
@@ -92,7 +92,7 @@ final class EngineAdmin implements LockAdmin {
 
     @Override
     public Optional<ClientRecord> client(String holderId) {
-        return Edge.join(runtime, store.operations().client(Objects.requireNonNull(holderId, "holderId")));
+        return Futures.join(runtime, store.operations().client(Objects.requireNonNull(holderId, "holderId")));
     }
 
     @Override
@@ -110,13 +110,13 @@ final class EngineAdmin implements LockAdmin {
 
     @Override
     public List<Finding> diagnose() {
-        return new Diagnosis(runtime, store, defaults, holderId).findings();
+        return new StoreDoctor(runtime, store, defaults, holderId).findings();
     }
 
     @Override
     public List<NodeVote> declareNewNodes() {
         if (store instanceof MemberSet set) {
-            return Edge.join(runtime, set.declareNew(DECLARE_NANOS));
+            return Futures.join(runtime, set.declareNew(DECLARE_NANOS));
         }
         throw new UnsafeStoreException(
                 store.description() + " is no set of nodes: only a redlock: store has nodes to declare", null);

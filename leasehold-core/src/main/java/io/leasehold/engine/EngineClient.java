@@ -40,13 +40,13 @@ public final class EngineClient implements LockClient {
     private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(5);
     private static final long QUIET_CHECK_NANOS = 2_000_000;
 
-    private final Wiring wiring;
+    private final EngineContext wiring;
     private final Workers workers;
     private final WaitSettings defaults;
-    private final NameDesks desks;
+    private final LocalQueues desks;
     private final ReentrantHolds reentrantHolds = new ReentrantHolds();
     /** Attempts on several locks that are not over. */
-    private final Set<MultiWaiter> several = ConcurrentHashMap.newKeySet();
+    private final Set<MultiAcquire> several = ConcurrentHashMap.newKeySet();
     /** Calls that have looked whether the client is closed, and whose attempt may not be at a desk yet. */
     private final AtomicInteger entering = new AtomicInteger();
 
@@ -71,21 +71,21 @@ public final class EngineClient implements LockClient {
             @Nullable Executor workers) {
         this.workers = Workers.of(runtime, workers);
         this.defaults = WaitSettings.of(accepted(defaults, store), store);
-        Timeline timeline = new Timeline(runtime);
-        this.desks = new NameDesks(timeline);
+        TimerQueue timeline = new TimerQueue(runtime);
+        this.desks = new LocalQueues(timeline);
         HoldTable holds = new HoldTable();
         String holderId = HolderId.of(runtime, label);
-        this.wiring = new Wiring(
+        this.wiring = new EngineContext(
                 runtime,
                 timeline,
                 store,
                 new Events(listeners),
-                new Undoer(runtime, timeline, store),
-                new RenewalLoop(runtime, timeline, store),
+                new ReleaseRetrier(runtime, timeline, store),
+                new RenewalBatcher(runtime, timeline, store),
                 holds,
                 new SuspendWatch(runtime, timeline, holds),
                 new LeakWatch(withAcquisitionStacks),
-                new Announcer(runtime, timeline, store, holds, holderId),
+                new ClientAnnouncer(runtime, timeline, store, holds, holderId),
                 holderId);
         store.listen(new Ear());
     }
@@ -109,7 +109,7 @@ public final class EngineClient implements LockClient {
 
         @Override
         public void takenAway(LockName name) {
-            GrantKeeper held = desks.held(name);
+            HeldGrant held = desks.held(name);
             if (held != null) {
                 held.suspectTakenAway();
             }
@@ -117,7 +117,7 @@ public final class EngineClient implements LockClient {
 
         @Override
         public void suspended(OwnerToken owner) {
-            wiring.holds().find(owner).forEach(GrantKeeper::contactLost);
+            wiring.holds().find(owner).forEach(HeldGrant::contactLost);
         }
 
         @Override
@@ -144,15 +144,15 @@ public final class EngineClient implements LockClient {
         return options;
     }
 
-    Waiter enter(LockName name, WaitSettings settings, long maxWaitNanos) {
+    AcquireAttempt enter(LockName name, WaitSettings settings, long maxWaitNanos) {
         return enter(name, settings, maxWaitNanos, wiring.leaks().askedHere());
     }
 
     /** As part of what was asked for there, if that is remembered. */
-    Waiter enter(LockName name, WaitSettings settings, long maxWaitNanos, @Nullable Throwable asked) {
+    AcquireAttempt enter(LockName name, WaitSettings settings, long maxWaitNanos, @Nullable Throwable asked) {
         accepted(settings.options(), wiring.store());
         return entering(() -> {
-            Waiter waiter = new Waiter(name, settings, maxWaitNanos, wiring, desks, asked);
+            AcquireAttempt waiter = new AcquireAttempt(name, settings, maxWaitNanos, wiring, desks, asked);
             try {
                 desks.enter(waiter);
             } catch (RuntimeException | Error e) {
@@ -171,7 +171,7 @@ public final class EngineClient implements LockClient {
     Pending<MultiLease> enterAll(List<LockName> names, WaitSettings settings, long maxWaitNanos) {
         accepted(settings.options(), wiring.store());
         return entering(() -> {
-            MultiWaiter waiter = new MultiWaiter(
+            MultiAcquire waiter = new MultiAcquire(
                     names, settings, maxWaitNanos, this, wiring, wiring.leaks().askedHere());
             several.add(waiter);
             try {
@@ -202,7 +202,7 @@ public final class EngineClient implements LockClient {
     }
 
     /** Something of this attempt has ended, perhaps the last of it. */
-    void settled(MultiWaiter waiter) {
+    void settled(MultiAcquire waiter) {
         if (waiter.isOver()) {
             several.remove(waiter);
         }
@@ -210,7 +210,7 @@ public final class EngineClient implements LockClient {
 
     /** Keeps a grant that was not obtained through a desk. */
     Lease keep(LockName name, Grant grant, WaitSettings settings, long mark, @Nullable Throwable asked) {
-        GrantKeeper keeper = new GrantKeeper(name, grant, grant.tokens().last(), settings, wiring, desks);
+        HeldGrant keeper = new HeldGrant(name, grant, grant.tokens().last(), settings, wiring, desks);
         desks.granted(name, keeper, grant.tokens().last());
         try {
             return keeper.begin(mark, asked);
@@ -225,7 +225,7 @@ public final class EngineClient implements LockClient {
      * thread releases it, which is taken to be possible once another thread has used the lease.
      */
     void refuseSelfWait(LockName name) {
-        GrantKeeper held = desks.held(name);
+        HeldGrant held = desks.held(name);
         if (held != null && held.waitsForEver(Thread.currentThread())) {
             throw new IllegalStateException("thread \"" + Thread.currentThread().getName() + "\" opened a lease on \""
                     + name + "\" and waits for it without limit: it would wait for itself. Release the lease first, use"
@@ -318,7 +318,7 @@ public final class EngineClient implements LockClient {
     public EngineClient closedByExit(Duration atMost) {
         long patienceNanos = Timings.saturatedNanos(atMost);
         exit = wiring.runtime().onExit(() -> {
-            if (!close(patienceNanos, GrantKeeper::awaitsAnybody)) {
+            if (!close(patienceNanos, HeldGrant::awaitsAnybody)) {
                 awaitClosed(patienceNanos);
             }
         });
@@ -333,13 +333,13 @@ public final class EngineClient implements LockClient {
         CompletableFuture<Void> waited = new CompletableFuture<>();
         LockRuntime.Timer limit = wiring.runtime().schedule(patienceNanos, () -> waited.complete(null));
         Runnable forget = closeEnds.ends(waited);
-        Edge.join(wiring.runtime(), waited);
+        Futures.join(wiring.runtime(), waited);
         limit.cancel();
         forget.run();
     }
 
     /** Closes the client, unless that was begun before: false then. */
-    private boolean close(long patienceNanos, Predicate<GrantKeeper> isAwaited) {
+    private boolean close(long patienceNanos, Predicate<HeldGrant> isAwaited) {
         synchronized (quiet) {
             if (closing) {
                 return false;
@@ -357,13 +357,13 @@ public final class EngineClient implements LockClient {
     }
 
     /** Step by step, also if one of them fails: in the end the store is closed, and nobody waits for an answer. */
-    private void endEverything(long patienceNanos, Predicate<GrantKeeper> isAwaited) {
+    private void endEverything(long patienceNanos, Predicate<HeldGrant> isAwaited) {
         endWaiting();
-        List<GrantKeeper> held = wiring.holds().all();
-        held.forEach(grant -> Edge.guarded("telling a holder of the close", grant::clientClosing));
-        Edge.guarded("the wait for holders", () -> awaitHolders(held, isAwaited, patienceNanos / 2));
-        held.forEach(grant -> Edge.guarded("ending a lease at the close", grant::endAtClose));
-        Edge.guarded("the wait for the last answers", () -> awaitQuiet(patienceNanos / 2));
+        List<HeldGrant> held = wiring.holds().all();
+        held.forEach(grant -> Futures.guarded("telling a holder of the close", grant::clientClosing));
+        Futures.guarded("the wait for holders", () -> awaitHolders(held, isAwaited, patienceNanos / 2));
+        held.forEach(grant -> Futures.guarded("ending a lease at the close", grant::endAtClose));
+        Futures.guarded("the wait for the last answers", () -> awaitQuiet(patienceNanos / 2));
         // The store waits for answers, too: the flag is put back when it has.
         boolean interrupted = Thread.interrupted();
         try {
@@ -377,23 +377,23 @@ public final class EngineClient implements LockClient {
     }
 
     private void endWaiting() {
-        several.forEach(waiter -> Edge.guarded("ending an attempt at the close", waiter::clientClosing));
+        several.forEach(waiter -> Futures.guarded("ending an attempt at the close", waiter::clientClosing));
         // The last in line first: otherwise each that leaves would let the next one send a request.
-        List<Waiter> waiting = desks.all();
+        List<AcquireAttempt> waiting = desks.all();
         for (int i = waiting.size() - 1; i >= 0; i--) {
-            Edge.guarded("ending an attempt at the close", waiting.get(i)::clientClosing);
+            Futures.guarded("ending an attempt at the close", waiting.get(i)::clientClosing);
         }
     }
 
     /** Holders in other threads were told: they may finish what they are in the middle of, for half of the patience. */
-    private void awaitHolders(List<GrantKeeper> held, Predicate<GrantKeeper> isAwaited, long patienceNanos) {
+    private void awaitHolders(List<HeldGrant> held, Predicate<HeldGrant> isAwaited, long patienceNanos) {
         CompletableFuture<Void> over = new CompletableFuture<>();
         checkHolders(held, isAwaited, wiring.runtime().nanoTime() + patienceNanos, over);
-        Edge.join(wiring.runtime(), over);
+        Futures.join(wiring.runtime(), over);
     }
 
     private void checkHolders(
-            List<GrantKeeper> held, Predicate<GrantKeeper> isAwaited, long untilAtNanos, CompletableFuture<Void> over) {
+            List<HeldGrant> held, Predicate<HeldGrant> isAwaited, long untilAtNanos, CompletableFuture<Void> over) {
         try {
             boolean awaited = held.stream().anyMatch(isAwaited);
             if (!awaited || wiring.runtime().nanoTime() - untilAtNanos >= 0) {
@@ -411,7 +411,7 @@ public final class EngineClient implements LockClient {
     private void awaitQuiet(long patienceNanos) {
         LockRuntime.Timer limit = wiring.runtime().schedule(patienceNanos, () -> quiet.complete(null));
         checkQuiet();
-        Edge.join(wiring.runtime(), quiet);
+        Futures.join(wiring.runtime(), quiet);
         limit.cancel();
     }
 
@@ -427,7 +427,7 @@ public final class EngineClient implements LockClient {
             quiet.complete(null);
         } else {
             // Without a next look the limit ends the wait.
-            Edge.guarded(
+            Futures.guarded(
                     "the wait for the last answers",
                     () -> wiring.runtime().schedule(QUIET_CHECK_NANOS, this::checkQuiet));
         }

@@ -10,28 +10,28 @@ import java.util.stream.Stream;
 /** The grants a client holds, by owner token; those of one atomic request share theirs. And those that it is ending. */
 final class HoldTable {
 
-    private final ConcurrentMap<OwnerToken, List<GrantKeeper>> held = new ConcurrentHashMap<>();
+    private final ConcurrentMap<OwnerToken, List<HeldGrant>> held = new ConcurrentHashMap<>();
 
-    /** Their end is decided, and not yet with the {@link Undoer}; what was lost before is not among those held any more. */
-    private final Set<GrantKeeper> ending = ConcurrentHashMap.newKeySet();
+    /** Their end is decided, and not yet with the {@link ReleaseRetrier}; what was lost before is not among those held any more. */
+    private final Set<HeldGrant> ending = ConcurrentHashMap.newKeySet();
 
-    void add(OwnerToken owner, GrantKeeper grant) {
+    void add(OwnerToken owner, HeldGrant grant) {
         held.merge(
                 owner,
                 List.of(grant),
                 (some, more) -> Stream.concat(some.stream(), more.stream()).toList());
     }
 
-    void remove(OwnerToken owner, GrantKeeper grant) {
+    void remove(OwnerToken owner, HeldGrant grant) {
         held.computeIfPresent(owner, (o, grants) -> {
-            List<GrantKeeper> rest = grants.size() == 1 && grants.get(0) == grant
+            List<HeldGrant> rest = grants.size() == 1 && grants.get(0) == grant
                     ? List.of()
                     : grants.stream().filter(g -> g != grant).toList();
             return rest.isEmpty() ? null : rest;
         });
     }
 
-    List<GrantKeeper> find(OwnerToken owner) {
+    List<HeldGrant> find(OwnerToken owner) {
         return held.getOrDefault(owner, List.of());
     }
 
@@ -39,15 +39,15 @@ final class HoldTable {
         return held.isEmpty();
     }
 
-    List<GrantKeeper> all() {
+    List<HeldGrant> all() {
         return held.values().stream().flatMap(List::stream).toList();
     }
 
-    void endBegun(GrantKeeper grant) {
+    void endBegun(HeldGrant grant) {
         ending.add(grant);
     }
 
-    void endSent(GrantKeeper grant) {
+    void endSent(HeldGrant grant) {
         ending.remove(grant);
     }
 

@@ -36,9 +36,10 @@ final class LeakSearch {
     }
 
     List<Leak> find() {
-        List<Leak> found = new ArrayList<>(Edge.join(runtime, store.operations().leaks()));
+        List<Leak> found =
+                new ArrayList<>(Futures.join(runtime, store.operations().leaks()));
         List<LockRecord> silent = new ArrayList<>();
-        for (LockRecord held : Edge.join(runtime, store.list("*", LockAdmin.MOST_LEAK_CANDIDATES))) {
+        for (LockRecord held : Futures.join(runtime, store.list("*", LockAdmin.MAX_LEAK_CANDIDATES))) {
             look(held, found, silent);
         }
         if (!silent.isEmpty()) {
@@ -79,7 +80,7 @@ final class LeakSearch {
 
     private Optional<ClientRecord> client(String holderId) {
         return clients.computeIfAbsent(
-                holderId, id -> Edge.join(runtime, store.operations().client(id)));
+                holderId, id -> Futures.join(runtime, store.operations().client(id)));
     }
 
     private void checkAge(LockRecord held, ClientRecord.ClientHold hold, List<Leak> found) {
@@ -97,12 +98,12 @@ final class LeakSearch {
     private List<Leak> lookAgain(List<LockRecord> silent) {
         CompletableFuture<Void> later = new CompletableFuture<>();
         runtime.schedule(SECOND_LOOK_NANOS, () -> later.complete(null));
-        Edge.join(runtime, later);
+        Futures.join(runtime, later);
         List<Leak> found = new ArrayList<>();
         clients.clear();
         for (LockRecord before : silent) {
             LockName name = before.name();
-            Optional<Holder> now = Edge.join(runtime, store.describe(name)).map(LockRecord::holder);
+            Optional<Holder> now = Futures.join(runtime, store.describe(name)).map(LockRecord::holder);
             if (now.isPresent()
                     && isSameHold(before.holder(), now.get())
                     && client(before.holder().id()).isEmpty()) {

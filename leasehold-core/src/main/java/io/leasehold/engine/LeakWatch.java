@@ -37,11 +37,11 @@ final class LeakWatch {
     }
 
     /** Makes the handle with which the caller gets the lease. */
-    LeaseHandle handle(LeaseState lease, @Nullable Throwable asked) {
+    LeaseHandle handle(ActiveLease lease, @Nullable Throwable asked) {
         return new LeaseHandle(lease, this, asked);
     }
 
-    Trace trace(LeaseHandle handle, LeaseState lease, @Nullable Throwable stack) {
+    Trace trace(LeaseHandle handle, ActiveLease lease, @Nullable Throwable stack) {
         // Leases that are never renewed are never looked for; what is dropped of them must not pile up here.
         report();
         Trace trace = new Trace(handle, lease, stack);
@@ -53,7 +53,7 @@ final class LeakWatch {
     void report() {
         for (Reference<?> found; (found = unreachable.poll()) != null; ) {
             if (found instanceof Trace trace && traces.remove(trace)) {
-                Edge.guarded("the report of a leak", trace::leaked);
+                Futures.guarded("the report of a leak", trace::leaked);
             }
         }
     }
@@ -61,10 +61,10 @@ final class LeakWatch {
     /** The trace of one handle. */
     final class Trace extends PhantomReference<LeaseHandle> {
 
-        private final LeaseState lease;
+        private final ActiveLease lease;
         private final @Nullable Throwable stack;
 
-        Trace(LeaseHandle handle, LeaseState lease, @Nullable Throwable stack) {
+        Trace(LeaseHandle handle, ActiveLease lease, @Nullable Throwable stack) {
             super(handle, unreachable);
             this.lease = lease;
             this.stack = stack;

@@ -16,24 +16,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The lease in the caller's hands: a façade over its {@link LeaseState}. Nothing of the engine refers to it strongly, so
+ * The lease in the caller's hands: a façade over its {@link ActiveLease}. Nothing of the engine refers to it strongly, so
  * that {@link LeakWatch} notices when the caller has dropped it.
  */
 final class LeaseHandle implements Lease {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
-    private final LeaseState state;
+    private final ActiveLease state;
     private final LeakWatch.Trace trace;
     /** Nobody but close() will see the outcome of the release. */
     private volatile boolean closing;
 
-    LeaseHandle(LeaseState state, LeakWatch leaks, @Nullable Throwable asked) {
+    LeaseHandle(ActiveLease state, LeakWatch leaks, @Nullable Throwable asked) {
         this.state = state;
         this.trace = leaks.trace(this, state, asked);
     }
 
-    LeaseState state() {
+    ActiveLease state() {
         return state;
     }
 
@@ -44,7 +44,7 @@ final class LeaseHandle implements Lease {
         } else if (hold instanceof MultiLeaseHandle several) {
             several.unseen();
         }
-        return Edge.ask(hold::releaseAsync);
+        return Futures.ask(hold::releaseAsync);
     }
 
     private LockRuntime runtime() {
@@ -78,12 +78,12 @@ final class LeaseHandle implements Lease {
 
     @Override
     public void renew() {
-        Edge.join(runtime(), state.renew());
+        Futures.join(runtime(), state.renew());
     }
 
     @Override
     public CompletableFuture<Void> renewAsync() {
-        return Edge.onCallbackExecutor(runtime(), state.renew());
+        return Futures.onCallbackExecutor(runtime(), state.renew());
     }
 
     @Override
@@ -110,7 +110,7 @@ final class LeaseHandle implements Lease {
     void loseUnconfirmed() {
         if (state.cause() == null && state.isUnreleased()) {
             state.keeper().takenAway(LossCause.EXPIRED);
-            Edge.guarded("giving back an unconfirmed hold", this::give);
+            Futures.guarded("giving back an unconfirmed hold", this::give);
         }
     }
 
@@ -121,12 +121,12 @@ final class LeaseHandle implements Lease {
 
     @Override
     public ReleaseOutcome release() {
-        return Edge.join(runtime(), give());
+        return Futures.join(runtime(), give());
     }
 
     @Override
     public CompletableFuture<ReleaseOutcome> releaseAsync() {
-        return Edge.onCallbackExecutor(runtime(), give());
+        return Futures.onCallbackExecutor(runtime(), give());
     }
 
     /** Sends the release that {@link #close()} waits for. */
@@ -141,7 +141,7 @@ final class LeaseHandle implements Lease {
     public void close() {
         try {
             beginClose();
-            ReleaseOutcome outcome = Edge.join(runtime(), state.release());
+            ReleaseOutcome outcome = Futures.join(runtime(), state.release());
             if (closing) {
                 state.logUnheardLoss(outcome);
             }

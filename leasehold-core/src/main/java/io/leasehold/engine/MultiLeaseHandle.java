@@ -93,7 +93,7 @@ final class MultiLeaseHandle implements MultiLease {
     @Override
     public ReleaseOutcome release() {
         callOffInterruption();
-        parts.forEach(part -> Edge.guarded("the release of one of several locks", part::releaseAsync));
+        parts.forEach(part -> Futures.guarded("the release of one of several locks", part::releaseAsync));
         ReleaseOutcome all = ReleaseOutcome.RELEASED;
         for (int i = parts.size() - 1; i >= 0; i--) {
             all = worse(all, parts.get(i).release());
@@ -106,7 +106,7 @@ final class MultiLeaseHandle implements MultiLease {
         callOffInterruption();
         CompletableFuture<ReleaseOutcome> all = CompletableFuture.completedFuture(ReleaseOutcome.RELEASED);
         for (int i = parts.size() - 1; i >= 0; i--) {
-            all = all.thenCombine(Edge.ask(parts.get(i)::releaseAsync), MultiLeaseHandle::worse);
+            all = all.thenCombine(Futures.ask(parts.get(i)::releaseAsync), MultiLeaseHandle::worse);
         }
         return all;
     }
@@ -120,11 +120,11 @@ final class MultiLeaseHandle implements MultiLease {
         callOffInterruption();
         for (Lease part : parts) {
             if (part instanceof LeaseHandle handle) {
-                Edge.guarded("the release of one of several locks", handle::beginClose);
+                Futures.guarded("the release of one of several locks", handle::beginClose);
             }
         }
         for (int i = parts.size() - 1; i >= 0; i--) {
-            Edge.guarded("closing one of several leases", parts.get(i)::close);
+            Futures.guarded("closing one of several leases", parts.get(i)::close);
         }
     }
 

@@ -14,7 +14,7 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** A lock by its name: stateless; each acquiring method puts one {@link Waiter} in line. */
+/** A lock by its name: stateless; each acquiring method puts one {@link AcquireAttempt} in line. */
 final class NamedLock implements DistributedLock {
 
     private final LockName name;

@@ -14,7 +14,7 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** Several locks by their names: stateless; each acquiring method starts one {@link MultiWaiter}. */
+/** Several locks by their names: stateless; each acquiring method starts one {@link MultiAcquire}. */
 final class NamedLocks implements MultiLock {
 
     private final List<LockName> names;

@@ -9,12 +9,12 @@ import org.jspecify.annotations.Nullable;
 /** What threads hold through reentrant views, by client, name and thread; shared by all views of a client. */
 final class ReentrantHolds {
 
-    private static final int LEAST_SWEEP = 64;
+    private static final int MIN_SWEEP = 64;
 
     private final ConcurrentMap<Key, Counted> holds = new ConcurrentHashMap<>();
 
     /** What threads left behind, when they died or were told of a loss, is forgotten when the table has doubled. */
-    private volatile int sweepAbove = LEAST_SWEEP;
+    private volatile int sweepAbove = MIN_SWEEP;
 
     /** Threads are compared by identity: ids are used again. */
     private record Key(LockName name, Thread thread) {}
@@ -56,7 +56,7 @@ final class ReentrantHolds {
             holds.entrySet()
                     .removeIf(hold ->
                             !hold.getKey().thread().isAlive() || hold.getValue().isLeftBehind());
-            sweepAbove = Math.max(LEAST_SWEEP, 2 * holds.size());
+            sweepAbove = Math.max(MIN_SWEEP, 2 * holds.size());
         }
     }
 

@@ -34,13 +34,13 @@ final class SuspendWatch {
     }
 
     private final LockRuntime runtime;
-    private final Timeline timeline;
+    private final TimerQueue timeline;
     private final HoldTable holds;
     private final AtomicReference<Baseline> baseline = new AtomicReference<>(new Baseline(false, 0, 0));
     /** Whether a tick is to come; guarded by this, as are the beginning and the end of the watching. */
     private boolean ticking;
 
-    SuspendWatch(LockRuntime runtime, Timeline timeline, HoldTable holds) {
+    SuspendWatch(LockRuntime runtime, TimerQueue timeline, HoldTable holds) {
         this.runtime = runtime;
         this.timeline = timeline;
         this.holds = holds;
@@ -74,7 +74,7 @@ final class SuspendWatch {
     }
 
     private void tick() {
-        Edge.guarded("looking for a suspension", () -> look(true));
+        Futures.guarded("looking for a suspension", () -> look(true));
         synchronized (this) {
             ticking = false;
             // A hold is in the table before it asks to be watched, so none is missed between the two.
@@ -112,8 +112,8 @@ final class SuspendWatch {
             after = new Baseline(true, nowNanos, before.suspensions() + (slept ? 1 : 0));
         } while (!baseline.compareAndSet(before, after));
         if (after.suspensions() != before.suspensions()) {
-            for (GrantKeeper hold : holds.all()) {
-                Edge.guarded("noticing a suspension", hold::noticeSuspension);
+            for (HeldGrant hold : holds.all()) {
+                Futures.guarded("noticing a suspension", hold::noticeSuspension);
             }
         }
     }

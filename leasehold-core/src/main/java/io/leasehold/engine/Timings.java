@@ -27,17 +27,17 @@ record Timings(
         long longestCheckableNanos,
         long answerNanos) {
 
-    private static final long LEAST_ANSWER_NANOS = Duration.ofMillis(50).toNanos();
-    private static final long MOST_ANSWER_NANOS = Duration.ofSeconds(3).toNanos();
+    private static final long MIN_ANSWER_NANOS = Duration.ofMillis(50).toNanos();
+    private static final long MAX_ANSWER_NANOS = Duration.ofSeconds(3).toNanos();
     /** How many leases one grant may carry, one after another, before the lock is released for others. */
-    static final int MOST_LEASES = 64;
+    static final int MAX_LEASES = 64;
 
     /** For how long a grant may be passed on within the process. */
     static final long HAND_OVER_NANOS = Duration.ofMillis(20).toNanos();
 
-    private static final long LEAST_CLAIM_NANOS = Duration.ofSeconds(3).toNanos();
-    private static final long MOST_SECONDS = Long.MAX_VALUE / 1_000_000_000L - 1;
-    private static final long MOST_BATCHING_NANOS = Duration.ofMillis(50).toNanos();
+    private static final long MIN_CLAIM_NANOS = Duration.ofSeconds(3).toNanos();
+    private static final long MAX_SECONDS = Long.MAX_VALUE / 1_000_000_000L - 1;
+    private static final long MAX_BATCHING_NANOS = Duration.ofMillis(50).toNanos();
 
     /** At a store that is one node. */
     static Timings of(LockOptions options) {
@@ -62,7 +62,7 @@ record Timings(
     /** A round over nodes may take two of their timeouts. */
     private static long answerNanos(LockOptions options, boolean ofNodes) {
         long usual = Math.max(
-                LEAST_ANSWER_NANOS, Math.min(MOST_ANSWER_NANOS, options.ttl().toNanos() / 10));
+                MIN_ANSWER_NANOS, Math.min(MAX_ANSWER_NANOS, options.ttl().toNanos() / 10));
         return options.givenNodeTimeout()
                 .map(Duration::toNanos)
                 .map(given -> ofNodes ? Math.max(usual, 2 * given) : given)
@@ -88,7 +88,7 @@ record Timings(
 
     /** How long a due renewal may wait for others to share its request. */
     long batchingNanos() {
-        return Math.min(MOST_BATCHING_NANOS, renewalNanos / 16);
+        return Math.min(MAX_BATCHING_NANOS, renewalNanos / 16);
     }
 
     /** Below this validity a renewed lease is at risk: a renewal is late by half an interval. */
@@ -107,7 +107,7 @@ record Timings(
      * the least validity, at least 3 s, never more than a ttl. A waiter that is gone costs the others no more than this.
      */
     long claimNanos() {
-        return Math.min(toldNanos, Math.max(LEAST_CLAIM_NANOS, minimumValidityNanos / 3 * 4));
+        return Math.min(toldNanos, Math.max(MIN_CLAIM_NANOS, minimumValidityNanos / 3 * 4));
     }
 
     /** The longest time an unknown request can matter: what the store was told + drift. */
@@ -117,9 +117,9 @@ record Timings(
 
     /** Spans beyond what fits into a long of nanoseconds count as that: 292 years. */
     static long saturatedNanos(Duration span) {
-        if (span.toSeconds() > MOST_SECONDS) {
+        if (span.toSeconds() > MAX_SECONDS) {
             return Long.MAX_VALUE;
         }
-        return span.toSeconds() < -MOST_SECONDS ? Long.MIN_VALUE : span.toNanos();
+        return span.toSeconds() < -MAX_SECONDS ? Long.MIN_VALUE : span.toNanos();
     }
 }

@@ -17,7 +17,7 @@ interface Workers {
             return (work, refused) -> submit(runtime::executeWork, work, refused);
         }
         // An executor of the user's may run the work where it is submitted, or wait for room.
-        return (work, refused) -> Edge.execute(runtime, () -> submit(given, work, refused));
+        return (work, refused) -> Futures.execute(runtime, () -> submit(given, work, refused));
     }
 
     private static void submit(Executor executor, Runnable work, Consumer<? super Throwable> refused) {

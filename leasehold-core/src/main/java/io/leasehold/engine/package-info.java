@@ -2,7 +2,7 @@
  * The lock engine: pure machines that decide, and a thin shell of timers, queues and futures that obeys.
  *
  * <p>Pure, with time as numbers: {@link io.leasehold.engine.AcquireMachine}, {@link
- * io.leasehold.engine.LeaseMachine}, {@link io.leasehold.engine.WaitPolicy}, {@link io.leasehold.engine.Timings}.
+ * io.leasehold.engine.GrantMachine}, {@link io.leasehold.engine.WaitPolicy}, {@link io.leasehold.engine.Timings}.
  * Internal: not exported.
  */
 @NullMarked

@@ -47,8 +47,8 @@ public final class FencedFile {
     private static final List<ReentrantLock> STRIPES =
             Stream.generate(ReentrantLock::new).limit(64).toList();
 
-    private static final int MOST_LINKS = 40;
-    private static final int MOST_FENCE_BYTES = 64;
+    private static final int MAX_LINKS = 40;
+    private static final int MAX_FENCE_BYTES = 64;
     private static final Pattern DIGITS = Pattern.compile("[0-9]{1,16}");
     private static final Set<PosixFilePermission> OF_THE_GROUP =
             Set.of(PosixFilePermission.GROUP_READ, PosixFilePermission.GROUP_WRITE, PosixFilePermission.GROUP_EXECUTE);
@@ -88,7 +88,7 @@ public final class FencedFile {
     /** Two names that lead to one file must lead to one fence. The last name of the path need not exist. */
     private static Path behindLinks(Path path) throws IOException {
         Path at = path.toAbsolutePath();
-        for (int links = 0; links <= MOST_LINKS; links++) {
+        for (int links = 0; links <= MAX_LINKS; links++) {
             Path name = at.getFileName();
             Path directory = at.getParent();
             if (name == null || directory == null) {
@@ -242,13 +242,13 @@ public final class FencedFile {
     }
 
     private long newest(FileChannel channel) throws IOException {
-        ByteBuffer bytes = ByteBuffer.allocate(MOST_FENCE_BYTES);
+        ByteBuffer bytes = ByteBuffer.allocate(MAX_FENCE_BYTES);
         while (bytes.hasRemaining() && channel.read(bytes, bytes.position()) > 0) {
             // until the end
         }
         String text = StandardCharsets.US_ASCII.decode(bytes.flip()).toString().strip();
         long newest = DIGITS.matcher(text).matches() ? Long.parseLong(text) : -1;
-        if (newest < 0 || newest > FencingToken.LARGEST || channel.size() > MOST_FENCE_BYTES) {
+        if (newest < 0 || newest > FencingToken.LARGEST || channel.size() > MAX_FENCE_BYTES) {
             throw new IOException(
                     "\"" + fence + "\" does not contain a fencing token" + (text.isEmpty() ? ": it is empty" : "")
                             + "; nobody is let in until a person has put the largest token that was ever used into it");

@@ -21,7 +21,7 @@ public final class FencingHeader {
     /** The status where the resource does not exist: 404 Not Found. */
     public static final int MISSING = 404;
 
-    private static final int MOST_DIGITS = 16;
+    private static final int MAX_DIGITS = 16;
 
     private FencingHeader() {}
 
@@ -43,7 +43,7 @@ public final class FencingHeader {
     public static long parse(String value) {
         String text = value.strip();
         boolean digits =
-                !text.isEmpty() && text.length() <= MOST_DIGITS && text.chars().allMatch(c -> c >= '0' && c <= '9');
+                !text.isEmpty() && text.length() <= MAX_DIGITS && text.chars().allMatch(c -> c >= '0' && c <= '9');
         if (!digits || text.charAt(0) == '0') {
             // What came is not repeated: it may be long, and is under the control of others.
             throw new IllegalArgumentException("header " + NAME

@@ -5,7 +5,7 @@ import io.leasehold.Guarantees;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
-import io.leasehold.Waiter;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.Birth;
@@ -53,7 +53,7 @@ public final class InMemoryNode implements LockNode {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long RETENTION_MICROS = 60_000_000L;
-    private static final long MOST_LEAD_MICROS = 7_500_000L;
+    private static final long MAX_LEAD_MICROS = 7_500_000L;
     private static final int SWEEP_EVERY = 4_096;
 
     private final LockRuntime runtime;
@@ -178,7 +178,7 @@ public final class InMemoryNode implements LockNode {
             dropSilentWaiters(entry, nowNanos);
             fence = Math.max(fence, entry.fence);
         }
-        if (ballot.tokens().last() > Math.max(fence, serverMicros) + MOST_LEAD_MICROS) {
+        if (ballot.tokens().last() > Math.max(fence, serverMicros) + MAX_LEAD_MICROS) {
             return new NodeReply.Refused(
                     "fencing token " + ballot.tokens().last() + " runs ahead of the node's clock",
                     0,
@@ -338,7 +338,7 @@ public final class InMemoryNode implements LockNode {
                     entry.held = null;
                     released = true;
                 }
-                long most = Math.max(entry.fence, serverMicros()) + MOST_LEAD_MICROS;
+                long most = Math.max(entry.fence, serverMicros()) + MAX_LEAD_MICROS;
                 entry.fence = Math.max(entry.fence, Math.min(request.ballot(), most));
                 if (entry.held == null) {
                     serveFirst(name, entry, nowNanos, signals);
@@ -375,7 +375,7 @@ public final class InMemoryNode implements LockNode {
     }
 
     @Override
-    public synchronized CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+    public synchronized CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         Entry entry = entries.get(name);
         if (entry == null) {
             return CompletableFuture.completedFuture(List.of());
@@ -384,7 +384,7 @@ public final class InMemoryNode implements LockNode {
         dropSilentWaiters(entry, nowNanos);
         return CompletableFuture.completedFuture(entry.waiters.values().stream()
                 .limit(limit)
-                .map(place -> new Waiter(place.holderId(), Duration.ofNanos(nowNanos - place.sinceAtNanos())))
+                .map(place -> new QueuedWaiter(place.holderId(), Duration.ofNanos(nowNanos - place.sinceAtNanos())))
                 .toList());
     }
 

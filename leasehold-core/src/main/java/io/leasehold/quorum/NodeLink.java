@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 final class NodeLink {
 
     /** Unanswered requests after which further ones fail at once. */
-    static final int MOST_UNANSWERED = 1_024;
+    static final int MAX_UNANSWERED = 1_024;
 
     private final LockNode node;
     private final String name;
@@ -40,12 +40,12 @@ final class NodeLink {
     /** Sends a request; the answer never completes exceptionally. */
     <R> CompletableFuture<R> ask(
             Function<LockNode, CompletableFuture<R>> request, BiFunction<FailureKind, LockStoreException, R> failed) {
-        if (unanswered.incrementAndGet() > MOST_UNANSWERED) {
+        if (unanswered.incrementAndGet() > MAX_UNANSWERED) {
             unanswered.decrementAndGet();
             return CompletableFuture.completedFuture(failed.apply(
                     FailureKind.NO_EFFECT,
                     new StoreUnavailableException(
-                            name + " has " + MOST_UNANSWERED + " unanswered requests; nothing more is sent until it"
+                            name + " has " + MAX_UNANSWERED + " unanswered requests; nothing more is sent until it"
                                     + " answers",
                             null)));
         }

@@ -32,9 +32,9 @@ final class NodeSet {
     private final List<NodeLink> links;
     private final List<String> names;
     private final String configuration;
-    private final NodeTrust trust;
-    private final Births births;
-    private final Standings standings;
+    private final NodeClocks trust;
+    private final BirthMarkers births;
+    private final NodeStatuses standings;
 
     NodeSet(List<QuorumMember> members, QuorumSettings settings, LockRuntime runtime) {
         this.runtime = runtime;
@@ -45,9 +45,9 @@ final class NodeSet {
                 .map(member -> new NodeLink(member.node(), member.name()))
                 .toList();
         this.configuration = configuration(members, settings);
-        this.trust = new NodeTrust(names, settings.exclusionNanos(), settings.boundMicros());
-        this.births = new Births(this);
-        this.standings = new Standings(names, settings.quarantineNanos() / 1_000_000);
+        this.trust = new NodeClocks(names, settings.exclusionNanos(), settings.boundMicros());
+        this.births = new BirthMarkers(this);
+        this.standings = new NodeStatuses(names, settings.quarantineNanos() / 1_000_000);
     }
 
     private static String configuration(List<QuorumMember> members, QuorumSettings settings) {
@@ -90,7 +90,7 @@ final class NodeSet {
     }
 
     /** Who hears what the nodes count for. */
-    Standings standings() {
+    NodeStatuses standings() {
         return standings;
     }
 

@@ -9,9 +9,9 @@ import java.util.Set;
 /** Whether nodes and spans make a set that can keep locks, with the arithmetic. Pure. */
 final class NodeSetCheck {
 
-    private static final Duration LEAST_MAX_TTL = Duration.ofMillis(200);
+    private static final Duration MIN_MAX_TTL = Duration.ofMillis(200);
     private static final Duration LARGEST_MAX_TTL = Duration.ofHours(24);
-    private static final int MOST_NODES = 32;
+    private static final int MAX_NODES = 32;
 
     private NodeSetCheck() {}
 
@@ -23,8 +23,8 @@ final class NodeSetCheck {
      */
     static List<String> check(List<String> names, QuorumSettings settings) {
         int n = names.size();
-        if (n == 0 || n > MOST_NODES) {
-            throw new IllegalArgumentException("redlock with " + n + " nodes; it needs 1 to " + MOST_NODES
+        if (n == 0 || n > MAX_NODES) {
+            throw new IllegalArgumentException("redlock with " + n + " nodes; it needs 1 to " + MAX_NODES
                     + " of them: write redlock:?node=redis%3A%2F%2Fa%3A6379&node=…");
         }
         Set<String> seen = new HashSet<>();
@@ -34,9 +34,9 @@ final class NodeSetCheck {
             }
         }
         Duration maxTtl = settings.maxTtl();
-        if (maxTtl.compareTo(LEAST_MAX_TTL) < 0 || maxTtl.compareTo(LARGEST_MAX_TTL) > 0) {
+        if (maxTtl.compareTo(MIN_MAX_TTL) < 0 || maxTtl.compareTo(LARGEST_MAX_TTL) > 0) {
             throw new IllegalArgumentException(
-                    "maxTtl is " + maxTtl + "; it must be between " + LEAST_MAX_TTL + " and " + LARGEST_MAX_TTL);
+                    "maxTtl is " + maxTtl + "; it must be between " + MIN_MAX_TTL + " and " + LARGEST_MAX_TTL);
         }
         refuseNodeTimeout(settings.nodeTimeoutFor(maxTtl), maxTtl);
         return notes(n);

@@ -38,7 +38,7 @@ final class QuorumOperations implements StoreOperations {
 
     @Override
     public CompletableFuture<Void> announce(ClientRecord record, long keepNanos) {
-        return Records.gather(
+        return NodeAnswers.gather(
                         nodes,
                         node -> node.operations().announce(record, keepNanos).thenApply(done -> true),
                         timeoutNanos)
@@ -47,14 +47,14 @@ final class QuorumOperations implements StoreOperations {
 
     @Override
     public CompletableFuture<Optional<ClientRecord>> client(String holderId) {
-        return Records.gather(nodes, node -> node.operations().client(holderId), timeoutNanos)
+        return NodeAnswers.gather(nodes, node -> node.operations().client(holderId), timeoutNanos)
                 .thenApply(answers -> answers.stream().flatMap(Optional::stream).findFirst());
     }
 
     /** What a node has alone is what quorums leave behind and its ttl removes; only what never ends is a leak. */
     @Override
     public CompletableFuture<List<Leak>> leaks() {
-        return Records.gather(nodes, node -> node.operations().leaks(), timeoutNanos)
+        return NodeAnswers.gather(nodes, node -> node.operations().leaks(), timeoutNanos)
                 .thenApply(answers -> {
                     LinkedHashSet<Leak> all = new LinkedHashSet<>();
                     answers.forEach(all::addAll);
@@ -119,7 +119,7 @@ final class QuorumOperations implements StoreOperations {
     /** What is checked over several nodes. Pure. */
     static final class SetChecks {
 
-        private static final long MOST_SKEW_MICROS = Duration.ofMillis(500).toNanos() / 1_000;
+        private static final long MAX_SKEW_MICROS = Duration.ofMillis(500).toNanos() / 1_000;
 
         private SetChecks() {}
 
@@ -163,7 +163,7 @@ final class QuorumOperations implements StoreOperations {
                 mostLower = Math.max(mostLower, probe.aheadMicros() - probe.roundMicros());
             }
             long apart = probes.isEmpty() ? 0 : Math.max(0, mostLower - leastUpper);
-            if (apart > MOST_SKEW_MICROS) {
+            if (apart > MAX_SKEW_MICROS) {
                 return Finding.warning(
                         "clock",
                         "the clocks of the nodes are at least " + apart / 1_000 + " ms apart",

@@ -104,7 +104,7 @@ final class QuorumRenewal {
         if (moments.size() < quorum) {
             throw new IllegalStateException("only " + moments.size() + " of " + nodes.length + " nodes ever kept it");
         }
-        return Moments.latestReachedBy(quorum, moments);
+        return Quorum.latestReachedBy(quorum, moments);
     }
 
     /** Whether so many nodes have confirmed it that it was ever held. */

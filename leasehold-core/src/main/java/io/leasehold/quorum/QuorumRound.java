@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 final class QuorumRound {
 
     /** Ballots of one round before it counts as lost; doubling makes more of them pointless. */
-    private static final int MOST_BALLOTS = 12;
+    private static final int MAX_BALLOTS = 12;
 
     /** What happens. */
     sealed interface Event {}
@@ -246,7 +246,7 @@ final class QuorumRound {
             won(actions);
         } else if (tally.yes + tally.pending < quorum) {
             boolean again = tally.stale > 0
-                    && stale < MOST_BALLOTS
+                    && stale < MAX_BALLOTS
                     && tally.yes + tally.stale + tally.pending >= quorum
                     && tally.floor < TokenRange.LIMIT - ((long) reserve << (stale + 2));
             if (again) {
@@ -312,7 +312,7 @@ final class QuorumRound {
         }
         phase = Phase.IDLE;
         held = true;
-        long sentAt = Moments.latestReachedBy(quorum, times);
+        long sentAt = Quorum.latestReachedBy(quorum, times);
         actions.add(new Finish(new Won(TokenRange.of(candidate, reserve), sentAt)));
         for (int node = 0; node < nodes.length; node++) {
             if (votes[node] instanceof NodeReply.Yes) {

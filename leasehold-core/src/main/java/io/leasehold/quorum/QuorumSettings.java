@@ -11,11 +11,11 @@ import org.jspecify.annotations.Nullable;
 public final class QuorumSettings {
 
     private static final QuorumSettings STANDARD = new QuorumSettings(Duration.ofSeconds(30), null);
-    private static final Duration LEAST_NODE_TIMEOUT = Duration.ofMillis(5);
-    private static final Duration MOST_NODE_TIMEOUT = Duration.ofMillis(50);
+    private static final Duration MIN_NODE_TIMEOUT = Duration.ofMillis(5);
+    private static final Duration MAX_NODE_TIMEOUT = Duration.ofMillis(50);
 
     /** B, at most: how far fencing tokens may run ahead of the nodes' clocks. */
-    private static final Duration MOST_BOUND = Duration.ofMillis(7_500);
+    private static final Duration MAX_BOUND = Duration.ofMillis(7_500);
 
     private final Duration maxTtl;
     private final @Nullable Duration nodeTimeout;
@@ -55,7 +55,7 @@ public final class QuorumSettings {
         if (nodeTimeout != null) {
             return nodeTimeout.toNanos();
         }
-        return Math.max(LEAST_NODE_TIMEOUT.toNanos(), Math.min(MOST_NODE_TIMEOUT.toNanos(), ttlNanos / 200));
+        return Math.max(MIN_NODE_TIMEOUT.toNanos(), Math.min(MAX_NODE_TIMEOUT.toNanos(), ttlNanos / 200));
     }
 
     /** The same, where a lock may have one of its own: positive then. */
@@ -75,7 +75,7 @@ public final class QuorumSettings {
 
     /** B = maxTtl / 4, at most 7.5 s. */
     long boundMicros() {
-        return Math.min(MOST_BOUND.toNanos(), maxTtl.toNanos() / 4) / 1_000;
+        return Math.min(MAX_BOUND.toNanos(), maxTtl.toNanos() / 4) / 1_000;
     }
 
     /** ttl − drift: the drift is 1 % + 2 ms. */

@@ -49,7 +49,7 @@ import org.slf4j.LoggerFactory;
 public final class QuorumStore implements LockStore, MemberSet {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
-    private static final int LEAST_SWEEP = 1_024;
+    private static final int MIN_SWEEP = 1_024;
     private static final long ADMIN_NANOS = 5_000_000_000L;
 
     private static final StoreSignals NOBODY = new StoreSignals() {
@@ -67,22 +67,22 @@ public final class QuorumStore implements LockStore, MemberSet {
     private final QuorumSettings settings;
     private final LockRuntime runtime;
     private final NodeSet nodes;
-    private final Endings endings;
-    private final Retries retries;
-    private final Map<OwnerToken, Tenure> tenures = new ConcurrentHashMap<>();
+    private final NodeReleases endings;
+    private final ContentionBackoff retries;
+    private final Map<OwnerToken, QuorumSession> tenures = new ConcurrentHashMap<>();
     private volatile StoreSignals signals = NOBODY;
     private final AtomicLong renewalRounds = new AtomicLong();
     /** What nobody ends, since its hold ran out or its client's thread is gone, is forgotten when the number has doubled. */
-    private volatile int sweepAbove = LEAST_SWEEP;
+    private volatile int sweepAbove = MIN_SWEEP;
 
-    private final Tenure.Holders holders = new Tenure.Holders() {
+    private final QuorumSession.Holders holders = new QuorumSession.Holders() {
         @Override
-        public void granted(Tenure tenure, OwnerToken owner) {
+        public void granted(QuorumSession tenure, OwnerToken owner) {
             tenures.put(owner, tenure);
         }
 
         @Override
-        public void forgotten(Tenure tenure, OwnerToken asked, OwnerToken granted) {
+        public void forgotten(QuorumSession tenure, OwnerToken asked, OwnerToken granted) {
             tenures.remove(asked, tenure);
             tenures.remove(granted, tenure);
         }
@@ -105,8 +105,8 @@ public final class QuorumStore implements LockStore, MemberSet {
         List<String> names = this.members.stream().map(QuorumMember::name).toList();
         NodeSetCheck.check(names, settings).forEach(LOG::warn);
         this.nodes = new NodeSet(this.members, settings, runtime);
-        this.endings = new Endings(nodes);
-        this.retries = new Retries(runtime, () -> signals);
+        this.endings = new NodeReleases(nodes);
+        this.retries = new ContentionBackoff(runtime, () -> signals);
     }
 
     /**
@@ -234,7 +234,7 @@ public final class QuorumStore implements LockStore, MemberSet {
                 @Override
                 public void lost(OwnerToken owner, LossCause cause) {
                     // One node can only tell of itself: the lock is lost where no quorum is left.
-                    Tenure tenure = tenures.get(owner);
+                    QuorumSession tenure = tenures.get(owner);
                     if (tenure != null) {
                         tenure.takenAt(from, owner, cause);
                     }
@@ -259,9 +259,9 @@ public final class QuorumStore implements LockStore, MemberSet {
         if (tenures.size() > sweepAbove) {
             long nowNanos = runtime.nanoTime();
             tenures.values().removeIf(tenure -> tenure.isDeserted(nowNanos));
-            sweepAbove = Math.max(LEAST_SWEEP, 2 * tenures.size());
+            sweepAbove = Math.max(MIN_SWEEP, 2 * tenures.size());
         }
-        Tenure tenure =
+        QuorumSession tenure =
                 tenures.computeIfAbsent(request.owner(), owner -> tenure(request.names(), owner, atNodes(request)));
         long askedAtNanos = runtime.nanoTime();
         long courtesyNanos = retries.courtesyNanos(request.names().get(0));
@@ -284,18 +284,18 @@ public final class QuorumStore implements LockStore, MemberSet {
         return tenures.values().stream().distinct().count();
     }
 
-    private Tenure tenure(List<LockName> names, OwnerToken asked, OwnerToken atNodes) {
-        return new Tenure(nodes, endings, retries, names, asked, atNodes, holders);
+    private QuorumSession tenure(List<LockName> names, OwnerToken asked, OwnerToken atNodes) {
+        return new QuorumSession(nodes, endings, retries, names, asked, atNodes, holders);
     }
 
     /** Of what is not remembered: the owner token of a grant is the one at the nodes. */
-    private Tenure unknown(List<LockName> names, OwnerToken granted) {
+    private QuorumSession unknown(List<LockName> names, OwnerToken granted) {
         return tenure(names, granted, granted);
     }
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
-        Tenure tenure = tenures.get(request.owner());
+        QuorumSession tenure = tenures.get(request.owner());
         return (tenure != null ? tenure : unknown(request.names(), request.owner()))
                 .release(request)
                 .thenApply(reply -> {
@@ -309,13 +309,13 @@ public final class QuorumStore implements LockStore, MemberSet {
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         long round = renewalRounds.incrementAndGet();
-        List<Tenure> renewed = new ArrayList<>();
+        List<QuorumSession> renewed = new ArrayList<>();
         List<RenewBatch.Item> items = new ArrayList<>();
         List<CompletableFuture<RenewReply.Item>> replies = new ArrayList<>();
-        Map<Long, List<Tenure>> byPatience = new TreeMap<>();
+        Map<Long, List<QuorumSession>> byPatience = new TreeMap<>();
         for (RenewBatch.Item item : batch.items()) {
-            Tenure known = tenures.get(item.owner());
-            Tenure tenure = known != null ? known : unknown(List.of(item.name()), item.owner());
+            QuorumSession known = tenures.get(item.owner());
+            QuorumSession tenure = known != null ? known : unknown(List.of(item.name()), item.owner());
             renewed.add(tenure);
             items.add(tenure.renewalItem(item));
             CompletableFuture<RenewReply.Item> reply = new CompletableFuture<>();
@@ -348,19 +348,19 @@ public final class QuorumStore implements LockStore, MemberSet {
 
     @Override
     public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return Records.gather(nodes, node -> node.describe(name), ADMIN_NANOS)
-                .thenApply(answers -> Records.heldByQuorum(answers, nodes.quorum()));
+        return NodeAnswers.gather(nodes, node -> node.describe(name), ADMIN_NANOS)
+                .thenApply(answers -> NodeAnswers.heldByQuorum(answers, nodes.quorum()));
     }
 
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return Records.gather(nodes, node -> node.list(glob, limit), ADMIN_NANOS)
-                .thenApply(answers -> Records.merge(answers, nodes.quorum(), limit));
+        return NodeAnswers.gather(nodes, node -> node.list(glob, limit), ADMIN_NANOS)
+                .thenApply(answers -> NodeAnswers.merge(answers, nodes.quorum(), limit));
     }
 
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return Records.gather(nodes, node -> node.forceRelease(name, holderId), ADMIN_NANOS)
+        return NodeAnswers.gather(nodes, node -> node.forceRelease(name, holderId), ADMIN_NANOS)
                 .thenApply(answers -> new HashSet<>(answers).contains(true));
     }
 

@@ -10,7 +10,7 @@ public final class ForeignText {
     /** What is shown in place of a holder id that is none. */
     public static final String FOREIGN = "foreign";
 
-    private static final int MOST_CHARACTERS = 256;
+    private static final int MAX_CHARACTERS = 256;
 
     private ForeignText() {}
 
@@ -22,7 +22,7 @@ public final class ForeignText {
                     .decode(ByteBuffer.wrap(data))
                     .toString();
             boolean readable = !text.isBlank()
-                    && text.length() <= MOST_CHARACTERS
+                    && text.length() <= MAX_CHARACTERS
                     && text.chars().noneMatch(Character::isISOControl);
             return readable ? text : FOREIGN;
         } catch (CharacterCodingException e) {

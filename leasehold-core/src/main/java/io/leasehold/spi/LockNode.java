@@ -2,7 +2,7 @@ package io.leasehold.spi;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.Waiter;
+import io.leasehold.QueuedWaiter;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -87,7 +87,7 @@ public interface LockNode extends AutoCloseable {
     CompletableFuture<List<LockRecord>> list(String glob, int limit);
 
     /** See {@link LockStore#waiters}. */
-    default CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+    default CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return CompletableFuture.completedFuture(List.of());
     }
 

@@ -2,7 +2,7 @@ package io.leasehold.spi;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.Waiter;
+import io.leasehold.QueuedWaiter;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -68,7 +68,7 @@ public interface LockStore extends AutoCloseable {
     CompletableFuture<List<LockRecord>> list(String glob, int limit);
 
     /** Who waits, first come first, at most {@code limit}; empty where no queue is kept. */
-    default CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+    default CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return CompletableFuture.completedFuture(List.of());
     }
 

@@ -28,8 +28,8 @@ public final class StoreAddress {
     /** An @ behind a ? or a # may end a password that has one of these in it: then no part of the URI is repeated. */
     private static final Pattern CUT = Pattern.compile("(?s)[?#].*@");
 
-    private static final Duration LEAST_SPAN = Duration.ofMillis(1);
-    private static final Duration MOST_SPAN = Duration.ofDays(2);
+    private static final Duration MIN_SPAN = Duration.ofMillis(1);
+    private static final Duration MAX_SPAN = Duration.ofDays(2);
 
     private final StoreUri uri;
     private final List<String> servers;
@@ -220,7 +220,7 @@ public final class StoreAddress {
             case "s" -> Duration.ofSeconds(number);
             default -> Duration.ofMinutes(number);
         };
-        if (span.compareTo(LEAST_SPAN) < 0 || span.compareTo(MOST_SPAN) > 0) {
+        if (span.compareTo(MIN_SPAN) < 0 || span.compareTo(MAX_SPAN) > 0) {
             throw refused(option + "=" + value + " must be from 1ms to 48 hours");
         }
         return span;

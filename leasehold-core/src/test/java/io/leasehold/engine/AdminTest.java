@@ -15,10 +15,10 @@ import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LockStoreException;
 import io.leasehold.NodeVote;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
-import io.leasehold.Waiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
@@ -91,7 +91,7 @@ final class AdminTest {
     @Test
     void whatIsHeldAndAwaitedIsAskedOfTheStore() {
         Holder holder = new Holder("h", TTL, OptionalLong.of(7));
-        Waiter waiter = new Waiter("w", null);
+        QueuedWaiter waiter = new QueuedWaiter("w", null);
         instead.put("waiters", arguments -> CompletableFuture.completedFuture(List.of(waiter)));
         LockAdmin admin = admin();
         assertThat(admin.inspect(A)).isEmpty();

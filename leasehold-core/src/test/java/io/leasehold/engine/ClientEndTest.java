@@ -154,7 +154,7 @@ final class ClientEndTest {
         List<Integer> got = new ArrayList<>();
         List<Boolean> kept = new ArrayList<>();
         Thread waiting = new Thread(() -> {
-            got.add(Edge.join(runtime, result));
+            got.add(Futures.join(runtime, result));
             kept.add(Thread.interrupted());
         });
         waiting.start();

@@ -162,12 +162,12 @@ final class ClientRecordsTest {
     @Test
     void ofManyHoldsTheOldestAreTold() {
         LockClient client = client();
-        for (int i = 0; i < ClientRecord.MOST_HOLDS + 20; i++) {
+        for (int i = 0; i < ClientRecord.MAX_HOLDS + 20; i++) {
             held(client, "lock-" + i);
             runtime.pass(Duration.ofMillis(1));
         }
         runtime.pass(Duration.ofSeconds(1));
-        assertThat(told.get(0).holds()).hasSize(ClientRecord.MOST_HOLDS);
+        assertThat(told.get(0).holds()).hasSize(ClientRecord.MAX_HOLDS);
         assertThat(told.get(0).holds().get(0).lock()).isEqualTo("lock-0");
     }
 }

@@ -73,8 +73,8 @@ final class ErrorsTest {
     @Test
     void anAttemptThatAnErrorMeetsIsTriedAgainAndNobodyWaitsBehindIt() {
         store.failNext(noThread());
-        Waiter first = shop.waiter();
-        Waiter second = shop.waiter();
+        AcquireAttempt first = shop.waiter();
+        AcquireAttempt second = shop.waiter();
         shop.desks.enter(first);
         shop.desks.enter(second);
         for (int i = 0; i < 20 && store.acquires().isEmpty(); i++) {
@@ -154,7 +154,7 @@ final class ErrorsTest {
     @Test
     void aTimelineWhoseTimerFailsWhileItFiresGoesOn() {
         List<String> fired = new ArrayList<>();
-        Timeline timeline = new Timeline(runtime);
+        TimerQueue timeline = new TimerQueue(runtime);
         timeline.schedule(1_000_000, () -> fired.add("first"));
         timeline.schedule(2_000_000, () -> fired.add("second"));
         runtime.failToStart(1);
@@ -238,10 +238,10 @@ final class ErrorsTest {
             StillRuntime still = new StillRuntime();
             SilentStore silent = new SilentStore();
             Workshop own = new Workshop(still, silent);
-            GrantKeeper keeper = own.keeper();
+            HeldGrant keeper = own.keeper();
             own.desks.granted(Workshop.NAME, keeper, 0);
             LeaseHandle lease = keeper.begin(own.wiring.suspensions().mark(), null);
-            Waiter waiter = own.waiter();
+            AcquireAttempt waiter = own.waiter();
             own.desks.enter(waiter);
             failAtRead(still, at);
             CompletableFuture<ReleaseOutcome> released = lease.releaseAsync();

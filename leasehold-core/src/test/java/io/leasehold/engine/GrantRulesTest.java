@@ -106,7 +106,7 @@ final class GrantRulesTest {
     @Test
     void nothingIsLeftOfALostLeaseThatNobodyGivesBack() {
         Workshop shop = new Workshop(runtime, store);
-        GrantKeeper keeper = shop.keeper();
+        HeldGrant keeper = shop.keeper();
         shop.desks.granted(Workshop.NAME, keeper, 1_063);
         LeaseHandle lease = keeper.begin(shop.wiring.suspensions().mark(), null);
         keeper.takenAway(LossCause.SESSION_LOST);
@@ -231,12 +231,12 @@ final class GrantRulesTest {
                 StillRuntime still = new StillRuntime();
                 SilentStore silent = new SilentStore();
                 Workshop shop = new Workshop(still, silent);
-                GrantKeeper keeper = shop.keeper();
+                HeldGrant keeper = shop.keeper();
                 shop.desks.granted(Workshop.NAME, keeper, 1_063);
                 LeaseHandle lease = keeper.begin(shop.wiring.suspensions().mark(), null);
                 // Too late for a hand-over.
                 still.pass(Duration.ofMillis(900));
-                Waiter behind = shop.waiter();
+                AcquireAttempt behind = shop.waiter();
                 AtomicInteger reads = new AtomicInteger();
                 int fatal = at;
                 still.beforeAClockIsRead(() -> {

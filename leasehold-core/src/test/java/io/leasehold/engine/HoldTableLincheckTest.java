@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 public final class HoldTableLincheckTest {
 
     private final OwnerToken[] owners = {OwnerToken.fromHex("a".repeat(40)), OwnerToken.fromHex("b".repeat(40))};
-    private final GrantKeeper[] grants = new GrantKeeper[3];
+    private final HeldGrant[] grants = new HeldGrant[3];
     private final HoldTable table = new HoldTable();
 
     public HoldTableLincheckTest() {
@@ -42,7 +42,7 @@ public final class HoldTableLincheckTest {
     @Operation
     public String find(@Param(name = "owner") int owner) {
         StringBuilder found = new StringBuilder();
-        for (GrantKeeper grant : table.find(owners[owner])) {
+        for (HeldGrant grant : table.find(owners[owner])) {
             for (int i = 0; i < grants.length; i++) {
                 if (grants[i] == grant) {
                     found.append(i);

@@ -173,7 +173,7 @@ final class SeveralLocksEdgesTest {
         assertThat(taken(() -> client.close(Duration.ofSeconds(8))))
                 .isBetween(Duration.ofSeconds(1), Duration.ofMillis(1_100));
         assertThat(store.releases()).hasSize(1);
-        assertThatThrownBy(() -> Edge.result(pending.result()))
+        assertThatThrownBy(() -> Futures.result(pending.result()))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContainingAll("closed", "[a, b]");
     }

@@ -204,7 +204,7 @@ final class ShellStepsTest {
         busy(0);
         runtime.pass(Duration.ofSeconds(10));
         assertThat(store.acquires()).hasSizeGreaterThan(1);
-        assertThat(store.acquires().get(1).request().reserve()).isEqualTo(Timings.MOST_LEASES);
+        assertThat(store.acquires().get(1).request().reserve()).isEqualTo(Timings.MAX_LEASES);
     }
 
     @Test
@@ -235,7 +235,7 @@ final class ShellStepsTest {
 
     @Test
     void nothingIsLeftOfAWaiterWhoseTimeIsOver() {
-        Waiter waiter = shop.waiter(Duration.ofSeconds(1).toNanos());
+        AcquireAttempt waiter = shop.waiter(Duration.ofSeconds(1).toNanos());
         shop.desks.enter(waiter);
         busy(0);
         for (int i = 1; i < 40 && !waiter.result().isDone(); i++) {
@@ -252,7 +252,7 @@ final class ShellStepsTest {
         LeaseHandle lease = shop.keeper().begin(shop.wiring.suspensions().mark(), null);
         shop.desks.granted(Workshop.NAME, lease.state().keeper(), 1_063);
         int before = shop.timeline.size();
-        Waiter waiter = shop.waiter(Duration.ofSeconds(50).toNanos());
+        AcquireAttempt waiter = shop.waiter(Duration.ofSeconds(50).toNanos());
         shop.desks.enter(waiter);
         lease.state().release();
         assertThat(waiter.result()).isCompleted();
@@ -262,7 +262,7 @@ final class ShellStepsTest {
     @Test
     void behindAnotherOneWithoutPatienceIsToldAtOnceAndAsksNobody() {
         shop.desks.enter(shop.waiter());
-        Waiter impatient = shop.waiter(0);
+        AcquireAttempt impatient = shop.waiter(0);
         shop.desks.enter(impatient);
         assertThat(impatient.result()).isCompleted();
         assertThat(impatient.result().join().orElseNull()).isNull();
@@ -280,8 +280,8 @@ final class ShellStepsTest {
 
     @Test
     void aClosedClientIsAnotherReasonThanAWithdrawal() {
-        Waiter withdrawn = shop.waiter();
-        Waiter closed = shop.waiter();
+        AcquireAttempt withdrawn = shop.waiter();
+        AcquireAttempt closed = shop.waiter();
         withdrawn.giveUp();
         closed.clientClosing();
         assertThat(withdrawn.result()).isCancelled();
@@ -321,8 +321,8 @@ final class ShellStepsTest {
     @Test
     void aReleaseIsRepeatedAtPausesThatDoubleUntilItsTimeIsOver() {
         List<Long> sent = new ArrayList<>();
-        Undoer undoer = new Undoer(runtime, new Timeline(runtime), failing(sent));
-        Undoer.Told told = undoer.end(request(), Duration.ofSeconds(4).toNanos());
+        ReleaseRetrier undoer = new ReleaseRetrier(runtime, new TimerQueue(runtime), failing(sent));
+        ReleaseRetrier.Told told = undoer.end(request(), Duration.ofSeconds(4).toNanos());
         assertThat(told.firstReply()).isCompleted();
         assertThat(undoer.isIdle()).isFalse();
         runtime.pass(Duration.ofSeconds(10));
@@ -335,7 +335,7 @@ final class ShellStepsTest {
     @Test
     void aReconnectionRepeatsAtOnceWhatIsUnanswered() {
         List<Long> sent = new ArrayList<>();
-        Undoer undoer = new Undoer(runtime, new Timeline(runtime), failing(sent));
+        ReleaseRetrier undoer = new ReleaseRetrier(runtime, new TimerQueue(runtime), failing(sent));
         undoer.end(request(), Duration.ofSeconds(60).toNanos());
         runtime.pass(Duration.ofMillis(800));
         assertThat(sent).hasSize(5);
@@ -372,10 +372,10 @@ final class ShellStepsTest {
     /** Those that are due at about the same time wait for each other, and one by hand takes those that wait with it. */
     @Test
     void aRenewalByHandTakesThoseThatWaitWithIt() {
-        RenewalLoop loop = shop.wiring.renewals();
-        GrantKeeper first = shop.keeper();
-        GrantKeeper second = shop.keeper();
-        GrantKeeper third = shop.keeper();
+        RenewalBatcher loop = shop.wiring.renewals();
+        HeldGrant first = shop.keeper();
+        HeldGrant second = shop.keeper();
+        HeldGrant third = shop.keeper();
         loop.renew(first, Duration.ofMillis(50).toNanos());
         runtime.pass(Duration.ofMillis(20));
         loop.renew(second, Duration.ofMillis(50).toNanos());

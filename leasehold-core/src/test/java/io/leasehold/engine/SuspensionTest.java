@@ -20,7 +20,7 @@ final class SuspensionTest {
 
     private static final Duration HOUR = Duration.ofHours(1);
     /** More reads of clocks than any single step of the engine makes. */
-    private static final int MOST_READS = 30;
+    private static final int MAX_READS = 30;
 
     private final StillRuntime runtime = new StillRuntime();
     private final SilentStore store = new SilentStore();
@@ -77,7 +77,7 @@ final class SuspensionTest {
     /** Wherever the thread stands that has just noticed the suspension, no other thread sees a lease as valid. */
     @Test
     void whatOneThreadIsNoticingNoOtherThreadMisses() throws Exception {
-        for (int before = 1; before <= MOST_READS; before++) {
+        for (int before = 1; before <= MAX_READS; before++) {
             StillRuntime still = new StillRuntime();
             Workshop at = new Workshop(still, new SilentStore());
             List<LeaseHandle> leases = new ArrayList<>();
@@ -118,7 +118,7 @@ final class SuspensionTest {
     /** At whichever read of a clock the suspension comes while the clocks are looked at, it is noticed. */
     @Test
     void aSuspensionWhileTheClocksAreLookedAtIsNoticed() {
-        for (int at = 1; at <= MOST_READS; at++) {
+        for (int at = 1; at <= MAX_READS; at++) {
             StillRuntime still = new StillRuntime();
             LeaseHandle lease = lease(new Workshop(still, new SilentStore()));
             sleepAt(still, at);
@@ -133,10 +133,10 @@ final class SuspensionTest {
 
     @Test
     void aSuspensionWhileAHoldBeginsIsNoticed() {
-        for (int at = 1; at <= MOST_READS; at++) {
+        for (int at = 1; at <= MAX_READS; at++) {
             StillRuntime still = new StillRuntime();
             Workshop own = new Workshop(still, new SilentStore());
-            GrantKeeper keeper = own.keeper();
+            HeldGrant keeper = own.keeper();
             long mark = own.wiring.suspensions().mark();
             sleepAt(still, at);
             LeaseHandle lease = keeper.begin(mark, null);
@@ -158,7 +158,7 @@ final class SuspensionTest {
     /** A thread that begins to watch and is slow in it hides nothing from the hold of another. */
     @Test
     void aSlowBeginningHidesNoSuspensionFromAnotherHold() throws Exception {
-        for (int before = 1; before <= MOST_READS; before++) {
+        for (int before = 1; before <= MAX_READS; before++) {
             StillRuntime still = new StillRuntime();
             Workshop own = new Workshop(still, new SilentStore());
             Thread slow = new Thread(() -> lease(own));
@@ -194,7 +194,7 @@ final class SuspensionTest {
 
     @Test
     void aDeadLeaseIsNotHandedToALocalWaiter() {
-        Waiter waiter = shop.waiter();
+        AcquireAttempt waiter = shop.waiter();
         LeaseHandle lease = heldWithAWaiterBehind(waiter);
         runtime.suspend(HOUR);
         lease.release();
@@ -202,8 +202,8 @@ final class SuspensionTest {
         assertThat(store.releases()).hasSize(1);
     }
 
-    private LeaseHandle heldWithAWaiterBehind(Waiter waiter) {
-        GrantKeeper keeper = shop.keeper();
+    private LeaseHandle heldWithAWaiterBehind(AcquireAttempt waiter) {
+        HeldGrant keeper = shop.keeper();
         shop.desks.granted(Workshop.NAME, keeper, 0);
         LeaseHandle lease = keeper.begin(shop.wiring.suspensions().mark(), null);
         shop.desks.enter(waiter);
@@ -213,7 +213,7 @@ final class SuspensionTest {
     /** The hand-over itself works, so that the test above looks at what it means to. */
     @Test
     void aLiveLeaseIsHandedToALocalWaiter() {
-        Waiter waiter = shop.waiter();
+        AcquireAttempt waiter = shop.waiter();
         LeaseHandle lease = heldWithAWaiterBehind(waiter);
         lease.release();
         assertThat(waiter.result()).isDone();

@@ -17,10 +17,10 @@ final class Workshop {
     static final LockName NAME = LockName.exactly("the-lock");
 
     final LockRuntime runtime;
-    final Timeline timeline;
-    final NameDesks desks;
+    final TimerQueue timeline;
+    final LocalQueues desks;
     final HoldTable holds = new HoldTable();
-    final Wiring wiring;
+    final EngineContext wiring;
     final WaitSettings settings;
 
     Workshop(LockRuntime runtime, LockStore store) {
@@ -33,29 +33,29 @@ final class Workshop {
 
     Workshop(LockRuntime runtime, LockStore store, LockOptions options, List<LockListener> listeners) {
         this.runtime = runtime;
-        this.timeline = new Timeline(runtime);
-        this.desks = new NameDesks(timeline);
+        this.timeline = new TimerQueue(runtime);
+        this.desks = new LocalQueues(timeline);
         this.settings = WaitSettings.of(options, store);
-        this.wiring = new Wiring(
+        this.wiring = new EngineContext(
                 runtime,
                 timeline,
                 store,
                 new Events(listeners),
-                new Undoer(runtime, timeline, store),
-                new RenewalLoop(runtime, timeline, store),
+                new ReleaseRetrier(runtime, timeline, store),
+                new RenewalBatcher(runtime, timeline, store),
                 holds,
                 new SuspendWatch(runtime, timeline, holds),
                 new LeakWatch(false),
-                new Announcer(runtime, timeline, store, holds, "host/1/test"),
+                new ClientAnnouncer(runtime, timeline, store, holds, "host/1/test"),
                 "host/1/test");
     }
 
-    Waiter waiter() {
+    AcquireAttempt waiter() {
         return waiter(Long.MAX_VALUE);
     }
 
-    Waiter waiter(long maxWaitNanos) {
-        return new Waiter(NAME, settings, maxWaitNanos, wiring, desks, null);
+    AcquireAttempt waiter(long maxWaitNanos) {
+        return new AcquireAttempt(NAME, settings, maxWaitNanos, wiring, desks, null);
     }
 
     /** A grant of 64 tokens from now on. */
@@ -63,7 +63,7 @@ final class Workshop {
         return new Grant(OwnerToken.draw(runtime), TokenRange.of(1_000, 64), runtime.nanoTime(), Incarnation.DURABLE);
     }
 
-    GrantKeeper keeper() {
-        return new GrantKeeper(NAME, grant(), 0, settings, wiring, desks);
+    HeldGrant keeper() {
+        return new HeldGrant(NAME, grant(), 0, settings, wiring, desks);
     }
 }

@@ -8,7 +8,7 @@ import io.leasehold.Guarantee;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
-import io.leasehold.Waiter;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.quorum.HandClock;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -304,18 +304,22 @@ final class InMemoryNodeRulesTest {
         pass(Duration.ofSeconds(1));
         waits(owner(), "host/1/b", 0);
         assertThat(node.waiters(NAME, 10).join())
-                .containsExactly(new Waiter("host/1/a", Duration.ofSeconds(1)), new Waiter("host/1/b", Duration.ZERO));
+                .containsExactly(
+                        new QueuedWaiter("host/1/a", Duration.ofSeconds(1)),
+                        new QueuedWaiter("host/1/b", Duration.ZERO));
         assertThat(node.waiters(NAME, 1).join()).hasSize(1);
         assertThat(node.waiters(OTHER, 1).join()).isEmpty();
         pass(Duration.ofSeconds(1));
         waits(first, "host/1/a", 0);
         assertThat(node.waiters(NAME, 10).join().get(0))
                 .as("its place is that of its first request")
-                .isEqualTo(new Waiter("host/1/a", Duration.ofSeconds(2)));
+                .isEqualTo(new QueuedWaiter("host/1/a", Duration.ofSeconds(2)));
         pass(Duration.ofNanos(2 * SECOND - 1));
         assertThat(node.waiters(NAME, 10).join()).hasSize(2);
         pass(Duration.ofNanos(1));
-        assertThat(node.waiters(NAME, 10).join()).extracting(Waiter::holderId).containsExactly("host/1/a");
+        assertThat(node.waiters(NAME, 10).join())
+                .extracting(QueuedWaiter::holderId)
+                .containsExactly("host/1/a");
         pass(Duration.ofSeconds(1));
         assertThat(node.waiters(NAME, 10).join()).isEmpty();
     }
@@ -341,7 +345,9 @@ final class InMemoryNodeRulesTest {
         assertThat(told.serverMicros()).isEqualTo(micros());
         assertThat(node.describe(NAME).join().orElseThrow().holder())
                 .isEqualTo(new Holder("host/1/a", Duration.ofSeconds(2), OptionalLong.of(micros())));
-        assertThat(node.waiters(NAME, 10).join()).extracting(Waiter::holderId).containsExactly("host/1/b");
+        assertThat(node.waiters(NAME, 10).join())
+                .extracting(QueuedWaiter::holderId)
+                .containsExactly("host/1/b");
         assertThat(floor(NAME)).isEqualTo(micros() + 2);
         pass(Duration.ofSeconds(2));
         OwnerToken passerBy = owner();
@@ -584,7 +590,7 @@ final class InMemoryNodeRulesTest {
         assertThat(vote(request(owner(), NAME), micros())).isInstanceOf(NodeReply.Yes.class);
         assertThat(node.waiters(NAME, 10).join())
                 .as("who is served waits no more")
-                .extracting(Waiter::holderId)
+                .extracting(QueuedWaiter::holderId)
                 .containsExactly("host/2/y");
     }
 

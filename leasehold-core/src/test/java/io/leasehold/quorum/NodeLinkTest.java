@@ -23,7 +23,7 @@ final class NodeLinkTest {
             NodeLink link = new NodeLink(node, "node-1");
             List<CompletableFuture<String>> sent = new ArrayList<>();
             List<CompletableFuture<String>> answers = new ArrayList<>();
-            for (int i = 0; i < NodeLink.MOST_UNANSWERED + 100; i++) {
+            for (int i = 0; i < NodeLink.MAX_UNANSWERED + 100; i++) {
                 answers.add(link.ask(
                         target -> {
                             sent.add(new CompletableFuture<>());
@@ -31,7 +31,7 @@ final class NodeLinkTest {
                         },
                         NodeLinkTest::said));
             }
-            assertThat(sent).hasSize(NodeLink.MOST_UNANSWERED);
+            assertThat(sent).hasSize(NodeLink.MAX_UNANSWERED);
             assertThat(answers.stream().filter(CompletableFuture::isDone)).hasSize(100);
             assertThat(answers.get(answers.size() - 1).join())
                     .contains("NO_EFFECT")

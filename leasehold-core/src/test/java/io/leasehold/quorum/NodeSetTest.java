@@ -261,7 +261,7 @@ final class NodeSetTest {
                                 (kind, error) -> error.getMessage())
                         .join())
                 .isEqualTo("known");
-        for (int i = 0; i < 3 * NodeLink.MOST_UNANSWERED; i++) {
+        for (int i = 0; i < 3 * NodeLink.MAX_UNANSWERED; i++) {
             link.ask(node -> CompletableFuture.failedFuture(known), (kind, error) -> kind.name());
             link.ask(
                     node -> {

@@ -4,9 +4,9 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
-import io.leasehold.Waiter;
 import io.leasehold.spi.Glob;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
@@ -40,10 +40,10 @@ final class Administration {
     private final LockRuntime runtime;
     private final Etcd etcd;
     private final Keys keys;
-    private final Heads heads;
+    private final QueueHeads heads;
     private final Failures failures;
 
-    Administration(EtcdUri uri, LockRuntime runtime, Etcd etcd, Keys keys, Heads heads, Failures failures) {
+    Administration(EtcdUri uri, LockRuntime runtime, Etcd etcd, Keys keys, QueueHeads heads, Failures failures) {
         this.uri = uri;
         this.runtime = runtime;
         this.etcd = etcd;
@@ -168,13 +168,14 @@ final class Administration {
     }
 
     /** Whoever stands behind the first. */
-    CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+    CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return inTime(
                 "list of the waiters of \"" + name + "\"",
                 () -> inOrder(keys.queue(name), 0, limit + 1L, new ArrayList<>())
                         .thenApply(found -> found.stream()
                                 .skip(1)
-                                .map(waiter -> new Waiter(heads.holder(waiter).id(), null))
+                                .map(waiter ->
+                                        new QueuedWaiter(heads.holder(waiter).id(), null))
                                 .toList()));
     }
 

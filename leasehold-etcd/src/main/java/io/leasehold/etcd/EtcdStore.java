@@ -6,7 +6,7 @@ import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
-import io.leasehold.Waiter;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.CredentialsDesk;
@@ -30,7 +30,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks in etcd: the verbs of the SPI over {@linkplain Place places} in queues.
+ * Locks in etcd: the verbs of the SPI over {@linkplain QueueEntry places} in queues.
  *
  * <p>Safe for use by any thread. Replies complete on the driver's threads.
  */
@@ -41,8 +41,8 @@ final class EtcdStore implements LockStore {
     private final Etcd etcd;
     private final Failures failures;
     private final Administration administration;
-    private final Place.Shared shared;
-    private final Map<OwnerToken, Place> byOwner = new ConcurrentHashMap<>();
+    private final QueueEntry.Shared shared;
+    private final Map<OwnerToken, QueueEntry> byOwner = new ConcurrentHashMap<>();
     private volatile @Nullable StoreSignals signals;
 
     EtcdStore(EtcdUri uri, LockRuntime runtime) {
@@ -64,15 +64,15 @@ final class EtcdStore implements LockStore {
         this.etcd = new Etcd(uri, login, interceptors);
         this.failures = new Failures(uri, login != null);
         Keys keys = new Keys(uri.prefix());
-        Heads heads = new Heads(etcd, uri.tokenBase());
+        QueueHeads heads = new QueueHeads(etcd, uri.tokenBase());
         this.administration = new Administration(uri, runtime, etcd, keys, heads, failures);
-        this.shared = new Place.Shared(uri, etcd, keys, heads, runtime, new Told());
+        this.shared = new QueueEntry.Shared(uri, etcd, keys, heads, runtime, new Told());
     }
 
     /** What places tell. */
-    private final class Told implements Place.Events {
+    private final class Told implements QueueEntry.Events {
         @Override
-        public void woken(Place place) {
+        public void woken(QueueEntry place) {
             StoreSignals ear = signals;
             if (ear != null) {
                 ear.wake(place.name());
@@ -80,7 +80,7 @@ final class EtcdStore implements LockStore {
         }
 
         @Override
-        public void taken(Place place, LossCause cause) {
+        public void taken(QueueEntry place, LossCause cause) {
             StoreSignals ear = signals;
             if (ear != null) {
                 ear.lost(place.owner(), cause);
@@ -88,7 +88,7 @@ final class EtcdStore implements LockStore {
         }
 
         @Override
-        public void suspended(Place place) {
+        public void suspended(QueueEntry place) {
             StoreSignals ear = signals;
             if (ear != null) {
                 ear.suspended(place.owner());
@@ -96,7 +96,7 @@ final class EtcdStore implements LockStore {
         }
 
         @Override
-        public void over(Place place) {
+        public void over(QueueEntry place) {
             byOwner.remove(place.owner(), place);
         }
     }
@@ -136,7 +136,7 @@ final class EtcdStore implements LockStore {
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
-        Place place = byOwner.computeIfAbsent(request.owner(), owner -> new Place(shared, request));
+        QueueEntry place = byOwner.computeIfAbsent(request.owner(), owner -> new QueueEntry(shared, request));
         String what = "acquire of \"" + request.name() + "\"";
         return TimeLimit.<AcquireReply>within(
                         runtime,
@@ -168,7 +168,7 @@ final class EtcdStore implements LockStore {
 
     private CompletableFuture<RenewReply.Item> renew(RenewBatch.Item item, long limitNanos) {
         String what = "renewal of \"" + item.name() + "\"";
-        Place place = byOwner.get(item.owner());
+        QueueEntry place = byOwner.get(item.owner());
         return TimeLimit.within(
                 runtime,
                 limitNanos,
@@ -202,7 +202,7 @@ final class EtcdStore implements LockStore {
     }
 
     private CompletableFuture<Boolean> end(ReleaseRequest request) {
-        Place place = byOwner.get(request.owner());
+        QueueEntry place = byOwner.get(request.owner());
         return place != null ? place.end() : administration.removeOwner(request.names(), request.owner());
     }
 
@@ -217,7 +217,7 @@ final class EtcdStore implements LockStore {
     }
 
     @Override
-    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return administration.waiters(name, limit);
     }
 

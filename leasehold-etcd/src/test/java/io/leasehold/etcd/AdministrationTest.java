@@ -11,9 +11,9 @@ import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.LeaseOption;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
-import io.leasehold.Waiter;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.servers.EtcdServer;
 import io.leasehold.spi.AcquireReply;
@@ -182,7 +182,9 @@ class AdministrationTest {
         for (int i = 1; i <= 3; i++) {
             queued(ONE, "waiter-" + i);
         }
-        assertThat(answer(store.waiters(ONE, 2))).extracting(Waiter::holderId).containsExactly("waiter-1", "waiter-2");
+        assertThat(answer(store.waiters(ONE, 2)))
+                .extracting(QueuedWaiter::holderId)
+                .containsExactly("waiter-1", "waiter-2");
         assertThat(answer(store.waiters(ONE, 3))).hasSize(3);
         assertThat(answer(store.waiters(ONE, 9))).hasSize(3);
         assertThat(answer(store.waiters(TWO, 9))).isEmpty();

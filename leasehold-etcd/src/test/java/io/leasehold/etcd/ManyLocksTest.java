@@ -38,7 +38,7 @@ class ManyLocksTest {
 
     private static final int LOCKS = 3_000;
     private static final int VALUE_BYTES = 1_500;
-    private static final int MOST_BYTES = 4 * 1024 * 1024;
+    private static final int MAX_BYTES = 4 * 1024 * 1024;
 
     private static EtcdServer server;
 
@@ -56,7 +56,7 @@ class ManyLocksTest {
 
     @Test
     void listsThatAreLongerThanAnAnswerMayBeAreRead() throws Exception {
-        assertThat(LOCKS * VALUE_BYTES).as("bytes of one answer").isGreaterThan(MOST_BYTES);
+        assertThat(LOCKS * VALUE_BYTES).as("bytes of one answer").isGreaterThan(MAX_BYTES);
         List<String> keys = new ArrayList<>();
         for (int i = 0; i < LOCKS; i++) {
             keys.add(PlainName.of(LockName.of("lock-" + i)) + "/one");

@@ -92,7 +92,7 @@ class OwnWatchTest {
         return Thread.getAllStackTraces().entrySet().stream()
                 .anyMatch(one -> one.getKey().getState() == Thread.State.BLOCKED
                         && Arrays.stream(one.getValue())
-                                .anyMatch(frame -> frame.getClassName().startsWith(Place.class.getName())));
+                                .anyMatch(frame -> frame.getClassName().startsWith(QueueEntry.class.getName())));
     }
 
     /** How many watches the server keeps. */

@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class JdbcStores {
 
-    private static final int MOST_TRIES = 20;
+    private static final int MAX_TRIES = 20;
 
     private JdbcStores() {}
 
@@ -309,7 +309,7 @@ public final class JdbcStores {
                 schema.findOrMakeClients(connection);
                 return found;
             } catch (SQLException e) {
-                if (tries >= MOST_TRIES || dialect.troubles().apply(e) != SqlTrouble.CONTENTION) {
+                if (tries >= MAX_TRIES || dialect.troubles().apply(e) != SqlTrouble.CONTENTION) {
                     throw e;
                 }
             }

@@ -16,7 +16,7 @@ final class ServerWaits {
     static final long OPENING_NANOS = 10_000_000_000L;
 
     /** Leaves half a second of the 3 s that a request has by default for another connection. */
-    private static final long MOST_NANOS = 2_500_000_000L;
+    private static final long MAX_NANOS = 2_500_000_000L;
 
     /** PostgreSQL gives up a wait for a row after half of this. */
     private static final long POSTGRESQL_LEAST_NANOS = 500_000_000L;
@@ -26,7 +26,7 @@ final class ServerWaits {
     /** How long the worker waits for an answer: always longer than a statement may wait for a row. */
     static KeptConnection.Patience of(@Nullable SqlDialect dialect) {
         return new KeptConnection.Patience(
-                dialect == SqlDialect.POSTGRESQL ? POSTGRESQL_LEAST_NANOS : MOST_NANOS, MOST_NANOS);
+                dialect == SqlDialect.POSTGRESQL ? POSTGRESQL_LEAST_NANOS : MAX_NANOS, MAX_NANOS);
     }
 
     /**
@@ -46,7 +46,7 @@ final class ServerWaits {
             case POSTGRESQL -> Map.of("connectTimeout", "5", "socketTimeout", "10", "tcpKeepAlive", "true");
             case MARIADB, MYSQL -> Map.of("connectTimeout", "5000", "socketTimeout", "10000", "tcpKeepAlive", "true");
             // It cannot be told later, so this is what a request gets.
-            case H2 -> Map.of("NETWORK_TIMEOUT", String.valueOf(MOST_NANOS / 1_000_000));
+            case H2 -> Map.of("NETWORK_TIMEOUT", String.valueOf(MAX_NANOS / 1_000_000));
         };
         Properties properties = new Properties();
         String said = url.toLowerCase(Locale.ROOT);

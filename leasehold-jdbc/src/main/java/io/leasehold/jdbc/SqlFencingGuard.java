@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SqlFencingGuard {
 
-    private static final int MOST_TRIES = 5;
+    private static final int MAX_TRIES = 5;
 
     private final Column column;
     private final Consumer<? super Admission> observer;
@@ -102,7 +102,7 @@ public final class SqlFencingGuard {
             } else if (newest == token && locking) {
                 // There, and locked: a driver may count the rows that were changed, and not those that were found.
                 return new Admission.Admitted(resource, token);
-            } else if (tries == MOST_TRIES) {
+            } else if (tries == MAX_TRIES) {
                 // The row comes and goes between the two statements: no answer is true of it for long.
                 throw new SQLException(resource + " is deleted and made again while it is asked for");
             }

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class OpeningTest {
 
-    private static final int MOST_TRIES = 20;
+    private static final int MAX_TRIES = 20;
 
     /** Stands for success in a plan. */
     private final SQLException none = new SQLException("none");
@@ -95,7 +95,7 @@ class OpeningTest {
 
     private void assertRefused(SQLException failure, Class<? extends Exception> type, String... words) {
         failures.clear();
-        fails(MOST_TRIES + 1, failure);
+        fails(MAX_TRIES + 1, failure);
         assertThatThrownBy(this::open)
                 .isInstanceOf(type)
                 .hasMessageContainingAll(words)
@@ -108,9 +108,9 @@ class OpeningTest {
     void theTablesAreLookedForAgainWhileOthersMakeThemTwentyTimes() throws SQLException {
         SQLException locked = new SQLException("locked by another", "HYT00", 50200);
         assertRefused(locked, StoreUnavailableException.class, "cannot be opened", "locked by another", "50200");
-        assertThat(asked).isEqualTo(MOST_TRIES);
+        assertThat(asked).isEqualTo(MAX_TRIES);
         failures.clear();
-        fails(MOST_TRIES - 1, locked);
+        fails(MAX_TRIES - 1, locked);
         try (LockStore store = open()) {
             assertThat(store.description()).isEqualTo(url);
         }

@@ -146,13 +146,13 @@ public final class LockMetrics implements LockListener {
     /** What the meters are made of. */
     public static final class Builder {
 
-        private static final int MOST_RESOURCES = 100;
+        private static final int MAX_RESOURCES = 100;
         private static final int LARGEST_CAP = 10_000;
 
         private final MeterRegistry registry;
         private final Set<String> resources = new LinkedHashSet<>();
         private boolean onlyResources;
-        private int mostResources = MOST_RESOURCES;
+        private int mostResources = MAX_RESOURCES;
         private Tags tags = Tags.empty();
 
         private Builder(MeterRegistry registry) {

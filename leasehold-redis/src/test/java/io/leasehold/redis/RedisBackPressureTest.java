@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Tag("full")
 class RedisBackPressureTest {
 
-    private static final int MOST_ACQUIRES = 4_096;
+    private static final int MAX_ACQUIRES = 4_096;
     private static final int MOST = 8_192;
     private static final long PATIENCE = TimeUnit.SECONDS.toNanos(100);
 
@@ -79,14 +79,14 @@ class RedisBackPressureTest {
             List<CompletableFuture<ReleaseReply>> releases = new ArrayList<>();
             SERVER.server().freeze();
             try {
-                for (int i = 0; i < MOST_ACQUIRES + 100; i++) {
+                for (int i = 0; i < MAX_ACQUIRES + 100; i++) {
                     acquires.add(acquire(bench, i));
                 }
                 for (int i = 0; i < MOST; i++) {
                     releases.add(release(bench, i));
                 }
-                assertThat(acquires.subList(0, MOST_ACQUIRES)).noneMatch(CompletableFuture::isDone);
-                assertThat(acquires.subList(MOST_ACQUIRES, acquires.size()))
+                assertThat(acquires.subList(0, MAX_ACQUIRES)).noneMatch(CompletableFuture::isDone);
+                assertThat(acquires.subList(MAX_ACQUIRES, acquires.size()))
                         .allSatisfy(refused -> assertThat(NodeBench.answer(refused))
                                 .isInstanceOfSatisfying(NodeReply.Failed.class, failed -> {
                                     assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT);
@@ -96,16 +96,16 @@ class RedisBackPressureTest {
                                             .hasMessageContaining("crowd:")
                                             .hasMessageContaining("overloaded");
                                 }));
-                assertThat(releases.subList(0, MOST - MOST_ACQUIRES)).noneMatch(CompletableFuture::isDone);
-                assertThat(releases.subList(MOST - MOST_ACQUIRES, MOST)).allMatch(CompletableFuture::isDone);
+                assertThat(releases.subList(0, MOST - MAX_ACQUIRES)).noneMatch(CompletableFuture::isDone);
+                assertThat(releases.subList(MOST - MAX_ACQUIRES, MOST)).allMatch(CompletableFuture::isDone);
             } finally {
                 SERVER.server().thaw();
             }
-            acquires.subList(0, MOST_ACQUIRES)
+            acquires.subList(0, MAX_ACQUIRES)
                     .forEach(done -> assertThat(NodeBench.answer(done)).isInstanceOf(NodeReply.Yes.class));
-            releases.subList(0, MOST - MOST_ACQUIRES)
+            releases.subList(0, MOST - MAX_ACQUIRES)
                     .forEach(done -> assertThat(NodeBench.answer(done)).isInstanceOf(ReleaseReply.NotOurs.class));
-            assertThat(NodeBench.answer(acquire(bench, MOST_ACQUIRES))).isInstanceOf(NodeReply.Yes.class);
+            assertThat(NodeBench.answer(acquire(bench, MAX_ACQUIRES))).isInstanceOf(NodeReply.Yes.class);
         }
     }
 }

@@ -24,7 +24,7 @@ class RedisRenewalTest {
     private static final int LEASES = 10_000;
     private static final Duration TTL = Duration.ofSeconds(9);
     /** 40 in a second, over an interval of 3 s in which each lease is renewed once. */
-    private static final int MOST_CALLS_FOR_ALL = 40 * 3;
+    private static final int MAX_CALLS_FOR_ALL = 40 * 3;
 
     @RegisterExtension
     static final RedisUnderTest SERVER = new RedisUnderTest();
@@ -72,7 +72,7 @@ class RedisRenewalTest {
             long calls = scriptCalls() - callsBefore;
             System.out.println("renewals: " + counted + " of " + LEASES + " leases in " + calls + " script calls");
             assertThat(failed).hasValue(0);
-            assertThat(calls * LEASES).isLessThanOrEqualTo((long) MOST_CALLS_FOR_ALL * counted);
+            assertThat(calls * LEASES).isLessThanOrEqualTo((long) MAX_CALLS_FOR_ALL * counted);
             assertThat(leases).allMatch(Lease::isValid);
 
             // In parts: of more requests than a connection takes at once, the rest is released a moment later.

@@ -3,9 +3,9 @@ package io.leasehold.zookeeper;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
-import io.leasehold.Waiter;
 import io.leasehold.spi.Glob;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
@@ -41,14 +41,14 @@ final class Administration {
     private final LockRuntime runtime;
     private final Sessions sessions;
     private final Failures failures;
-    private final Heads heads;
+    private final QueueHeads heads;
 
     Administration(ZooKeeperUri uri, LockRuntime runtime, Sessions sessions, Failures failures) {
         this.uri = uri;
         this.runtime = runtime;
         this.sessions = sessions;
         this.failures = failures;
-        this.heads = new Heads(uri.tokenBase());
+        this.heads = new QueueHeads(uri.tokenBase());
     }
 
     private <T> CompletableFuture<T> inTime(String what, Supplier<CompletableFuture<T>> work) {
@@ -176,7 +176,7 @@ final class Administration {
     }
 
     /** Whoever stands behind the head; whoever leaves while we read is left out. */
-    CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+    CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return inTime(
                 "list of the waiters of \"" + name + "\"",
                 () -> session()
@@ -184,7 +184,7 @@ final class Administration {
                                 .thenCompose(queue -> behind(session, lockPath(name), queue, limit))));
     }
 
-    private CompletableFuture<List<Waiter>> behind(Session session, String lock, List<String> queue, int limit) {
+    private CompletableFuture<List<QueuedWaiter>> behind(Session session, String lock, List<String> queue, int limit) {
         List<CompletableFuture<Optional<Holder>>> asked = queue.stream()
                 .skip(1)
                 .limit(limit)
@@ -193,7 +193,7 @@ final class Administration {
         return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new))
                 .thenApply(nothing -> asked.stream()
                         .flatMap(one -> one.join().stream())
-                        .map(waiter -> new Waiter(waiter.id(), null))
+                        .map(waiter -> new QueuedWaiter(waiter.id(), null))
                         .toList());
     }
 

@@ -19,7 +19,7 @@ final class Znodes {
 
     private static final String PREFIX = "_c_";
     private static final String MARK = "-lock-";
-    private static final int LEAST_DIGITS = 10;
+    private static final int MIN_DIGITS = 10;
 
     private Znodes() {}
 
@@ -51,8 +51,7 @@ final class Znodes {
     private static int sequenceAt(String node) {
         int mark = node.lastIndexOf(MARK);
         int from = mark + MARK.length();
-        boolean plausible =
-                mark >= 0 && node.length() - from >= LEAST_DIGITS && node.length() - from <= LEAST_DIGITS + 1;
+        boolean plausible = mark >= 0 && node.length() - from >= MIN_DIGITS && node.length() - from <= MIN_DIGITS + 1;
         return plausible && node.substring(from).matches("-?[0-9]+") ? from : -1;
     }
 

@@ -5,7 +5,7 @@ import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.LossCause;
-import io.leasehold.Waiter;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
@@ -31,7 +31,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks in ZooKeeper: the verbs of the SPI over {@linkplain Place places} in queues and the {@linkplain Sessions sessions}
+ * Locks in ZooKeeper: the verbs of the SPI over {@linkplain QueueEntry places} in queues and the {@linkplain Sessions sessions}
  * that keep them.
  *
  * <p>Safe for use by any thread. Replies complete on the driver's event threads.
@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
 final class ZooKeeperStore implements LockStore {
 
     /** So many bytes of paths go into one request; the members take 1 MB by default. */
-    private static final int MOST_BATCH_BYTES = 256 * 1024;
+    private static final int MAX_BATCH_BYTES = 256 * 1024;
 
     private final ZooKeeperUri uri;
     private final LockRuntime runtime;
@@ -47,7 +47,7 @@ final class ZooKeeperStore implements LockStore {
     private final Sessions sessions;
     private final Places places;
     private final Administration administration;
-    private final Map<OwnerToken, Place> byOwner = new ConcurrentHashMap<>();
+    private final Map<OwnerToken, QueueEntry> byOwner = new ConcurrentHashMap<>();
     private volatile @Nullable StoreSignals signals;
 
     ZooKeeperStore(ZooKeeperUri uri, LockRuntime runtime) {
@@ -60,16 +60,16 @@ final class ZooKeeperStore implements LockStore {
     }
 
     /** What places and sessions tell. */
-    private final class Places implements Place.Events, Session.Listener {
-        private final Heads heads = new Heads(uri.tokenBase());
-        private final Place.Shared shared = new Place.Shared(uri, runtime, heads, failures, this);
+    private final class Places implements QueueEntry.Events, Session.Listener {
+        private final QueueHeads heads = new QueueHeads(uri.tokenBase());
+        private final QueueEntry.Shared shared = new QueueEntry.Shared(uri, runtime, heads, failures, this);
 
-        Place make(AcquireRequest request) {
-            return new Place(shared, request);
+        QueueEntry make(AcquireRequest request) {
+            return new QueueEntry(shared, request);
         }
 
         @Override
-        public void woken(Place place) {
+        public void woken(QueueEntry place) {
             StoreSignals ear = signals;
             if (ear != null) {
                 ear.wake(place.name());
@@ -77,17 +77,17 @@ final class ZooKeeperStore implements LockStore {
         }
 
         @Override
-        public void taken(Place place, LossCause cause) {
+        public void taken(QueueEntry place, LossCause cause) {
             byOwner.remove(place.owner(), place);
             lost(place, cause);
         }
 
         @Override
-        public void over(Place place) {
+        public void over(QueueEntry place) {
             byOwner.remove(place.owner(), place);
         }
 
-        private void lost(Place place, LossCause cause) {
+        private void lost(QueueEntry place, LossCause cause) {
             StoreSignals ear = signals;
             if (ear != null) {
                 ear.lost(place.owner(), cause);
@@ -100,7 +100,7 @@ final class ZooKeeperStore implements LockStore {
             if (ear == null) {
                 return;
             }
-            for (Place place : List.copyOf(byOwner.values())) {
+            for (QueueEntry place : List.copyOf(byOwner.values())) {
                 if (place.isIn(session) && place.isHeld()) {
                     ear.suspended(place.owner());
                 }
@@ -118,7 +118,7 @@ final class ZooKeeperStore implements LockStore {
         @Override
         public void ended(Session session) {
             sessions.forget(session);
-            for (Place place : List.copyOf(byOwner.values())) {
+            for (QueueEntry place : List.copyOf(byOwner.values())) {
                 if (place.isIn(session)) {
                     boolean held = place.isHeld();
                     byOwner.remove(place.owner(), place);
@@ -171,7 +171,7 @@ final class ZooKeeperStore implements LockStore {
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
-        Place place = byOwner.computeIfAbsent(request.owner(), owner -> places.make(request));
+        QueueEntry place = byOwner.computeIfAbsent(request.owner(), owner -> places.make(request));
         // Before a session is had: an attempt that never has one is forgotten as well.
         place.keepFor(request);
         String what = "acquire of \"" + request.name() + "\"";
@@ -201,7 +201,7 @@ final class ZooKeeperStore implements LockStore {
         List<CompletableFuture<Void>> asked = new ArrayList<>();
         for (int i = 0; i < answers.length; i++) {
             RenewBatch.Item item = batch.items().get(i);
-            Place place = byOwner.get(item.owner());
+            QueueEntry place = byOwner.get(item.owner());
             Session session = place == null ? null : place.session();
             String node = place == null ? null : place.heldNode();
             if (place == null) {
@@ -239,14 +239,14 @@ final class ZooKeeperStore implements LockStore {
     }
 
     /** One renewal of a batch, with what it needs. */
-    private record Renewal(int index, RenewBatch.Item item, Place place, String node) {}
+    private record Renewal(int index, RenewBatch.Item item, QueueEntry place, String node) {}
 
     private static List<List<Renewal>> inParts(List<Renewal> renewals) {
         List<List<Renewal>> parts = new ArrayList<>();
-        int bytes = MOST_BATCH_BYTES;
+        int bytes = MAX_BATCH_BYTES;
         for (Renewal renewal : renewals) {
             bytes += renewal.node().length() + 32;
-            if (bytes > MOST_BATCH_BYTES) {
+            if (bytes > MAX_BATCH_BYTES) {
                 bytes = 0;
                 parts.add(new ArrayList<>());
             }
@@ -311,7 +311,7 @@ final class ZooKeeperStore implements LockStore {
     }
 
     private CompletableFuture<Boolean> end(ReleaseRequest request) {
-        Place place = byOwner.get(request.owner());
+        QueueEntry place = byOwner.get(request.owner());
         return place != null ? place.end() : administration.removeOwner(request.names(), request.owner());
     }
 
@@ -326,7 +326,7 @@ final class ZooKeeperStore implements LockStore {
     }
 
     @Override
-    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return administration.waiters(name, limit);
     }
 

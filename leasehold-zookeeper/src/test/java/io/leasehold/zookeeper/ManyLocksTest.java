@@ -36,7 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 class ManyLocksTest {
 
     private static final int LOCKS = 12_000;
-    private static final int MOST_BYTES = 1024 * 1024;
+    private static final int MAX_BYTES = 1024 * 1024;
 
     @Test
     void aListThatIsLongerThanAnAnswerMayBeIsReadAndEndangersNoLease(@TempDir Path directory) throws Exception {
@@ -44,7 +44,7 @@ class ManyLocksTest {
                 LockClient locks = Leasehold.connect(member.uri(""))) {
             String address = member.uri("").replaceAll("zk://([^/]*)/.*", "$1");
             int bytes = makeIdle(address);
-            assertThat(bytes).as("bytes of one answer").isGreaterThan(MOST_BYTES);
+            assertThat(bytes).as("bytes of one answer").isGreaterThan(MAX_BYTES);
             try (Lease first = locks.named("held-a").acquire();
                     Lease second = locks.named("held-b").acquire()) {
                 AtomicInteger risks = new AtomicInteger();

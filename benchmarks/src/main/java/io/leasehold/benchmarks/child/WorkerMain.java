@@ -23,10 +23,10 @@ import java.util.concurrent.locks.LockSupport;
 /** A child JVM: carries out the orders that arrive on its standard input, and ends when that does. */
 public final class WorkerMain {
 
-    private static final long LEAST_HOLD_NANOS = TimeUnit.MILLISECONDS.toNanos(4);
-    private static final long MOST_HOLD_NANOS = TimeUnit.MILLISECONDS.toNanos(6);
+    private static final long MIN_HOLD_NANOS = TimeUnit.MILLISECONDS.toNanos(4);
+    private static final long MAX_HOLD_NANOS = TimeUnit.MILLISECONDS.toNanos(6);
     private static final long STEP_BACK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
-    private static final int LEAST_HOLDS = 10;
+    private static final int MIN_HOLDS = 10;
     private static final int COLLECTIONS = 4;
     private static final int NAMES = 10_000;
 
@@ -95,11 +95,11 @@ public final class WorkerMain {
         List<Span> spans = new ArrayList<>();
         LockSupport.parkNanos(order.startAtNanos() - System.nanoTime());
         long end = order.startAtNanos() + order.lengthNanos();
-        while (System.nanoTime() - end < 0 || spans.size() < LEAST_HOLDS) {
+        while (System.nanoTime() - end < 0 || spans.size() < MIN_HOLDS) {
             long requested = System.nanoTime();
             Peer.Held held = peer.acquire(order.name());
             long acquired = System.nanoTime();
-            LockSupport.parkNanos(random.nextLong(LEAST_HOLD_NANOS, MOST_HOLD_NANOS));
+            LockSupport.parkNanos(random.nextLong(MIN_HOLD_NANOS, MAX_HOLD_NANOS));
             long releasing = System.nanoTime();
             held.release();
             spans.add(new Span(requested, acquired, releasing));

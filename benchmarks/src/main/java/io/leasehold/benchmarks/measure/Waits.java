@@ -6,12 +6,12 @@ import org.HdrHistogram.Histogram;
 /** The one shape of all histograms, so that they can be added: two digits from a microsecond to ten minutes. */
 final class Waits {
 
-    private static final long LEAST_NANOS = 1_000;
+    private static final long MIN_NANOS = 1_000;
     private static final int DIGITS = 2;
 
     private Waits() {}
 
     static Histogram empty() {
-        return new Histogram(LEAST_NANOS, TimeUnit.MINUTES.toNanos(10), DIGITS);
+        return new Histogram(MIN_NANOS, TimeUnit.MINUTES.toNanos(10), DIGITS);
     }
 }

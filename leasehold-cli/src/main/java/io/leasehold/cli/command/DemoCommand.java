@@ -40,8 +40,8 @@ public final class DemoCommand implements Callable<Integer> {
 
     private static final String FIRST = "first";
     private static final int WORKERS = 4;
-    private static final int LEAST_WORKERS = 2;
-    private static final int MOST_WORKERS = 8;
+    private static final int MIN_WORKERS = 2;
+    private static final int MAX_WORKERS = 8;
 
     private final Invocation invocation;
     private final StoreOption store;
@@ -125,8 +125,8 @@ public final class DemoCommand implements Callable<Integer> {
         if (workers != null && !scenario.equals(FIRST)) {
             throw refused("--workers is for the scenario " + FIRST + " alone: " + scenario + " has its own cast");
         }
-        if (processes < LEAST_WORKERS || processes > MOST_WORKERS) {
-            throw refused("--workers must be " + LEAST_WORKERS + " to " + MOST_WORKERS + ", not " + processes);
+        if (processes < MIN_WORKERS || processes > MAX_WORKERS) {
+            throw refused("--workers must be " + MIN_WORKERS + " to " + MAX_WORKERS + ", not " + processes);
         }
         if (!store.uri(Map.of()).equals(new StoreOption().uri(Map.of()))) {
             throw refused("demo starts its own servers and takes no --store");

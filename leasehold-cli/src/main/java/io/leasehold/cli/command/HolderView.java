@@ -1,7 +1,7 @@
 package io.leasehold.cli.command;
 
 import io.leasehold.Holder;
-import io.leasehold.Waiter;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.cli.output.Json;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -28,7 +28,7 @@ final class HolderView {
         return json;
     }
 
-    static Map<String, @Nullable Object> json(Waiter waiter) {
+    static Map<String, @Nullable Object> json(QueuedWaiter waiter) {
         Map<String, @Nullable Object> json = new LinkedHashMap<>();
         json.put("id", waiter.holderId());
         Duration waited = waiter.waited();
@@ -36,7 +36,7 @@ final class HolderView {
         return json;
     }
 
-    static String line(Waiter waiter) {
+    static String line(QueuedWaiter waiter) {
         Duration waited = waiter.waited();
         return waited == null ? waiter.holderId() : waiter.holderId() + " (for " + duration(waited) + ")";
     }

@@ -5,7 +5,7 @@ import io.leasehold.Holder;
 import io.leasehold.LockAdmin;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
-import io.leasehold.Waiter;
+import io.leasehold.QueuedWaiter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -22,9 +22,9 @@ record LockView(
         LockName lock,
         @Nullable Holder holder,
         @Nullable ClientView client,
-        @Nullable List<Waiter> waiters) {
+        @Nullable List<QueuedWaiter> waiters) {
 
-    private static final int MOST_WAITERS = 100;
+    private static final int MAX_WAITERS = 100;
     private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9_./:@%+=,-]+");
 
     /** Asks for it. */
@@ -33,7 +33,7 @@ record LockView(
         Holder holder = admin.inspect(lock).orElse(null);
         boolean line = locks.guarantees().covers(Guarantee.Queueing.FIFO);
         return new LockView(
-                lock, holder, ClientView.of(admin, lock, holder), line ? admin.waiters(lock, MOST_WAITERS + 1) : null);
+                lock, holder, ClientView.of(admin, lock, holder), line ? admin.waiters(lock, MAX_WAITERS + 1) : null);
     }
 
     /** What of it belongs to a report, in this order: client, waiters. */
@@ -44,7 +44,7 @@ record LockView(
                 waiters == null
                         ? null
                         : waiters.stream()
-                                .limit(MOST_WAITERS)
+                                .limit(MAX_WAITERS)
                                 .map(HolderView::json)
                                 .toList());
     }
@@ -72,10 +72,10 @@ record LockView(
             return List.of("waiters   none");
         }
         List<String> lines = new ArrayList<>();
-        for (Waiter waiter : waiters.subList(0, Math.min(waiters.size(), MOST_WAITERS))) {
+        for (QueuedWaiter waiter : waiters.subList(0, Math.min(waiters.size(), MAX_WAITERS))) {
             lines.add((lines.isEmpty() ? "waiters   " : "          ") + HolderView.line(waiter));
         }
-        if (waiters.size() > MOST_WAITERS) {
+        if (waiters.size() > MAX_WAITERS) {
             lines.add("          and more");
         }
         return lines;

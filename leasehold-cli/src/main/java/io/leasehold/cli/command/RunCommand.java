@@ -47,7 +47,7 @@ public final class RunCommand implements Callable<Integer> {
     private static final Duration MAX_HOLD = Duration.ofDays(3650);
 
     private static final Duration DEFAULT_GRACE = Duration.ofSeconds(10);
-    private static final int MOST_EXIT_CODE = 255;
+    private static final int MAX_EXIT_CODE = 255;
     private static final String JSON = "--json";
 
     /** What to do when the lock stays busy. */
@@ -317,8 +317,8 @@ public final class RunCommand implements Callable<Integer> {
         if (onBusy == OnBusy.SKIP) {
             throw usage("--conflict-exit-code and --on-busy=skip exclude each other: skip exits 0");
         }
-        if (conflictExitCode < 0 || conflictExitCode > MOST_EXIT_CODE) {
-            throw usage("--conflict-exit-code is " + conflictExitCode + "; it must be between 0 and " + MOST_EXIT_CODE);
+        if (conflictExitCode < 0 || conflictExitCode > MAX_EXIT_CODE) {
+            throw usage("--conflict-exit-code is " + conflictExitCode + "; it must be between 0 and " + MAX_EXIT_CODE);
         }
         return conflictExitCode;
     }

@@ -26,7 +26,7 @@ import picocli.CommandLine.Parameters;
         })
 public final class WatchCommand implements Callable<Integer> {
 
-    private static final Duration LEAST_INTERVAL = Duration.ofMillis(100);
+    private static final Duration MIN_INTERVAL = Duration.ofMillis(100);
     private static final int LARGEST_PORT = 65_535;
 
     private final Invocation invocation;
@@ -69,9 +69,9 @@ public final class WatchCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
-        if (limit < 1 || count < 1 || interval.compareTo(LEAST_INTERVAL) < 0) {
+        if (limit < 1 || count < 1 || interval.compareTo(MIN_INTERVAL) < 0) {
             throw new IllegalArgumentException(
-                    "--limit and --count must be at least 1, --interval at least " + LEAST_INTERVAL.toMillis() + "ms");
+                    "--limit and --count must be at least 1, --interval at least " + MIN_INTERVAL.toMillis() + "ms");
         }
         try (LockClient locks = StoreAccess.open(invocation, store);
                 MetricsEndpoint endpoint = metricsPort == null

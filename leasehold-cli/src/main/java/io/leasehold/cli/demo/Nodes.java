@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 final class Nodes {
 
     /** The most, for a busy machine; what is still open after it counts as no answer. */
-    private static final Duration MOST_NODE_TIMEOUT = Duration.ofMillis(500);
+    private static final Duration MAX_NODE_TIMEOUT = Duration.ofMillis(500);
 
     private static final int NODE_TIMEOUTS_PER_TTL = 6;
 
@@ -81,7 +81,7 @@ final class Nodes {
 
     private static Duration nodeTimeout(Duration maxTtl) {
         Duration part = maxTtl.dividedBy(NODE_TIMEOUTS_PER_TTL);
-        return part.compareTo(MOST_NODE_TIMEOUT) < 0 ? part : MOST_NODE_TIMEOUT;
+        return part.compareTo(MAX_NODE_TIMEOUT) < 0 ? part : MAX_NODE_TIMEOUT;
     }
 
     /** What {@code leasehold redlock init} does: they are new, and need not wait out a quarantine. */

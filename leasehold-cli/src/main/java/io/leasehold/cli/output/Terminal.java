@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Terminal {
 
-    private static final int LEAST_SECRET = 3;
+    private static final int MIN_SECRET = 3;
 
     private final PrintStream out;
     private final PrintStream err;
@@ -67,7 +67,7 @@ public final class Terminal {
 
     /** Texts that are shown as {@code ***} from now on; those too short to be told from ordinary text are left. */
     public synchronized void hide(List<String> texts) {
-        secrets = texts.stream().filter(text -> text.length() >= LEAST_SECRET).toList();
+        secrets = texts.stream().filter(text -> text.length() >= MIN_SECRET).toList();
     }
 
     /** One text more that is shown as {@code ***} from now on. */

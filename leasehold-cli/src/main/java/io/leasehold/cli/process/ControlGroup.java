@@ -37,7 +37,7 @@ final class ControlGroup {
     /** Of version 1: those in which a group of one's own changes nothing else for its members. */
     private static final List<String> OLD_HIERARCHIES = List.of("freezer", "pids", "name=systemd");
 
-    private static final int MOST_DEPTH = 16;
+    private static final int MAX_DEPTH = 16;
 
     private final Path home;
     private final Path directory;
@@ -186,7 +186,7 @@ final class ControlGroup {
     /** Those in it and in the groups below it, but for this process. */
     Set<Long> pids() {
         Set<Long> pids = new HashSet<>();
-        try (Stream<Path> groups = Files.walk(directory, MOST_DEPTH)) {
+        try (Stream<Path> groups = Files.walk(directory, MAX_DEPTH)) {
             for (Path group : groups.filter(Files::isDirectory).toList()) {
                 pids.addAll(membersIfThere(group));
             }
@@ -240,7 +240,7 @@ final class ControlGroup {
     }
 
     private static void removeEmpty(Path group) {
-        try (Stream<Path> below = Files.walk(group, MOST_DEPTH)) {
+        try (Stream<Path> below = Files.walk(group, MAX_DEPTH)) {
             for (Path directory : below.filter(Files::isDirectory)
                     .sorted(Comparator.reverseOrder())
                     .toList()) {

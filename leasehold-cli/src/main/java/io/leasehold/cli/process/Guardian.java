@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 final class Guardian implements AutoCloseable {
 
     private static final Path UPTIME = Path.of("/proc/uptime");
-    private static final int MOST_RESTARTS = 5;
+    private static final int MAX_RESTARTS = 5;
     private static final int TELLING_SECONDS = 2;
 
     /** One that lived for so long was no failure from the start. */
@@ -182,7 +182,7 @@ final class Guardian implements AutoCloseable {
         if (System.nanoTime() - startedAtNanos > GOOD_LIFE_NANOS) {
             restarts = 0;
         }
-        if (restarts >= MOST_RESTARTS) {
+        if (restarts >= MAX_RESTARTS) {
             return false;
         }
         restarts++;

@@ -12,8 +12,8 @@ import java.time.Duration;
  */
 final class LossDeadline {
 
-    private static final long LEAST_LEAD_NANOS = 50_000_000L;
-    private static final long MOST_LEAD_NANOS = 500_000_000L;
+    private static final long MIN_LEAD_NANOS = 50_000_000L;
+    private static final long MAX_LEAD_NANOS = 500_000_000L;
 
     private final OnLost onLost;
     private final long graceNanos;
@@ -29,7 +29,7 @@ final class LossDeadline {
     /** The time before the end of the validity at which KILL is sent. */
     static Duration killLead(Duration ttl) {
         return Duration.ofNanos(Math.max(
-                LEAST_LEAD_NANOS, Math.min(MOST_LEAD_NANOS, ttl.dividedBy(20).toNanos())));
+                MIN_LEAD_NANOS, Math.min(MAX_LEAD_NANOS, ttl.dividedBy(20).toNanos())));
     }
 
     /** What to do now that so much validity is left. */

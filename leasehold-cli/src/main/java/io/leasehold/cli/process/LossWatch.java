@@ -23,8 +23,8 @@ final class LossWatch {
         KILLED
     }
 
-    private static final long MOST_WAIT_NANOS = TimeUnit.SECONDS.toNanos(5);
-    private static final long LEAST_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+    private static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long MIN_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
     private static final long KILL_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
     /** For so long the guardian may be missing before the command is ended. */
     private static final long UNGUARDED_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -69,7 +69,7 @@ final class LossWatch {
         this.deserted = deserted;
         this.graceNanos = grace.toNanos();
         this.ends = onLost != OnLost.IGNORE;
-        this.tickNanos = Math.min(MOST_WAIT_NANOS, ttl.dividedBy(6).toNanos());
+        this.tickNanos = Math.min(MAX_WAIT_NANOS, ttl.dividedBy(6).toNanos());
         this.guardianLeadNanos = guardianLead(ttl).toNanos();
         thread.setDaemon(true);
     }
@@ -132,7 +132,7 @@ final class LossWatch {
         Step step = deadline.on(remaining);
         if (step instanceof Step.Wait wait) {
             long most = missing ? UNGUARDED_WAIT_NANOS : tickNanos;
-            LockSupport.parkNanos(Math.max(LEAST_WAIT_NANOS, Math.min(wait.nanos(), most)));
+            LockSupport.parkNanos(Math.max(MIN_WAIT_NANOS, Math.min(wait.nanos(), most)));
         } else if (step instanceof Step.Term) {
             deed = Deed.TERMINATED;
             tree.terminate();

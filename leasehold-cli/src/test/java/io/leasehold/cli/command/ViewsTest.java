@@ -9,8 +9,8 @@ import io.leasehold.Holder;
 import io.leasehold.LockAdmin;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.Waiter;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.output.Json;
 import io.leasehold.cli.output.Terminal;
@@ -83,8 +83,8 @@ class ViewsTest {
 
     @Test
     void aWaiterIsShownWithTheTimeThatItWaited() {
-        Waiter known = new Waiter("host/1/b", Duration.ofSeconds(2));
-        Waiter unknown = new Waiter("host/1/b", null);
+        QueuedWaiter known = new QueuedWaiter("host/1/b", Duration.ofSeconds(2));
+        QueuedWaiter unknown = new QueuedWaiter("host/1/b", null);
         assertThat(HolderView.line(known)).isEqualTo("host/1/b (for 2.0s)");
         assertThat(HolderView.line(unknown)).isEqualTo("host/1/b");
         assertThat(Json.of(HolderView.json(known))).isEqualTo("{\"id\":\"host/1/b\",\"waitedMs\":2000}");
@@ -127,7 +127,7 @@ class ViewsTest {
             case "inspect" -> Optional.empty();
             case "waiters" ->
                 IntStream.range(0, Math.min(waiting, (Integer) arguments[1]))
-                        .mapToObj(i -> new Waiter("host/1/" + i, null))
+                        .mapToObj(i -> new QueuedWaiter("host/1/" + i, null))
                         .toList();
             default -> throw new UnsupportedOperationException(method.getName());
         });

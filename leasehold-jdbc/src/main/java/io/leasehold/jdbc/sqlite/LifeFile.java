@@ -45,7 +45,7 @@ final class LifeFile implements Lives {
     /** Lives come from the database, and become a part of a path. */
     private static final Pattern LIFE = Pattern.compile("[a-z0-9-]{1,120}");
 
-    private static final int MOST_TRIES = 5;
+    private static final int MAX_TRIES = 5;
 
     /** The first byte, where processes may outlive this one. */
     private static final byte COVERED = 'c';
@@ -71,7 +71,7 @@ final class LifeFile implements Lives {
         try {
             Path real = database.toRealPath();
             String process = process();
-            for (int tries = 0; tries < MOST_TRIES; tries++) {
+            for (int tries = 0; tries < MAX_TRIES; tries++) {
                 byte[] random = new byte[8];
                 runtime.randomBytes(random);
                 String own = process + HexFormat.of().formatHex(random);

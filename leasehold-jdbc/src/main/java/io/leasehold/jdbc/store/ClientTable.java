@@ -25,7 +25,7 @@ final class ClientTable {
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
     /** What is told of locks taken by force is a hint: beyond this it is dropped. */
-    private static final int MOST_TAKEN_CHARACTERS = 8_000;
+    private static final int MAX_TAKEN_CHARACTERS = 8_000;
 
     private final Dialect.Clients statements;
 
@@ -124,7 +124,7 @@ final class ClientTable {
     void noteTaken(LeaseTable table, String holderId, String name) throws SQLException {
         String before = lockTaken(table, holderId);
         String all = before == null ? name : before + "\n" + name;
-        if (all.length() <= MOST_TAKEN_CHARACTERS) {
+        if (all.length() <= MAX_TAKEN_CHARACTERS) {
             note(table, all, holderId);
         }
     }

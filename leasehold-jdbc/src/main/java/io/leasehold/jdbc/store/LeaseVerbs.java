@@ -37,13 +37,13 @@ final class LeaseVerbs {
     private static final int ROWS_BETWEEN_PRUNES = 64;
 
     /** A row that another transaction has locked is asked for more often than this, */
-    private static final int LEAST_TRIES_TO_RENEW = 2;
+    private static final int MIN_TRIES_TO_RENEW = 2;
 
     /** and for this share of the time limit: those of the batch whose rows are not locked wait for its answer. */
     private static final int SHARE_FOR_LOCKED_ROWS = 4;
 
     /** A row may take so long to make, also where rows are kept for less than twice that, as tests do. */
-    private static final long LEAST_TIME_TO_MAKE_NANOS = 100_000_000L;
+    private static final long MIN_TIME_TO_MAKE_NANOS = 100_000_000L;
 
     private final String store;
     private final LockRuntime runtime;
@@ -166,7 +166,7 @@ final class LeaseVerbs {
                             ? new RenewReply.Failed(lockedByAnother(item.name()))
                             : renew(item, found.get(i), table, now));
         }
-        boolean last = tries > LEAST_TRIES_TO_RENEW
+        boolean last = tries > MIN_TRIES_TO_RENEW
                 && runtime.nanoTime() - begunAtNanos >= batch.timeoutNanos() / SHARE_FOR_LOCKED_ROWS;
         return lockedByOthers.isEmpty() || last ? new RenewReply(answers) : null;
     }
@@ -302,7 +302,7 @@ final class LeaseVerbs {
         // were
         // read. None is gone before the retention is over, so what is younger than that is above all its tokens.
         if (runtime.nanoTime() - locked.now().readAtNanos()
-                >= Math.max(retention.toNanos() / 2, LEAST_TIME_TO_MAKE_NANOS)) {
+                >= Math.max(retention.toNanos() / 2, MIN_TIME_TO_MAKE_NANOS)) {
             throw RowLockedException.madeTooSlowly("the row of " + row.name());
         }
         rowMayBeNew();

@@ -27,7 +27,7 @@ public final class ServerOpener implements KeptConnection.Opener {
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
     /** So many tries at once, of those that are not so old that they may never end. */
-    private static final int MOST_TRIES = 3;
+    private static final int MAX_TRIES = 3;
 
     private static final long HOPELESS_NANOS = 30_000_000_000L;
 
@@ -105,7 +105,7 @@ public final class ServerOpener implements KeptConnection.Opener {
     private boolean mayTry(long withinNanos) {
         long nowNanos = runtime.nanoTime();
         boolean allAreLate = underWay.stream().allMatch(one -> nowNanos - one.beganAtNanos >= withinNanos);
-        return allAreLate && hopeful(nowNanos) < MOST_TRIES;
+        return allAreLate && hopeful(nowNanos) < MAX_TRIES;
     }
 
     /** How many tries under way are not so old that they may never end. */

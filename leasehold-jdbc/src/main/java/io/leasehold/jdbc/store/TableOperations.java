@@ -37,7 +37,7 @@ final class TableOperations implements StoreOperations {
     static final String TAKEN = "\t";
 
     private static final long LIMIT_NANOS = 10_000_000_000L;
-    private static final long MOST_SKEW_MILLIS = 2_000;
+    private static final long MAX_SKEW_MILLIS = 2_000;
 
     /** A client deletes records that have expired once in so many records of its own: about once a minute. */
     private static final int RECORDS_BETWEEN_SWEEPS = 12;
@@ -246,7 +246,7 @@ final class TableOperations implements StoreOperations {
     }
 
     static Finding skew(String store, long skewMillis) {
-        return Math.abs(skewMillis) > MOST_SKEW_MILLIS
+        return Math.abs(skewMillis) > MAX_SKEW_MILLIS
                 ? Finding.warning(
                         "clock",
                         "the clock of " + store + " is " + Math.abs(skewMillis) + " ms "

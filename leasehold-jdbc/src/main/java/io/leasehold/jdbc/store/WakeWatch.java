@@ -33,21 +33,21 @@ import org.jspecify.annotations.Nullable;
  */
 final class WakeWatch implements Waking {
 
-    private static final long LEAST_INTERVAL_NANOS = 1_000_000L;
-    private static final long MOST_INTERVAL_NANOS = 20_000_000L;
+    private static final long MIN_INTERVAL_NANOS = 1_000_000L;
+    private static final long MAX_INTERVAL_NANOS = 20_000_000L;
     private static final int SHARE_OF_CALM = 8;
 
     /** After failures the time between two looks doubles up to this, 0.64 s: opening a file may be tried for seconds. */
-    private static final int MOST_DOUBLINGS = 5;
+    private static final int MAX_DOUBLINGS = 5;
 
     /** A waiter that was woken and has neither asked nor gone is woken again after this. */
     private static final long WAKE_AGAIN_NANOS = 50_000_000L;
 
     /** Rows read in one look, so that renewals do not wait behind many waiters. */
-    private static final int MOST_READS = 256;
+    private static final int MAX_READS = 256;
 
     /** Holders asked after in one look. */
-    private static final int MOST_DEATHS = 64;
+    private static final int MAX_DEATHS = 64;
 
     private final LockRuntime runtime;
     private final StoreClock clock;
@@ -123,7 +123,7 @@ final class WakeWatch implements Waking {
                 ownersByName.computeIfAbsent(name, n -> new LinkedHashSet<>()).add(owner));
         // Who holds them is known after the first look.
         toRead.add(owner);
-        lookAgainIn(LEAST_INTERVAL_NANOS);
+        lookAgainIn(MIN_INTERVAL_NANOS);
     }
 
     @Override
@@ -148,7 +148,7 @@ final class WakeWatch implements Waking {
             toRead.addAll(owners);
             lastChangeAtNanos = runtime.nanoTime();
             // One is pending, unless it could not be armed.
-            lookAgainIn(LEAST_INTERVAL_NANOS);
+            lookAgainIn(MIN_INTERVAL_NANOS);
         }
     }
 
@@ -157,7 +157,7 @@ final class WakeWatch implements Waking {
      * {@link #lookFailed} is due.
      */
     void look(LeaseTable table) throws SQLException {
-        long againInNanos = watches.isEmpty() ? MOST_INTERVAL_NANOS : lookNow(table);
+        long againInNanos = watches.isEmpty() ? MAX_INTERVAL_NANOS : lookNow(table);
         failures.set(0);
         lookPending = !watches.isEmpty();
         if (lookPending) {
@@ -180,19 +180,19 @@ final class WakeWatch implements Waking {
         long dueInNanos = dropLapsedAndFindDue(now.readAtNanos());
         readRows(table, now);
         long calmNanos = now.readAtNanos() - lastChangeAtNanos;
-        long interval = Math.min(MOST_INTERVAL_NANOS, Math.min(calmNanos / SHARE_OF_CALM, dueInNanos));
-        return toRead.isEmpty() ? Math.max(LEAST_INTERVAL_NANOS, interval) : LEAST_INTERVAL_NANOS;
+        long interval = Math.min(MAX_INTERVAL_NANOS, Math.min(calmNanos / SHARE_OF_CALM, dueInNanos));
+        return toRead.isEmpty() ? Math.max(MIN_INTERVAL_NANOS, interval) : MIN_INTERVAL_NANOS;
     }
 
     /** The look that was submitted has failed, or there was no connection for it: it stays pending. Any thread may call. */
     void lookFailed() {
-        int doublings = Math.min(MOST_DOUBLINGS, failures.getAndIncrement());
+        int doublings = Math.min(MAX_DOUBLINGS, failures.getAndIncrement());
         if (closed) {
             return;
         }
         boolean armed = false;
         try {
-            runtime.schedule(MOST_INTERVAL_NANOS << doublings, this::submit);
+            runtime.schedule(MAX_INTERVAL_NANOS << doublings, this::submit);
             armed = true;
         } finally {
             if (!armed) {
@@ -226,7 +226,7 @@ final class WakeWatch implements Waking {
             askedAfter.clear();
         }
         Set<String> over = new HashSet<>();
-        int left = MOST_DEATHS;
+        int left = MAX_DEATHS;
         for (String life : holders) {
             if (left > 0 && askedAfter.add(life)) {
                 left--;
@@ -264,7 +264,7 @@ final class WakeWatch implements Waking {
         int reads = 0;
         List<LockName> awake = new ArrayList<>();
         Iterator<OwnerToken> owners = toRead.iterator();
-        while (owners.hasNext() && reads < MOST_READS) {
+        while (owners.hasNext() && reads < MAX_READS) {
             OwnerToken owner = owners.next();
             owners.remove();
             Watch watch = watches.get(owner);
@@ -285,7 +285,7 @@ final class WakeWatch implements Waking {
                 }
                 if (!LeaseRules.isWorthAsking(row, owner, now)) {
                     worthIt = false;
-                    lookInNanos = Math.max(LEAST_INTERVAL_NANOS, inNanos(row, now));
+                    lookInNanos = Math.max(MIN_INTERVAL_NANOS, inNanos(row, now));
                 }
             }
             watch.lookAtNanos = now.readAtNanos() + lookInNanos;

@@ -30,13 +30,13 @@ import org.jspecify.annotations.Nullable;
 final class WorkQueue {
 
     /** So many acquires may wait; together they take the worker about a second. */
-    static final int MOST_ACQUIRES = 20_000;
+    static final int MAX_ACQUIRES = 20_000;
 
     /** So much else may wait: each hold has at most a renewal and an ending there. */
-    static final int MOST_URGENT = 100_000;
+    static final int MAX_URGENT = 100_000;
 
     /** So many others are taken before housekeeping, if there are so many. */
-    private static final int MOST_BEFORE_HOUSEKEEPING = 16;
+    private static final int MAX_BEFORE_HOUSEKEEPING = 16;
 
     private final LockRuntime runtime;
     private final String store;
@@ -115,7 +115,7 @@ final class WorkQueue {
             if (closed) {
                 return ": the store is closed";
             }
-            if (line.size() >= (owner == null ? MOST_URGENT : MOST_ACQUIRES)) {
+            if (line.size() >= (owner == null ? MAX_URGENT : MAX_ACQUIRES)) {
                 return ": " + line.size()
                         + " requests of this client already wait; slow down, or share locks less finely";
             }
@@ -296,7 +296,7 @@ final class WorkQueue {
             return renewals;
         }
         Set<Task<?>> line = urgent.isEmpty() ? acquires : urgent;
-        boolean isItsTurn = !housekeeping.isEmpty() && ++takenBeforeHousekeeping > MOST_BEFORE_HOUSEKEEPING;
+        boolean isItsTurn = !housekeeping.isEmpty() && ++takenBeforeHousekeeping > MAX_BEFORE_HOUSEKEEPING;
         if (isItsTurn || line.isEmpty()) {
             takenBeforeHousekeeping = 0;
             return housekeeping;

@@ -25,20 +25,20 @@ final class Worker implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
     /** Connections after which a store that keeps moving is given up. */
-    private static final int MOST_RESTARTS = 5;
+    private static final int MAX_RESTARTS = 5;
 
     /** No statement waits for a row so long: the database says nothing at all. */
     private static final long SILENCE_NANOS = 1_200_000_000L;
 
     /** A transaction waits for a row at most so long, and at most this part of the shortest time limit. */
-    private static final long MOST_WAIT_NANOS = 250_000_000L;
+    private static final long MAX_WAIT_NANOS = 250_000_000L;
 
     private static final int SHARE_FOR_WAITS = 4;
 
     /** The first pause of a task that stands aside, and the longest, unless its transactions take longer. */
-    private static final long LEAST_PAUSE_NANOS = 500_000L;
+    private static final long MIN_PAUSE_NANOS = 500_000L;
 
-    private static final long MOST_PAUSE_NANOS = 50_000_000L;
+    private static final long MAX_PAUSE_NANOS = 50_000_000L;
 
     /** The token horizon is moved so far, once in that time, */
     private static final long HORIZON_MICROS = 60_000_000L;
@@ -168,7 +168,7 @@ final class Worker implements Runnable {
         if (pauses <= 0 || lockedAsAWhole) {
             return 0;
         }
-        return Math.max(tookNanos, Math.min(MOST_PAUSE_NANOS, LEAST_PAUSE_NANOS << Math.min(pauses, 16)));
+        return Math.max(tookNanos, Math.min(MAX_PAUSE_NANOS, MIN_PAUSE_NANOS << Math.min(pauses, 16)));
     }
 
     /** Whether the task is over; if not, it is to be taken up again later. */
@@ -177,7 +177,7 @@ final class Worker implements Runnable {
             return true;
         }
         int restarts = 0;
-        while (restarts <= MOST_RESTARTS) {
+        while (restarts <= MAX_RESTARTS) {
             Try result = new Attempt<>(task, restarts == 0).run();
             if (result == Try.ENDED) {
                 return true;
@@ -306,7 +306,7 @@ final class Worker implements Runnable {
         /** How long it may wait for a row: no renewal that comes meanwhile is to miss its time limit for it. */
         private long waitNanos() {
             return task.isPatient() && dialect.waitsBriefly()
-                    ? Math.min(MOST_WAIT_NANOS, queue.shortestLimitNanos() / SHARE_FOR_WAITS)
+                    ? Math.min(MAX_WAIT_NANOS, queue.shortestLimitNanos() / SHARE_FOR_WAITS)
                     : 0;
         }
 

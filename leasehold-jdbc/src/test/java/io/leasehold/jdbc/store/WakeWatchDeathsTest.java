@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 class WakeWatchDeathsTest {
 
     /** As many are asked after in one look. */
-    private static final int MOST_IN_A_LOOK = 64;
+    private static final int MAX_IN_A_LOOK = 64;
 
     @TempDir
     private Path directory;
@@ -51,8 +51,8 @@ class WakeWatchDeathsTest {
 
     @Test
     void asManyAsAreAskedAfterInOneLookAreHeardOfInTheNext() throws SQLException {
-        awaitHolders(MOST_IN_A_LOOK);
-        for (int i = 0; i < MOST_IN_A_LOOK; i++) {
+        awaitHolders(MAX_IN_A_LOOK);
+        for (int i = 0; i < MAX_IN_A_LOOK; i++) {
             bench.states.put("life-" + i, Lives.State.OVER);
             assertThat(bench.wokenByALook()).contains(name("x" + i));
         }
@@ -60,7 +60,7 @@ class WakeWatchDeathsTest {
 
     @Test
     void howeverManyHoldersThereAreEachIsAskedAfter() throws SQLException {
-        int holders = 2 * MOST_IN_A_LOOK + 10;
+        int holders = 2 * MAX_IN_A_LOOK + 10;
         awaitHolders(holders);
         for (int i = 0; i < holders; i++) {
             bench.states.put("life-" + i, Lives.State.OVER);
@@ -68,7 +68,7 @@ class WakeWatchDeathsTest {
             for (int looks = 0; looks < 6 && !woken; looks++) {
                 bench.asked.clear();
                 woken = bench.wokenByALook().contains(name("x" + i));
-                assertThat(bench.asked.stream().distinct()).hasSizeLessThanOrEqualTo(MOST_IN_A_LOOK);
+                assertThat(bench.asked.stream().distinct()).hasSizeLessThanOrEqualTo(MAX_IN_A_LOOK);
             }
             assertThat(woken).as("holder %d", i).isTrue();
         }

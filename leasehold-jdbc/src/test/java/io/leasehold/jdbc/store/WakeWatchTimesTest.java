@@ -32,7 +32,7 @@ class WakeWatchTimesTest {
     private static final long MILLI = 1_000_000L;
     private static final long SECOND = 1_000 * MILLI;
     private static final long MINUTE = 60 * SECOND;
-    private static final int MOST_READS = 256;
+    private static final int MAX_READS = 256;
 
     @TempDir
     private Path directory;
@@ -147,11 +147,11 @@ class WakeWatchTimesTest {
         awaits(ANN, "x");
         look();
         bench.nowNanos += SECOND;
-        for (int i = 0; i < MOST_READS + 1; i++) {
+        for (int i = 0; i < MAX_READS + 1; i++) {
             awaits(OwnerToken.draw(bench.runtime), "free-" + i);
         }
         assertThat(look()).isEqualTo(MILLI);
-        assertThat(woken).hasSize(MOST_READS);
+        assertThat(woken).hasSize(MAX_READS);
         assertThat(look()).isEqualTo(20 * MILLI);
         assertThat(woken).hasSize(1);
     }

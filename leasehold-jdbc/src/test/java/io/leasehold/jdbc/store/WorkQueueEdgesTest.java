@@ -53,10 +53,10 @@ class WorkQueueEdgesTest {
 
     @Test
     void soManyAcquiresMayWaitAndSoManyOthersAndNoMore() {
-        for (int i = 0; i < WorkQueue.MOST_ACQUIRES; i++) {
+        for (int i = 0; i < WorkQueue.MAX_ACQUIRES; i++) {
             queue.submit(acquire(owner()), LIMIT);
         }
-        for (int i = 0; i < WorkQueue.MOST_URGENT; i++) {
+        for (int i = 0; i < WorkQueue.MAX_URGENT; i++) {
             queue.submit(request());
         }
         assertThat(errors).isEmpty();

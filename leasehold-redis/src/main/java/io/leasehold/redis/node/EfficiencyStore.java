@@ -52,7 +52,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class EfficiencyStore implements LockStore {
 
-    private static final int MOST_RENEWALS_IN_ONE = 500;
+    private static final int MAX_RENEWALS_IN_ONE = 500;
     private static final long DETECTION_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final Guarantees GUARANTEES = new Guarantees(
             Guarantee.Exclusion.BEST_EFFORT,
@@ -195,7 +195,7 @@ public final class EfficiencyStore implements LockStore {
 
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
-        return new RenewalGroups(batch.items(), MOST_RENEWALS_IN_ONE, item -> topology.slotTag(keys.lock(item.name())))
+        return new RenewalGroups(batch.items(), MAX_RENEWALS_IN_ONE, item -> topology.slotTag(keys.lock(item.name())))
                 .renew(items -> renew(items, batch.timeoutNanos()))
                 .thenApply(RenewReply::new);
     }

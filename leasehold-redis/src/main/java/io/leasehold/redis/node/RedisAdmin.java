@@ -2,7 +2,7 @@ package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
-import io.leasehold.Waiter;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
@@ -66,7 +66,7 @@ final class RedisAdmin {
                 });
     }
 
-    CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+    CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         if (settings.keys().refusal(name) != null) {
             return CompletableFuture.completedFuture(List.of());
         }

@@ -3,8 +3,8 @@ package io.leasehold.redis.node;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.StoreAccessException;
-import io.leasehold.Waiter;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.topology.WakeUps;
 import io.leasehold.redis.wire.Failure;
@@ -46,9 +46,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RedisNode implements LockNode {
 
-    private static final int MOST_RENEWALS_IN_ONE = 500;
+    private static final int MAX_RENEWALS_IN_ONE = 500;
     /** A script keeps everybody else waiting; more locks than this are taken one after the other. */
-    private static final int MOST_AT_ONCE = 100;
+    private static final int MAX_AT_ONCE = 100;
 
     private final String description;
     private final NodeSettings settings;
@@ -104,7 +104,7 @@ public final class RedisNode implements LockNode {
 
     @Override
     public boolean isAtomicOver(List<LockName> names) {
-        return names.size() <= MOST_AT_ONCE
+        return names.size() <= MAX_AT_ONCE
                 && topology.isTogether(names.stream().map(keys::place).toList());
     }
 
@@ -344,7 +344,7 @@ public final class RedisNode implements LockNode {
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         List<RenewBatch.Item> items = batch.items();
-        return new RenewalGroups(items, MOST_RENEWALS_IN_ONE, item -> topology.slotTag(keys.lock(item.name())))
+        return new RenewalGroups(items, MAX_RENEWALS_IN_ONE, item -> topology.slotTag(keys.lock(item.name())))
                 .renew(chunk -> renewChunk(chunk, batch.timeoutNanos()))
                 .thenApply(RenewReply::new);
     }
@@ -386,7 +386,7 @@ public final class RedisNode implements LockNode {
     }
 
     @Override
-    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return admin.waiters(name, limit);
     }
 

@@ -33,7 +33,7 @@ final class Requests {
     static final int MOST = 8_192;
 
     /** A slot that is still elsewhere after this is being moved to and fro. */
-    private static final int MOST_DETOURS = 5;
+    private static final int MAX_DETOURS = 5;
 
     private final Topology topology;
     private final RedisErrors errors;
@@ -217,7 +217,7 @@ final class Requests {
                 }
                 Throwable cause = error == null ? new IllegalStateException("no answer") : RedisErrors.unwrapped(error);
                 CompletableFuture<Topology.Detour> detour = detour(link, cause);
-                if (detour == null || detours == MOST_DETOURS) {
+                if (detour == null || detours == MAX_DETOURS) {
                     settle(() -> failed.apply(errors.of(cause, subject.toString())));
                 } else {
                     follow(detour, detours);

@@ -28,9 +28,9 @@ record ServerChecks(
         boolean member) {
 
     private static final long RECENT_SECONDS = 120;
-    private static final long MOST_SKEW_MILLIS = 2_000;
-    private static final long LEAST_PUBSUB_BYTES = 1 << 20;
-    private static final long LEAST_IDLE_SECONDS = 15;
+    private static final long MAX_SKEW_MILLIS = 2_000;
+    private static final long MIN_PUBSUB_BYTES = 1 << 20;
+    private static final long MIN_IDLE_SECONDS = 15;
     private static final String READ_CONFIG = "ACL SETUSER <user> +config|get";
 
     List<Finding> findings() {
@@ -200,7 +200,7 @@ record ServerChecks(
         for (int i = 0; i + 1 < words.length; i++) {
             if (words[i].equals("pubsub")) {
                 long hard = Long.parseLong(words[i + 1]);
-                if (hard > 0 && hard < LEAST_PUBSUB_BYTES) {
+                if (hard > 0 && hard < MIN_PUBSUB_BYTES) {
                     return Finding.warning(
                             "buffers",
                             node + " cuts a subscription that is " + hard + " bytes behind: waiters then ask from time"
@@ -219,7 +219,7 @@ record ServerChecks(
         } catch (NumberFormatException e) {
             seconds = 0;
         }
-        if (seconds > 0 && seconds < LEAST_IDLE_SECONDS) {
+        if (seconds > 0 && seconds < MIN_IDLE_SECONDS) {
             return Finding.warning(
                     "idle", node + " ends connections that are silent for " + seconds + " s", setting("timeout 0"));
         }
@@ -250,7 +250,7 @@ record ServerChecks(
     }
 
     private Finding clock() {
-        if (Math.abs(skewMillis) > MOST_SKEW_MILLIS) {
+        if (Math.abs(skewMillis) > MAX_SKEW_MILLIS) {
             return Finding.warning(
                     "clock",
                     "the clock of " + node + " is " + Math.abs(skewMillis) + " ms "

@@ -3,9 +3,9 @@ package io.leasehold.redis.node;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
-import io.leasehold.Waiter;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.Birth;
 import io.leasehold.spi.FailureKind;
@@ -44,7 +44,7 @@ import org.slf4j.LoggerFactory;
 public final class VerifiedMember implements LockNode {
 
     private static final Logger LOG = LoggerFactory.getLogger(VerifiedMember.class);
-    private static final int MOST_LIVES = 1_000;
+    private static final int MAX_LIVES = 1_000;
     private static final long LOOK_AGAIN_NANOS = 5_000_000_000L;
     private static final long ANSWER_NANOS = 3_000_000_000L;
 
@@ -155,7 +155,7 @@ public final class VerifiedMember implements LockNode {
         asked.whenComplete((found, error) -> {
             patience.cancel();
             if (found != null) {
-                if (lives.size() >= MOST_LIVES) {
+                if (lives.size() >= MAX_LIVES) {
                     lives.clear();
                 }
                 found.forEach(this::judge);
@@ -327,7 +327,7 @@ public final class VerifiedMember implements LockNode {
     }
 
     @Override
-    public CompletableFuture<List<Waiter>> waiters(LockName lock, int limit) {
+    public CompletableFuture<List<QueuedWaiter>> waiters(LockName lock, int limit) {
         return node.waiters(lock, limit);
     }
 

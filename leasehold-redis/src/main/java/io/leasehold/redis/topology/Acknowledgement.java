@@ -19,7 +19,7 @@ public record Acknowledgement(int replicas, long timeoutMillis) {
     public static final Acknowledgement NONE = new Acknowledgement(0, 0);
 
     private static final long DEFAULT_MILLIS = 100;
-    private static final long MOST_MILLIS = TimeUnit.MINUTES.toMillis(1);
+    private static final long MAX_MILLIS = TimeUnit.MINUTES.toMillis(1);
     private static final Pattern SPAN = Pattern.compile("([0-9]{1,6})(ms|s)");
 
     /** Whether replicas are waited for. */
@@ -49,7 +49,7 @@ public record Acknowledgement(int replicas, long timeoutMillis) {
                     ? Long.parseLong(span.group(1)) * (span.group(2).equals("s") ? 1_000 : 1)
                     : 0;
             // WAIT 0 would wait for ever.
-            if (millis < 1 || millis > MOST_MILLIS) {
+            if (millis < 1 || millis > MAX_MILLIS) {
                 throw new IllegalArgumentException(
                         "waitTimeout=" + timeout + " must be a span from 1ms to 60s, for example 100ms");
             }

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 public final class RedisUri {
 
     private static final int DEFAULT_PORT = 6379;
-    private static final int MOST_DATABASES = 1 << 20;
+    private static final int MAX_DATABASES = 1 << 20;
     private static final Set<String> PARAMETERS =
             new TreeSet<>(Set.of("tls", "ca", "keys", "waitReplicas", "waitTimeout"));
     private static final Pattern CUT = Pattern.compile("(?s)[?#].*@");
@@ -259,7 +259,7 @@ public final class RedisUri {
         }
 
         int database(String path) {
-            return path.isEmpty() ? 0 : number(path, "database", 0, MOST_DATABASES);
+            return path.isEmpty() ? 0 : number(path, "database", 0, MAX_DATABASES);
         }
 
         KeyLayout keys(@Nullable String template) {

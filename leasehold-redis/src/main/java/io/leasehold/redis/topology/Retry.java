@@ -6,12 +6,12 @@ import io.leasehold.spi.LockRuntime;
 final class Retry {
 
     private static final long FIRST_NANOS = 10_000_000L;
-    private static final int MOST_DOUBLINGS = 6;
+    private static final int MAX_DOUBLINGS = 6;
 
     private Retry() {}
 
     static long delayNanos(int failuresBefore, LockRuntime runtime) {
-        long full = FIRST_NANOS << Math.min(failuresBefore, MOST_DOUBLINGS);
+        long full = FIRST_NANOS << Math.min(failuresBefore, MAX_DOUBLINGS);
         return full / 2 + runtime.randomBelow(full / 2);
     }
 }

@@ -18,7 +18,7 @@ public final class LockValue {
     /** The holder id under which every stranger appears. */
     public static final String FOREIGN = "foreign client";
 
-    private static final int MOST_SHOWN = 200;
+    private static final int MAX_SHOWN = 200;
 
     private LockValue() {}
 
@@ -53,8 +53,8 @@ public final class LockValue {
 
     /** Others wrote it: control characters and endless texts are not passed on to terminals and logs. */
     static String shown(String text) {
-        StringBuilder shown = new StringBuilder(Math.min(text.length(), MOST_SHOWN));
-        text.codePoints().limit(MOST_SHOWN).forEach(c -> shown.appendCodePoint(Character.isISOControl(c) ? '?' : c));
+        StringBuilder shown = new StringBuilder(Math.min(text.length(), MAX_SHOWN));
+        text.codePoints().limit(MAX_SHOWN).forEach(c -> shown.appendCodePoint(Character.isISOControl(c) ? '?' : c));
         return shown.toString();
     }
 }

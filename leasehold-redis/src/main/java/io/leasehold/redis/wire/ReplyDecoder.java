@@ -3,8 +3,8 @@ package io.leasehold.redis.wire;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.Waiter;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRecord;
@@ -136,12 +136,13 @@ public final class ReplyDecoder {
     }
 
     /** Of {@code waiters.lua}. */
-    public List<Waiter> waiters(List<?> reply) {
+    public List<QueuedWaiter> waiters(List<?> reply) {
         long nowMicros = number(reply, 0);
-        List<Waiter> waiters = new ArrayList<>(reply.size() / 2);
+        List<QueuedWaiter> waiters = new ArrayList<>(reply.size() / 2);
         for (int i = 1; i < reply.size(); i += 2) {
             long waitedMicros = Math.max(0, nowMicros - number(reply, i));
-            waiters.add(new Waiter(LockValue.shown(text(reply, i + 1)), Duration.of(waitedMicros, ChronoUnit.MICROS)));
+            waiters.add(new QueuedWaiter(
+                    LockValue.shown(text(reply, i + 1)), Duration.of(waitedMicros, ChronoUnit.MICROS)));
         }
         return waiters;
     }

@@ -10,8 +10,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.LossCause;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.Waiter;
 import io.leasehold.redis.topology.Acknowledgement;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.DriverThreads;
@@ -279,7 +279,7 @@ final class MemberExchangesTest extends NodeExchanges {
     void whatOperatorsAskIsBoundedAndDecoded() throws Exception {
         says(LuaScript.WAITERS, bulks("2000000", "1000000", "host/3/z"));
         assertThat(answer(node().waiters(NAME, 5_000)))
-                .containsExactly(new Waiter("host/3/z", java.time.Duration.ofSeconds(1)));
+                .containsExactly(new QueuedWaiter("host/3/z", java.time.Duration.ofSeconds(1)));
         assertThat(last(LuaScript.WAITERS)).containsExactly(KeyLayout.waiters(LOCK), KeyLayout.asked(LOCK), "1000");
         says(LuaScript.INSPECT, bulks("free"));
         assertThat(answer(node().describe(NAME))).isEmpty();

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.Waiter;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRecord;
@@ -120,7 +120,9 @@ final class ReplyDecoderTest {
         assertThat(decoder.inspect(List.of("held", "lock", "5:host/1/x", "30"), NAME))
                 .contains(new LockRecord(NAME, new Holder("host/1/x", Duration.ofMillis(30), OptionalLong.of(5))));
         assertThat(decoder.waiters(List.of("5000", "2000", "host/1/x", "6000", "host/2/y")))
-                .containsExactly(new Waiter("host/1/x", Duration.ofMillis(3)), new Waiter("host/2/y", Duration.ZERO));
+                .containsExactly(
+                        new QueuedWaiter("host/1/x", Duration.ofMillis(3)),
+                        new QueuedWaiter("host/2/y", Duration.ZERO));
         assertThat(decoder.waiters(List.of("5000"))).isEmpty();
         assertThat(decoder.forceRelease(List.of("removed"), NAME)).isTrue();
         assertThat(decoder.forceRelease(List.of("none"), NAME)).isFalse();

@@ -43,7 +43,7 @@ final class SimulatedClient {
     static final Duration ANSWER = Duration.ofMillis(200);
 
     /** A request that has begun when the time is up is waited for; it may be a second one, whose answer is the last. */
-    private static final Duration MOST_OVERTIME = ANSWER.multipliedBy(2);
+    private static final Duration MAX_OVERTIME = ANSWER.multipliedBy(2);
 
     /** So that what is passed on a few times comes to the end of what a process may keep, and to the least validity. */
     private static final long BRIEFLY_NANOS = 5_000_000L;
@@ -306,7 +306,7 @@ final class SimulatedClient {
             if (!patience.equals(FOR_EVER)
                     && hasRunSince(mark)
                     && waitedNanos
-                            > patience.plus(MOST_OVERTIME.multipliedBy(names.size()))
+                            > patience.plus(MAX_OVERTIME.multipliedBy(names.size()))
                                     .toNanos()) {
                 simulation.problem("patience: " + process.name() + " waited " + Duration.ofNanos(waitedNanos) + " for "
                         + names + " with a patience of " + patience + ", until " + world.elapsed());

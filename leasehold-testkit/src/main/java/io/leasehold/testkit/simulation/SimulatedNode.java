@@ -3,7 +3,7 @@ package io.leasehold.testkit.simulation;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
-import io.leasehold.Waiter;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.memory.NodeImage;
 import io.leasehold.spi.Ballot;
@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SimulatedNode implements LockNode {
 
-    private static final int MOST_LAG = 8;
+    private static final int MAX_LAG = 8;
 
     /** Who waits and is not heard of for two rechecks and this loses its place. */
     private static final Duration SILENCE = Duration.ofSeconds(1);
@@ -124,7 +124,7 @@ public final class SimulatedNode implements LockNode {
     private void remember() {
         if (keepsImages) {
             written.addLast(memory.image());
-            if (written.size() > MOST_LAG + 1) {
+            if (written.size() > MAX_LAG + 1) {
                 written.removeFirst();
             }
         }
@@ -344,7 +344,7 @@ public final class SimulatedNode implements LockNode {
     }
 
     @Override
-    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return down ? new CompletableFuture<>() : node.waiters(name, limit);
     }
 

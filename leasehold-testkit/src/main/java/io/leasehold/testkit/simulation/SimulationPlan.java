@@ -32,7 +32,7 @@ public record SimulationPlan(
     static final long CHAOS_MILLIS = 40_000;
 
     /** Client and node together stay within the 1 % that a ttl allows for. */
-    private static final int MOST_DRIFT = 5_000;
+    private static final int MAX_DRIFT = 5_000;
 
     private static final Fault[] ANY_STORE = {
         Fault.CUT_REQUESTS,
@@ -88,7 +88,7 @@ public record SimulationPlan(
                 CHAOS_MILLIS,
                 random.nextInt(11),
                 random.nextInt(3) == 0 ? 0 : random.nextInt(120),
-                random.nextInt(MOST_DRIFT + 1),
+                random.nextInt(MAX_DRIFT + 1),
                 drawHarms(random, faults, nodes));
     }
 

@@ -20,7 +20,7 @@ import java.util.function.UnaryOperator;
 public final class Simulator {
 
     private static final int ENOUGH_FAILURES = 3;
-    private static final int MOST_SHRINKING_RUNS = 1_500;
+    private static final int MAX_SHRINKING_RUNS = 1_500;
 
     private final UnaryOperator<LockNode> variant;
 
@@ -98,7 +98,7 @@ public final class Simulator {
 
     private final class Shrinking {
         private final String kind;
-        private int left = MOST_SHRINKING_RUNS;
+        private int left = MAX_SHRINKING_RUNS;
 
         Shrinking(String kind) {
             this.kind = kind;

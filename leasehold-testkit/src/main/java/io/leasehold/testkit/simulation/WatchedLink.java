@@ -27,7 +27,7 @@ import java.util.concurrent.CompletableFuture;
 final class WatchedLink extends PassingNode {
 
     /** Between two of them, and what a timer may be late. */
-    private static final long MOST_PAUSE_NANOS = 1_050_000_000L;
+    private static final long MAX_PAUSE_NANOS = 1_050_000_000L;
 
     private final SimulatedClient client;
     private final Simulation simulation;
@@ -62,7 +62,7 @@ final class WatchedLink extends PassingNode {
 
         void again() {
             simulation.counts.saw("end sent again");
-            if (failed && client.hasRunSince(mark) && client.process.nanoTime() - failedAtNanos > MOST_PAUSE_NANOS) {
+            if (failed && client.hasRunSince(mark) && client.process.nanoTime() - failedAtNanos > MAX_PAUSE_NANOS) {
                 problem("was sent again only after " + Duration.ofNanos(client.process.nanoTime() - failedAtNanos));
             }
             failed = false;

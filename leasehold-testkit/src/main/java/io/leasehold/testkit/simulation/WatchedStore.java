@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
 final class WatchedStore extends PassingStore {
 
     /** What the fairness of the options allows: for so many leases, and for so long after the grant. */
-    private static final int MOST_LEASES = 64;
+    private static final int MAX_LEASES = 64;
 
     private static final long HAND_OVER_NANOS = Duration.ofMillis(20).toNanos();
 
@@ -171,8 +171,8 @@ final class WatchedStore extends PassingStore {
             by.problem("fairness: a fixed ttl was passed on of", "although nothing renews it");
         } else if (options.fairness() == Fairness.STRICT_FIFO) {
             by.problem("fairness: a lease was passed on of", "although the line is strict");
-        } else if (by.shown > MOST_LEASES) {
-            by.problem("fairness: a process kept", "for more than " + MOST_LEASES + " leases");
+        } else if (by.shown > MAX_LEASES) {
+            by.problem("fairness: a process kept", "for more than " + MAX_LEASES + " leases");
         } else if (justNow && client.process.nanoTime() - by.atNanos > HAND_OVER_NANOS) {
             by.problem(
                     "fairness: a process kept",
@@ -202,7 +202,7 @@ final class WatchedStore extends PassingStore {
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
-        if (request.reserve() > MOST_LEASES) {
+        if (request.reserve() > MAX_LEASES) {
             simulation.problem("range: " + request.reserve() + " tokens were asked for " + request.names() + " at "
                     + simulation.world.elapsed());
         }

@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.leasehold.Guarantee;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
-import io.leasehold.Waiter;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.OwnerToken;
@@ -116,12 +116,12 @@ public interface InspectionTck extends SharesStore {
     }
 
     private static List<String> waiters(StoreDriver store, LockName name, int limit) {
-        List<Waiter> waiters = store.answer(store.store().waiters(name, limit));
+        List<QueuedWaiter> waiters = store.answer(store.store().waiters(name, limit));
         waiters.forEach(waiter -> {
             Duration waited = waiter.waited();
             assertTrue(waited == null || !waited.isNegative(), "waited for " + waited);
         });
-        return waiters.stream().map(Waiter::holderId).toList();
+        return waiters.stream().map(QueuedWaiter::holderId).toList();
     }
 
     /** Force-release takes the lock away, once, and the next token is larger all the same. */

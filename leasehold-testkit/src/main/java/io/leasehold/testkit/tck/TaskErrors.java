@@ -14,7 +14,7 @@ final class TaskErrors {
         void run() throws Exception;
     }
 
-    private static final long MOST_MILLIS = 5 * 60_000L;
+    private static final long MAX_MILLIS = 5 * 60_000L;
 
     private final Queue<Throwable> errors = new ConcurrentLinkedQueue<>();
 
@@ -37,7 +37,7 @@ final class TaskErrors {
     void join(List<Thread> threads) {
         for (Thread thread : threads) {
             try {
-                thread.join(MOST_MILLIS);
+                thread.join(MAX_MILLIS);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 fail("interrupted", e);

@@ -3,8 +3,8 @@ package io.leasehold.testkit.virtual;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.Waiter;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.Birth;
 import io.leasehold.spi.FailureKind;
@@ -228,7 +228,7 @@ public final class FaultyNode implements LockNode {
     }
 
     @Override
-    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return ask(() -> node.waiters(name, limit));
     }
 

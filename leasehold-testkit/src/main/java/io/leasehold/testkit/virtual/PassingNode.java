@@ -2,7 +2,7 @@ package io.leasehold.testkit.virtual;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.Waiter;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.spi.Ballot;
 import io.leasehold.spi.Birth;
 import io.leasehold.spi.LockNode;
@@ -94,7 +94,7 @@ public abstract class PassingNode implements LockNode {
     }
 
     @Override
-    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return node.waiters(name, limit);
     }
 

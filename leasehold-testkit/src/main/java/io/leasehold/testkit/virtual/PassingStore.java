@@ -2,7 +2,7 @@ package io.leasehold.testkit.virtual;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.Waiter;
+import io.leasehold.QueuedWaiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.LockRecord;
@@ -85,7 +85,7 @@ public abstract class PassingStore implements LockStore {
     }
 
     @Override
-    public CompletableFuture<List<Waiter>> waiters(LockName name, int limit) {
+    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return store.waiters(name, limit);
     }
 

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 @Tag("full")
 final class SimulatorTest {
 
-    private static final int MOST_SEEDS = 2_000;
+    private static final int MAX_SEEDS = 2_000;
 
     private static final int RUNS = Integer.getInteger("leasehold.simulation.runs", 250);
     private static final long FIRST = Long.getLong("leasehold.simulation.seed", 1);
@@ -160,13 +160,13 @@ final class SimulatorTest {
     /** That some run of the variant breaks such a promise, whatever else it breaks. */
     private static void assertBreaks(UnaryOperator<LockNode> variant, Pattern promise) {
         Simulator simulator = Simulator.over(variant);
-        for (long seed = 1; seed <= MOST_SEEDS; seed++) {
+        for (long seed = 1; seed <= MAX_SEEDS; seed++) {
             List<String> problems = simulator.run(SimulationPlan.ofSeed(seed)).problems();
             if (problems.stream().anyMatch(problem -> promise.matcher(problem).lookingAt())) {
                 return;
             }
         }
-        throw new AssertionError("no run of seeds 1 to " + MOST_SEEDS + " breaks " + promise);
+        throw new AssertionError("no run of seeds 1 to " + MAX_SEEDS + " breaks " + promise);
     }
 
     private static SimulationResult firstFailure(UnaryOperator<LockNode> variant) {

@@ -21,39 +21,39 @@ final class HeldLease {
     private static final WaitSettings SETTINGS = WaitSettings.of(LockOptions.defaults(), new AnsweringStore());
 
     final AnsweringStore store = new AnsweringStore();
-    final NameDesks desks;
+    final LocalQueues desks;
     final HoldTable holds = new HoldTable();
-    final Wiring wiring;
-    final GrantKeeper keeper;
+    final EngineContext wiring;
+    final HeldGrant keeper;
     final LeaseHandle handle;
     final AtomicInteger told = new AtomicInteger();
 
     HeldLease() {
         LockRuntime runtime = new Frozen();
-        Timeline timeline = new Timeline(runtime);
-        desks = new NameDesks(timeline);
-        wiring = new Wiring(
+        TimerQueue timeline = new TimerQueue(runtime);
+        desks = new LocalQueues(timeline);
+        wiring = new EngineContext(
                 runtime,
                 timeline,
                 store,
                 new Events(List.of()),
-                new Undoer(runtime, timeline, store),
-                new RenewalLoop(runtime, timeline, store),
+                new ReleaseRetrier(runtime, timeline, store),
+                new RenewalBatcher(runtime, timeline, store),
                 holds,
                 new SuspendWatch(runtime, timeline, holds),
                 new LeakWatch(false),
-                new Announcer(runtime, timeline, store, holds, "host/1/jcstress"),
+                new ClientAnnouncer(runtime, timeline, store, holds, "host/1/jcstress"),
                 "host/1/jcstress");
         Grant grant = new Grant(OWNER, TokenRange.of(1, 64), 0, Incarnation.DURABLE);
-        keeper = new GrantKeeper(NAME, grant, 64, SETTINGS, wiring, desks);
+        keeper = new HeldGrant(NAME, grant, 64, SETTINGS, wiring, desks);
         desks.granted(NAME, keeper, 64);
         handle = keeper.begin(wiring.suspensions().mark(), null);
         handle.onLost(cause -> told.incrementAndGet());
     }
 
     /** A waiter that contends, if it does, with a store of its own. */
-    Waiter waiter(AnsweringStore asked) {
-        Wiring own = new Wiring(
+    AcquireAttempt waiter(AnsweringStore asked) {
+        EngineContext own = new EngineContext(
                 wiring.runtime(),
                 wiring.timeline(),
                 asked,
@@ -65,7 +65,7 @@ final class HeldLease {
                 wiring.leaks(),
                 wiring.announcer(),
                 wiring.holderId());
-        return new Waiter(NAME, SETTINGS, Long.MAX_VALUE, own, desks, null);
+        return new AcquireAttempt(NAME, SETTINGS, Long.MAX_VALUE, own, desks, null);
     }
 
     void lose() {

@@ -22,8 +22,8 @@ public final class QueueRaces {
     public static class EndAgainstLeaving {
         private final HeldLease lease = new HeldLease();
         private final AnsweringStore secondsStore = new AnsweringStore();
-        private final Waiter first = lease.waiter(new AnsweringStore());
-        private final Waiter second = lease.waiter(secondsStore);
+        private final AcquireAttempt first = lease.waiter(new AnsweringStore());
+        private final AcquireAttempt second = lease.waiter(secondsStore);
 
         public EndAgainstLeaving() {
             lease.desks.enter(first);
@@ -56,8 +56,8 @@ public final class QueueRaces {
     public static class ReleaseAgainstGivingUp {
         private final HeldLease lease = new HeldLease();
         private final AnsweringStore secondsStore = new AnsweringStore();
-        private final Waiter first = lease.waiter(new AnsweringStore());
-        private final Waiter second = lease.waiter(secondsStore);
+        private final AcquireAttempt first = lease.waiter(new AnsweringStore());
+        private final AcquireAttempt second = lease.waiter(secondsStore);
 
         public ReleaseAgainstGivingUp() {
             lease.desks.enter(first);

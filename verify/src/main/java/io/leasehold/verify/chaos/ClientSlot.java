@@ -21,7 +21,7 @@ final class ClientSlot implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofMinutes(3);
 
     /** Every other client has the connections of a pool, if that can be: two at first, then three. */
-    private static final int LEAST_POOL = 2;
+    private static final int MIN_POOL = 2;
 
     private final int number;
     private final String uri;
@@ -49,7 +49,7 @@ final class ClientSlot implements AutoCloseable {
         Path history = directory.resolve(name + ".history");
         histories.add(history);
         ChildJvm.Builder jvm = ChildJvm.of(ClientMain.class);
-        int pool = number % 2 == 0 ? LEAST_POOL + number / 2 % 2 : 0;
+        int pool = number % 2 == 0 ? MIN_POOL + number / 2 % 2 : 0;
         plan.access(uri, pool).environment().forEach(jvm::environment);
         return jvm.jvmArgument("-Xmx128m")
                 .jvmArgument("-XX:TieredStopAtLevel=1")

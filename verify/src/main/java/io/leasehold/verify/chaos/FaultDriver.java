@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class FaultDriver {
 
     private static final int[] OPAQUE_KINDS = {0, 1, 2, 3, 4, 5, 6, 10, 11, 11, 12, 12, 13, 14, 14};
-    private static final long LEAST_SILENCE_MILLIS = 3_000;
+    private static final long MIN_SILENCE_MILLIS = 3_000;
 
     private final List<ClientSlot> clients;
     private final @Nullable ServerGroup servers;
@@ -181,7 +181,7 @@ final class FaultDriver {
             }
             default -> {
                 silence(proxy);
-                healAfter(proxy, LEAST_SILENCE_MILLIS + random.nextLong(LEAST_SILENCE_MILLIS * 2));
+                healAfter(proxy, MIN_SILENCE_MILLIS + random.nextLong(MIN_SILENCE_MILLIS * 2));
             }
         }
     }

@@ -27,7 +27,7 @@ public final class ClientMain {
     /** Where names come and go, more threads of a process want them, and some are interrupted while they wait. */
     private static final int THREADS = 3;
 
-    private static final int MOST_MILLIS_BETWEEN_INTERRUPTS = 1_500;
+    private static final int MAX_MILLIS_BETWEEN_INTERRUPTS = 1_500;
 
     private final AtomicBoolean stopping = new AtomicBoolean();
     private final String[] args;
@@ -105,7 +105,7 @@ public final class ClientMain {
         SplittableRandom random = new SplittableRandom();
         try {
             while (true) {
-                TimeUnit.MILLISECONDS.sleep(random.nextInt(MOST_MILLIS_BETWEEN_INTERRUPTS));
+                TimeUnit.MILLISECONDS.sleep(random.nextInt(MAX_MILLIS_BETWEEN_INTERRUPTS));
                 contenders.get(random.nextInt(contenders.size())).interrupt();
             }
         } catch (InterruptedException e) {

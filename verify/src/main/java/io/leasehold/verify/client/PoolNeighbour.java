@@ -14,7 +14,7 @@ final class PoolNeighbour implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(PoolNeighbour.class);
     private static final int THREADS = 2;
-    private static final int MOST_MILLIS = 3_000;
+    private static final int MAX_MILLIS = 3_000;
 
     private final HikariDataSource pool;
 
@@ -35,7 +35,7 @@ final class PoolNeighbour implements AutoCloseable {
     private void live() {
         try {
             while (!pool.isClosed()) {
-                TimeUnit.MILLISECONDS.sleep(ThreadLocalRandom.current().nextInt(MOST_MILLIS));
+                TimeUnit.MILLISECONDS.sleep(ThreadLocalRandom.current().nextInt(MAX_MILLIS));
                 keepOne();
             }
         } catch (InterruptedException e) {
@@ -49,7 +49,7 @@ final class PoolNeighbour implements AutoCloseable {
             connection.setAutoCommit(false);
             statement.execute("SELECT 1");
             connection.commit();
-            TimeUnit.MILLISECONDS.sleep(ThreadLocalRandom.current().nextInt(MOST_MILLIS));
+            TimeUnit.MILLISECONDS.sleep(ThreadLocalRandom.current().nextInt(MAX_MILLIS));
         } catch (SQLException e) {
             LOG.debug("the application gets nothing from its database now", e);
         }

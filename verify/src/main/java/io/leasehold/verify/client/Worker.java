@@ -17,7 +17,7 @@ final class Worker {
     private static final int LITTLE_PATIENCE_MILLIS = 100;
     private static final int RARELY = 40;
     private static final int OFTEN = 5;
-    private static final int MOST_IN_BURST = 10;
+    private static final int MAX_IN_BURST = 10;
 
     private final Contender contender;
     private final ResourceLink resource;
@@ -55,7 +55,7 @@ final class Worker {
             String lock = names.next();
             takeTurn(lock);
             // Names that are used once come in bursts, which lets housekeeping begin.
-            for (int more = Names.isOnce(lock) ? random.nextInt(MOST_IN_BURST) : 0; more > 0; more--) {
+            for (int more = Names.isOnce(lock) ? random.nextInt(MAX_IN_BURST) : 0; more > 0; more--) {
                 takeTurn(names.once());
             }
         }

@@ -30,7 +30,7 @@ public final class ListingCommand implements Callable<Integer> {
     /** Held by nobody who lives: the owner token is not secret. */
     private static final String VALUE = "00000000000000000000000000000000000000ff:1:listing";
 
-    private static final double MOST_RATIO = 2.0;
+    private static final double MAX_RATIO = 2.0;
 
     @Option(names = "--locks", paramLabel = "N", description = "Held locks. Default: 100000")
     private int locks = 100_000;
@@ -79,7 +79,7 @@ public final class ListingCommand implements Callable<Integer> {
                 (double) listing / idle,
                 searching / 1e3,
                 (double) searching / idle);
-        return most <= MOST_RATIO ? 0 : 1;
+        return most <= MAX_RATIO ? 0 : 1;
     }
 
     private long during(LockClient worker, AtomicInteger looks, Runnable look) throws Exception {

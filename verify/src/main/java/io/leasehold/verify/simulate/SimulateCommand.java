@@ -68,8 +68,9 @@ public final class SimulateCommand implements Callable<Integer> {
 
     @Option(
             names = "--traces",
-            description = "Prints a line for each seed: the seed, and a hash of all that happened in its run. Two versions of the"
-                    + " code that print the same did the same.")
+            description =
+                    "Prints a line for each seed: the seed, and a hash of all that happened in its run. Two versions of the"
+                            + " code that print the same did the same.")
     private boolean traces;
 
     @Override

@@ -21,7 +21,7 @@ import org.postgresql.PGNotification;
 /** A driver of JDBC as far as the lease table uses one: each statement goes over a {@link Wire}. */
 final class SimulatedJdbc {
 
-    private static final int MOST_PARAMETERS = 12;
+    private static final int MAX_PARAMETERS = 12;
 
     private SimulatedJdbc() {}
 
@@ -143,7 +143,7 @@ final class SimulatedJdbc {
     }
 
     private static PreparedStatement prepared(Line line, Op op) {
-        @Nullable Object[] params = new @Nullable Object[MOST_PARAMETERS];
+        @Nullable Object[] params = new @Nullable Object[MAX_PARAMETERS];
         return proxy(PreparedStatement.class, (proxy, method, args) -> switch (method.getName()) {
             case "setString", "setLong", "setInt" -> {
                 params[(Integer) args[0] - 1] = args[1];

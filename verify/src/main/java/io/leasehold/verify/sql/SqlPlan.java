@@ -34,7 +34,7 @@ record SqlPlan(
         List<Harm> harms) {
 
     private static final long CHAOS_MILLIS = 12_000;
-    private static final int MOST_DRIFT = 4_000;
+    private static final int MAX_DRIFT = 4_000;
 
     private static final SqlFault[] ANY = {
         SqlFault.CUT_REQUESTS,
@@ -90,7 +90,7 @@ record SqlPlan(
                 CHAOS_MILLIS,
                 random.nextInt(11),
                 random.nextInt(3) == 0 ? 0 : random.nextInt(100),
-                random.nextInt(MOST_DRIFT + 1),
+                random.nextInt(MAX_DRIFT + 1),
                 // Longer than a transaction may sleep, which a clock that sleeps as well does not tell.
                 sleeps ? 9_000 : 200 + random.nextInt(2_000),
                 draw(random, faults));

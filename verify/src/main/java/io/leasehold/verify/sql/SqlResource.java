@@ -16,7 +16,7 @@ import java.util.function.Consumer;
  */
 final class SqlResource {
 
-    private static final long MOST_DELAY_NANOS = 20_000_000;
+    private static final long MAX_DELAY_NANOS = 20_000_000;
 
     private final VirtualWorld world;
     private final List<HistoryEvent> history;
@@ -68,7 +68,7 @@ final class SqlResource {
     }
 
     private Duration delay() {
-        return Duration.ofNanos(50_000 + world.randomBelow(MOST_DELAY_NANOS));
+        return Duration.ofNanos(50_000 + world.randomBelow(MAX_DELAY_NANOS));
     }
 
     private Counter counter(String name) {

@@ -11,7 +11,7 @@ import java.util.Map;
 /** Runs plans over the SQL stores, finds failing seeds and makes them small. A run belongs to the thread that calls it. */
 public final class SqlSimulator {
 
-    private static final int MOST_SHRINKING_RUNS = 600;
+    private static final int MAX_SHRINKING_RUNS = 600;
     private static final int ENOUGH_FAILURES = 3;
 
     private SqlSimulator() {}
@@ -116,7 +116,7 @@ public final class SqlSimulator {
     private static SqlPlan shrink(SqlPlan failing) {
         String kind = run(failing).kind();
         SqlPlan smallest = failing;
-        int left = MOST_SHRINKING_RUNS;
+        int left = MAX_SHRINKING_RUNS;
         boolean smaller = true;
         while (smaller && left > 0) {
             smaller = false;

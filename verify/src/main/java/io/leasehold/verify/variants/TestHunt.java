@@ -18,11 +18,11 @@ public final class TestHunt implements Supplier<String> {
     private static final List<String> TESTS = List.of(
             "io.leasehold.quorum.QuorumRoundExhaustiveTest",
             "io.leasehold.quorum.QuorumRenewalTest",
-            "io.leasehold.quorum.EndingTest",
+            "io.leasehold.quorum.NodeReleaseTest",
             "io.leasehold.memory.InMemoryNodeTest",
             "io.leasehold.engine.AcquireMachineExhaustiveTest",
             "io.leasehold.engine.AcquireMachineTest",
-            "io.leasehold.engine.LeaseMachineExhaustiveTest");
+            "io.leasehold.engine.GrantMachineExhaustiveTest");
 
     /** By reflection. */
     public TestHunt() {}

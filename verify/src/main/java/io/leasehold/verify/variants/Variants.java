@@ -6,10 +6,10 @@ import java.util.List;
 final class Variants {
 
     private static final String NODE = "memory/InMemoryNode.java";
-    private static final String LEASE = "engine/LeaseMachine.java";
+    private static final String LEASE = "engine/GrantMachine.java";
     private static final String ATTEMPT = "engine/AcquireMachine.java";
-    private static final String KEEPER = "engine/GrantKeeper.java";
-    private static final String SEVERAL = "engine/MultiWaiter.java";
+    private static final String KEEPER = "engine/HeldGrant.java";
+    private static final String SEVERAL = "engine/MultiAcquire.java";
     private static final String ROUND = "quorum/QuorumRound.java";
 
     private Variants() {}
@@ -163,18 +163,18 @@ final class Variants {
                         "validity-from-the-latest-node",
                         "a quorum keeps a lock from the latest confirmation, not from the quorum-th latest",
                         "quorum/QuorumRenewal.java",
-                        "return Moments.latestReachedBy(quorum, moments);",
-                        "return Moments.latestReachedBy(1, moments);"),
+                        "return Quorum.latestReachedBy(quorum, moments);",
+                        "return Quorum.latestReachedBy(1, moments);"),
                 new Variant(
                         "undo-once",
                         "an undo at a node that does not answer is not repeated",
-                        "quorum/Ending.java",
+                        "quorum/NodeRelease.java",
                         "if (open && leftNanos > 0 && !closed) {",
                         "if (open && leftNanos > Long.MAX_VALUE / 2 && !closed) {"),
                 new Variant(
                         "release-repeated-once",
                         "a release or undo that is not answered is sent once more, and then no more",
-                        "engine/Undoer.java",
+                        "engine/ReleaseRetrier.java",
                         "if (again && untilAtNanos - nowNanos > 0) {",
                         "if (again && tries == 0 && untilAtNanos - nowNanos > 0) {"),
                 new Variant(
@@ -250,14 +250,14 @@ final class Variants {
                         "token-beyond-the-range",
                         "a lease that is passed on has a token that was not reserved",
                         KEEPER,
-                        "new LeaseState(this, nextToken++, ",
-                        "new LeaseState(this, nextToken++ + (current == null ? 0 : 64), "),
+                        "new ActiveLease(this, nextToken++, ",
+                        "new ActiveLease(this, nextToken++ + (current == null ? 0 : 64), "),
                 new Variant(
                         "token-of-two-holders",
                         "a lease that is passed on has the token of the one before",
                         KEEPER,
-                        "new LeaseState(this, nextToken++, ",
-                        "new LeaseState(this, nextToken, "),
+                        "new ActiveLease(this, nextToken++, ",
+                        "new ActiveLease(this, nextToken, "),
                 new Variant(
                         "passed-on-for-long",
                         "a process passes a lock on for two seconds after its grant",
@@ -267,9 +267,9 @@ final class Variants {
                 new Variant(
                         "too-many-reserved",
                         "a process reserves tokens for more leases than it may pass on",
-                        "engine/NameDesks.java",
-                        "return others[0] ? Timings.MOST_LEASES : 1;",
-                        "return others[0] ? 10 * Timings.MOST_LEASES : 1;"),
+                        "engine/LocalQueues.java",
+                        "return others[0] ? Timings.MAX_LEASES : 1;",
+                        "return others[0] ? 10 * Timings.MAX_LEASES : 1;"),
                 new Variant(
                         "passed-on-below-the-minimum",
                         "a lease is passed on with whatever validity is left",

@@ -1,0 +1,382 @@
+package io.leasehold.engine;
+
+import io.leasehold.AmbiguousAcquireException;
+import io.leasehold.Attempt;
+import io.leasehold.Holder;
+import io.leasehold.Lease;
+import io.leasehold.LockListener;
+import io.leasehold.LockListener.AttemptOutcome;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.HandOver;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseRequest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One caller that wants a lock: carries out what its {@link AcquireMachine} decides, and holds its result.
+ *
+ * <p>The machine and the fields that change are guarded by {@code this}. Each action is bound to its owner token, and
+ * the timer is armed, under the same guard as the decision, so that events which come at once cannot swap them; what
+ * leads outside is carried out without it.
+ */
+final class AcquireAttempt implements Pending<Lease> {
+
+    /** After a look that failed before it asked anything. */
+    private static final long LOOK_AGAIN_NANOS = 100_000_000;
+
+    private final LockName name;
+    private final WaitSettings settings;
+    private final Timings timings;
+    private final WaitPolicy policy;
+    private final long maxWaitNanos;
+    private final long startAtNanos;
+    private final EngineContext wiring;
+    private final LocalQueues desks;
+    private final AcquireMachine machine;
+    private final CompletableFuture<Attempt<Lease>> result = new CompletableFuture<>();
+
+    private final FlightEvents.@Nullable Wait recording;
+    /** Where the caller asked, if that is remembered. */
+    private final @Nullable Throwable asked;
+
+    private OwnerToken owner;
+    /** It is not sent any more; another is to be drawn before the next request. */
+    private boolean ownerEnded;
+    /** From the {@link SuspendWatch}, before the last request was sent. */
+    private long mark;
+
+    private LockRuntime.@Nullable Timer timer;
+    private boolean closing;
+    /** The ends of owner tokens that are on their way. */
+    private CompletableFuture<?> undone = CompletableFuture.completedFuture(null);
+    /** Nothing of this attempt is in flight, and what was undone is answered. */
+    private final CompletableFuture<Void> settled = new CompletableFuture<>();
+
+    AcquireAttempt(
+            LockName name,
+            WaitSettings settings,
+            long maxWaitNanos,
+            EngineContext wiring,
+            LocalQueues desks,
+            @Nullable Throwable asked) {
+        this.name = name;
+        this.asked = asked;
+        this.settings = settings;
+        this.timings = settings.timings();
+        this.policy = settings.policy();
+        this.maxWaitNanos = maxWaitNanos;
+        this.wiring = wiring;
+        this.desks = desks;
+        this.startAtNanos = wiring.runtime().nanoTime();
+        this.owner = OwnerToken.draw(wiring.runtime());
+        String what = "lock \"" + name + "\" at " + wiring.store().description();
+        this.machine = new AcquireMachine(what, timings, policy, maxWaitNanos, startAtNanos);
+        this.recording = FlightEvents.waitBegun();
+        wiring.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
+    }
+
+    LockName name() {
+        return name;
+    }
+
+    LockOptions options() {
+        return settings.options();
+    }
+
+    @Override
+    public CompletableFuture<Attempt<Lease>> result() {
+        return result;
+    }
+
+    /** Stands in the local queue; with no patience, that is already the end. */
+    void enqueued() {
+        on(maxWaitNanos == 0 ? new AcquireMachine.TimerFired() : new AcquireMachine.Enqueued());
+    }
+
+    /** Is first in this process. */
+    void start() {
+        on(new AcquireMachine.Started());
+    }
+
+    /** A lease of a grant that this process holds is offered. */
+    AcquireMachine.Offer handOver(ActiveLease lease) {
+        AcquireMachine.Offer answer;
+        synchronized (this) {
+            answer = machine.offered();
+            if (answer == AcquireMachine.Offer.ACCEPTED) {
+                cancelTimer();
+            }
+        }
+        if (answer == AcquireMachine.Offer.ACCEPTED) {
+            Futures.guarded("leaving the line", () -> desks.leave(this));
+            Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ACQUIRED, waited()));
+            try {
+                result.complete(new Attempt.Acquired<>(wiring.leaks().handle(lease, asked)));
+            } catch (RuntimeException | Error e) {
+                // Nobody has the lease: the next in line may.
+                result.completeExceptionally(e);
+                return AcquireMachine.Offer.GONE;
+            }
+        }
+        return answer;
+    }
+
+    void woken() {
+        on(new AcquireMachine.Woken());
+    }
+
+    /** Somebody was given the lock; others only have to do with it if it was this attempt. */
+    void handedOver(HandOver handOver) {
+        synchronized (this) {
+            if (!owner.attemptId().equals(handOver.attemptId())) {
+                return;
+            }
+        }
+        on(new AcquireMachine.HandedOver(handOver.tokens().last()));
+    }
+
+    @Override
+    public CompletableFuture<?> giveUp() {
+        on(new AcquireMachine.GaveUp());
+        CompletableFuture<Void> nothingLeft = new CompletableFuture<>();
+        result.whenComplete((attempt, error) -> {
+            CompletableFuture<?> last = attempt instanceof Attempt.Acquired<Lease> acquired
+                    ? LeaseHandle.giveBackUnseen(acquired.lease())
+                    : settled;
+            last.whenComplete((end, failure) -> nothingLeft.complete(null));
+        });
+        return nothingLeft;
+    }
+
+    @Override
+    public long undoPatienceNanos() {
+        return settings.options().nodeTimeout().toNanos();
+    }
+
+    void clientClosing() {
+        synchronized (this) {
+            closing = true;
+        }
+        on(new AcquireMachine.GaveUp());
+    }
+
+    private void on(AcquireMachine.Event event) {
+        List<Runnable> steps = new ArrayList<>(2);
+        boolean over;
+        synchronized (this) {
+            boolean wasOver = machine.isOver();
+            for (AcquireMachine.Action action :
+                    machine.on(event, wiring.runtime().nanoTime())) {
+                prepare(action, steps);
+            }
+            over = machine.isOver() && !wasOver;
+            if (over) {
+                cancelTimer();
+            }
+        }
+        // Each of them, also if the one before has failed: a result is told, an owner token is ended, the place is
+        // left.
+        steps.forEach(step -> Futures.guarded("a step of an attempt", step));
+        if (over) {
+            desks.leave(this);
+            undone().whenComplete((nothing, error) -> settled.complete(null));
+        }
+    }
+
+    private synchronized CompletableFuture<?> undone() {
+        return undone;
+    }
+
+    /** Called under the guard. */
+    private void prepare(AcquireMachine.Action action, List<Runnable> steps) {
+        if (action instanceof AcquireMachine.Send send) {
+            prepare(send, steps);
+        } else if (action instanceof AcquireMachine.Arm arm) {
+            arm(arm.atNanos());
+        } else if (action instanceof AcquireMachine.Undo undo) {
+            OwnerToken ended = owner;
+            steps.add(() -> undo(ended, undo.ballot()));
+        } else if (action instanceof AcquireMachine.Finish finish) {
+            steps.add(() -> finishOrFail(finish.outcome()));
+        }
+    }
+
+    /** What fails before anything was sent is an answer, too: the machine waits for one. */
+    private void prepare(AcquireMachine.Send send, List<Runnable> steps) {
+        ownerEnded |= send.freshOwner();
+        try {
+            if (ownerEnded) {
+                owner = OwnerToken.draw(wiring.runtime());
+                ownerEnded = false;
+            }
+            OwnerToken sender = owner;
+            mark = wiring.suspensions().mark();
+            steps.add(() -> send(sender, send.ballotSoFar()));
+        } catch (RuntimeException | Error e) {
+            AcquireReply failed = new AcquireReply.Failed(FailureKind.NO_EFFECT, failure(e), 0);
+            steps.add(() -> on(new AcquireMachine.Replied(failed, wiring.random())));
+        }
+    }
+
+    private void send(OwnerToken sender, long ballotSoFar) {
+        Futures.ask(() -> wiring.store().acquire(request(sender, ballotSoFar)))
+                .whenComplete((reply, error) ->
+                        Futures.guarded("an answered attempt", () -> answered(reply != null ? reply : broken(error))));
+    }
+
+    private void answered(AcquireReply answer) {
+        try {
+            on(new AcquireMachine.Replied(answer, wiring.random()));
+        } catch (RuntimeException | Error e) {
+            // The machine waits for an answer: what cannot be taken in may be anything, and is asked for again.
+            on(new AcquireMachine.Replied(
+                    new AcquireReply.Failed(FailureKind.UNKNOWN, failure(e), answer.ballot()), wiring.random()));
+        }
+    }
+
+    private AcquireRequest request(OwnerToken sender, long ballotSoFar) {
+        AcquireRequest request = AcquireRequest.exclusive(
+                        List.of(name), sender, wiring.holderId(), timings.toldNanos(), timings.answerNanos())
+                .nodeTimeout(settings.nodeTimeoutNanos())
+                .reserve(desks.reserve(name))
+                .seenToken(desks.seenToken(name))
+                .ballotSoFar(ballotSoFar);
+        return maxWaitNanos > 0 ? request.waiting(policy.silenceNanos()).claiming(timings.claimNanos()) : request;
+    }
+
+    private AcquireReply broken(@Nullable Throwable error) {
+        return new AcquireReply.Failed(FailureKind.UNKNOWN, failure(error), 0);
+    }
+
+    private StoreUnavailableException failure(@Nullable Throwable error) {
+        String message = "acquiring \"" + name + "\" at " + wiring.store().description() + " failed: " + error;
+        return new StoreUnavailableException(message, error);
+    }
+
+    private void arm(long atNanos) {
+        if (machine.isOver()) {
+            return;
+        }
+        cancelTimer();
+        timer = wiring.timeline().scheduleAt(atNanos, this::timerFired);
+    }
+
+    /** The next look is armed by this one: one that fails is repeated. */
+    private void timerFired() {
+        try {
+            on(new AcquireMachine.TimerFired());
+        } catch (RuntimeException | Error e) {
+            synchronized (this) {
+                if (!machine.isOver()) {
+                    cancelTimer();
+                    timer = wiring.timeline().schedule(LOOK_AGAIN_NANOS, this::timerFired);
+                }
+            }
+            throw e;
+        }
+    }
+
+    private void cancelTimer() {
+        if (timer != null) {
+            timer.cancel();
+            timer = null;
+        }
+    }
+
+    private void undo(OwnerToken ended, long ballot) {
+        CompletableFuture<Void> over = wiring.undoer()
+                .end(
+                        new ReleaseRequest(
+                                List.of(name), ended, ballot, ReleaseRequest.Kind.UNDO, timings.answerNanos()),
+                        timings.undoNanos())
+                .over();
+        synchronized (this) {
+            undone = CompletableFuture.allOf(undone, over);
+        }
+    }
+
+    private void finishOrFail(AcquireMachine.Outcome outcome) {
+        try {
+            finish(outcome);
+        } catch (RuntimeException | Error e) {
+            result.completeExceptionally(e);
+            throw e;
+        }
+    }
+
+    private void finish(AcquireMachine.Outcome outcome) {
+        if (outcome instanceof AcquireMachine.Acquired acquired) {
+            acquired(acquired);
+            return;
+        }
+        Duration waited = waited();
+        if (outcome instanceof AcquireMachine.Busy busy) {
+            tell(maxWaitNanos == 0 ? AttemptOutcome.BUSY : AttemptOutcome.TIMEOUT, waited);
+            Holder holder = busy.holder() != null ? busy.holder() : desks.localHolder(name);
+            result.complete(new Attempt.Busy<>(name, waited, holder, busy.votes()));
+        } else if (outcome instanceof AcquireMachine.Failed failed) {
+            boolean ambiguous = failed.error() instanceof AmbiguousAcquireException;
+            tell(ambiguous ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR, waited);
+            result.completeExceptionally(failed.error());
+        } else {
+            tell(AttemptOutcome.INTERRUPTED, waited);
+            result.completeExceptionally(abandoned());
+        }
+    }
+
+    private RuntimeException abandoned() {
+        synchronized (this) {
+            return closing
+                    ? new IllegalStateException("lock client is closed; the attempt on \"" + name + "\" was withdrawn")
+                    : new CancellationException("the attempt on \"" + name + "\" was withdrawn");
+        }
+    }
+
+    private void acquired(AcquireMachine.Acquired acquired) {
+        Grant grant = acquired.grant();
+        long sentMark;
+        synchronized (this) {
+            sentMark = mark;
+        }
+        HeldGrant keeper = null;
+        LeaseHandle lease;
+        try {
+            keeper = new HeldGrant(name, grant, acquired.ballot(), settings, wiring, desks);
+            desks.granted(name, keeper, grant.tokens().last());
+            lease = keeper.begin(sentMark, asked);
+        } catch (RuntimeException | Error e) {
+            // It is kept by nobody.
+            if (keeper != null) {
+                keeper.endAtClose();
+            } else {
+                undo(grant.owner(), acquired.ballot());
+            }
+            throw e;
+        }
+        Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ACQUIRED, waited()));
+        result.complete(new Attempt.Acquired<>(lease));
+    }
+
+    private Duration waited() {
+        return Duration.ofNanos(wiring.runtime().nanoTime() - startAtNanos);
+    }
+
+    private void tell(AttemptOutcome outcome, Duration waited) {
+        if (recording != null) {
+            recording.ended(name, outcome, wiring.store().description());
+        }
+        wiring.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited)));
+    }
+}

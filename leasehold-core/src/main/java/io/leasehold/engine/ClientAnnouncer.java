@@ -1,0 +1,94 @@
+package io.leasehold.engine;
+
+import io.leasehold.ClientRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Tells the store who we are while something is held: from a second after the first hold began, every few seconds, one
+ * record for the client. Whoever holds for less than a second is never told of, and costs one read of a flag.
+ *
+ * <p>Nothing depends on it: what fails is told again the next time, and said nowhere.
+ */
+final class ClientAnnouncer {
+
+    private static final long FIRST_NANOS = 1_000_000_000L;
+    private static final long EVERY_NANOS = 5_000_000_000L;
+    /** Long enough for two that were lost. */
+    private static final long KEEP_NANOS = 16_000_000_000L;
+
+    private final TimerQueue timeline;
+    private final LockStore store;
+    private final HoldTable holds;
+    private final String holderId;
+    private final Instant since;
+    private final AtomicBoolean telling = new AtomicBoolean();
+
+    ClientAnnouncer(LockRuntime runtime, TimerQueue timeline, LockStore store, HoldTable holds, String holderId) {
+        this.timeline = timeline;
+        this.store = store;
+        this.holds = holds;
+        this.holderId = holderId;
+        this.since = Instant.ofEpochMilli(runtime.wallMillis());
+        // A store that keeps no records is never told.
+        telling.set(!store.operations().keepsClientRecords());
+    }
+
+    /** Something is held: tells until nothing is. */
+    void watch() {
+        if (!telling.get() && telling.compareAndSet(false, true)) {
+            again(FIRST_NANOS);
+        }
+    }
+
+    private void again(long afterNanos) {
+        boolean armed = false;
+        try {
+            timeline.schedule(afterNanos, this::tell);
+            armed = true;
+        } finally {
+            if (!armed) {
+                // The next hold begins it anew.
+                telling.set(false);
+            }
+        }
+    }
+
+    private void tell() {
+        List<HeldGrant> held;
+        try {
+            held = holds.all();
+        } catch (RuntimeException | Error e) {
+            again(EVERY_NANOS);
+            throw e;
+        }
+        if (!held.isEmpty()) {
+            Futures.ask(() -> store.operations().announce(record(held), KEEP_NANOS));
+            again(EVERY_NANOS);
+            return;
+        }
+        telling.set(false);
+        if (!holds.isEmpty()) {
+            watch();
+        }
+    }
+
+    private ClientRecord record(List<HeldGrant> held) {
+        String[] parts = holderId.split("/", 4);
+        return new ClientRecord(
+                holderId,
+                parts[0],
+                Long.parseLong(parts[1]),
+                parts.length > 3 ? parts[3] : "",
+                since,
+                held.stream()
+                        .map(HeldGrant::asClientHold)
+                        .sorted(Comparator.comparing(ClientRecord.ClientHold::since))
+                        .limit(ClientRecord.MAX_HOLDS)
+                        .toList());
+    }
+}

@@ -1,0 +1,103 @@
+package io.leasehold.engine;
+
+import io.leasehold.spi.LockRuntime;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The edge between futures and callers: where threads block, and where user code is handed results. */
+final class Futures {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+
+    private Futures() {}
+
+    /** Waits for a result that comes within a bounded time; an interrupt is kept for later. */
+    static <T> T join(LockRuntime runtime, CompletableFuture<T> future) {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    runtime.await(future);
+                    return result(future);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** The result of a future that is done; its failure is thrown with the stack of the caller. */
+    static <T> T result(CompletableFuture<T> done) {
+        try {
+            return done.join();
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof RuntimeException cause) {
+                throw CallersStack.given(cause);
+            }
+            throw e;
+        } catch (CancellationException e) {
+            throw CallersStack.given(e);
+        }
+    }
+
+    /** What a store answers; one that throws instead, be it for lack of memory or of threads, has failed. */
+    static <T> CompletableFuture<T> ask(Supplier<CompletableFuture<T>> store) {
+        try {
+            return store.get();
+        } catch (RuntimeException | Error e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    /** Brings news to user code. Where no thread can be had for that, it is better told here than never. */
+    static void execute(LockRuntime runtime, Runnable news) {
+        AtomicBoolean begun = new AtomicBoolean();
+        try {
+            runtime.execute(() -> {
+                begun.set(true);
+                news.run();
+            });
+        } catch (RuntimeException | Error e) {
+            if (begun.get()) {
+                // It ran where it was submitted, and the failure is its own.
+                throw e;
+            }
+            LOG.error(
+                    "no thread could be had for a callback; it runs on \"{}\"",
+                    Thread.currentThread().getName(),
+                    e);
+            guarded("a callback", news);
+        }
+    }
+
+    /** Runs a step that nothing after it depends on: a failure, also an Error, is logged and goes no further. */
+    static void guarded(String what, Runnable step) {
+        try {
+            step.run();
+        } catch (RuntimeException | Error e) {
+            LOG.error("{} of the lock client failed unexpectedly", what, e);
+        }
+    }
+
+    /** The same result, on a thread for callbacks: what depends on it may block. */
+    static <T> CompletableFuture<T> onCallbackExecutor(LockRuntime runtime, CompletableFuture<T> source) {
+        CompletableFuture<T> handed = new CompletableFuture<>();
+        source.whenComplete((value, error) -> execute(runtime, () -> {
+            if (error != null) {
+                handed.completeExceptionally(error instanceof CompletionException ? error.getCause() : error);
+            } else {
+                handed.complete(value);
+            }
+        }));
+        return handed;
+    }
+}

@@ -1,0 +1,418 @@
+package io.leasehold.engine;
+
+import io.leasehold.AmbiguousAcquireException;
+import io.leasehold.Attempt;
+import io.leasehold.Lease;
+import io.leasehold.LockListener;
+import io.leasehold.LockListener.AttemptOutcome;
+import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.MultiLease;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseRequest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One caller that wants several locks: one atomic request where the store can and nothing stands in the way, else one
+ * {@link AcquireAttempt} after the other in the order of their names, so that callers cannot wait for each other in a circle. A
+ * part that ended while the others were waited for (a fixed ttl, an operator) sends it back to the beginning.
+ *
+ * <p>Fields that change are guarded by {@code this}; nothing is called inside.
+ */
+final class MultiAcquire implements Pending<MultiLease> {
+
+    private final List<LockName> names;
+    private final WaitSettings settings;
+    private final long maxWaitNanos;
+    private final long startAtNanos;
+    private final EngineClient client;
+    private final EngineContext wiring;
+    /** Where the caller asked, if that is remembered. */
+    private final @Nullable Throwable asked;
+
+    private final CompletableFuture<Attempt<MultiLease>> result = new CompletableFuture<>();
+
+    private final List<Lease> acquired = new ArrayList<>();
+    private @Nullable AcquireAttempt current;
+    private boolean givenUp;
+    /** Somebody takes the parts, one after the other, and goes on with the next as long as {@code takeAnother} is set. */
+    private boolean taking;
+
+    private boolean takeAnother;
+    /** Atomic requests that are in flight, or whose reply is being dealt with. */
+    private int asking;
+    /** Completes when the last of these has been dealt with. */
+    private CompletableFuture<?> dealtWith = CompletableFuture.completedFuture(null);
+    /** The undos and releases that have not been answered. */
+    private CompletableFuture<?> leaving = CompletableFuture.completedFuture(null);
+
+    MultiAcquire(
+            List<LockName> names,
+            WaitSettings settings,
+            long maxWaitNanos,
+            EngineClient client,
+            EngineContext wiring,
+            @Nullable Throwable asked) {
+        this.asked = asked;
+        this.names = names;
+        this.settings = settings;
+        this.maxWaitNanos = maxWaitNanos;
+        this.client = client;
+        this.wiring = wiring;
+        this.startAtNanos = wiring.runtime().nanoTime();
+        result.whenComplete((attempt, error) -> client.settled(this));
+    }
+
+    @Override
+    public CompletableFuture<Attempt<MultiLease>> result() {
+        return result;
+    }
+
+    /** Whether it has its result, and nothing of its own is in flight; its {@link AcquireAttempt}s are the desks' to watch. */
+    synchronized boolean isOver() {
+        return result.isDone() && asking == 0;
+    }
+
+    void start() {
+        if (names.size() > 1 && wiring.store().isAtomicOver(names)) {
+            takeAtOnce();
+        } else {
+            takeNext();
+        }
+    }
+
+    // ---- all at once
+
+    private void takeAtOnce() {
+        Timings timings = settings.timings();
+        OwnerToken owner = OwnerToken.draw(wiring.runtime());
+        AcquireRequest request = AcquireRequest.exclusive(
+                        names, owner, wiring.holderId(), timings.toldNanos(), timings.answerNanos())
+                .nodeTimeout(settings.nodeTimeoutNanos());
+        long mark = wiring.suspensions().mark();
+        CompletableFuture<Void> dealt = new CompletableFuture<>();
+        synchronized (this) {
+            if (givenUp) {
+                return;
+            }
+            asking++;
+            dealtWith = dealt;
+        }
+        Futures.ask(() -> wiring.store().acquire(request)).whenComplete((reply, error) -> {
+            try {
+                answeredAtOnce(owner, mark, reply != null ? reply : broken(error), isGivenUp());
+            } catch (RuntimeException | Error e) {
+                undo(owner, reply == null ? 0 : reply.ballot());
+                giveBack(true);
+                result.completeExceptionally(e);
+            } finally {
+                synchronized (this) {
+                    asking--;
+                }
+                client.settled(this);
+                dealt.complete(null);
+            }
+        });
+    }
+
+    private AcquireReply broken(@Nullable Throwable error) {
+        return new AcquireReply.Failed(
+                FailureKind.UNKNOWN,
+                new StoreUnavailableException("acquiring " + what() + " failed: " + error, error),
+                0);
+    }
+
+    private String what() {
+        return "locks " + names + " at " + wiring.store().description();
+    }
+
+    private void answeredAtOnce(OwnerToken owner, long mark, AcquireReply reply, boolean gone) {
+        if (!gone && reply instanceof AcquireReply.Granted granted && isWorthKeeping(granted)) {
+            names.forEach(name -> keep(client.keep(name, granted.grant(), settings, mark, asked)));
+            tell(AttemptOutcome.ACQUIRED);
+            finishAcquired();
+            return;
+        }
+        if (isRemembered(reply)) {
+            undo(owner, reply.ballot());
+        }
+        if (gone) {
+            tell(AttemptOutcome.INTERRUPTED);
+            return;
+        }
+        LockStoreException failure = failure(reply);
+        boolean permanent = reply instanceof AcquireReply.Failed failed && failed.kind() == FailureKind.PERMANENT;
+        if (failure != null && (permanent || maxWaitNanos == 0)) {
+            tell(failure instanceof AmbiguousAcquireException ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR);
+            result.completeExceptionally(failure);
+        } else {
+            takeNext();
+        }
+    }
+
+    /** Whether the store may hold something for the owner token; what was granted and does not count, it does. */
+    private static boolean isRemembered(AcquireReply reply) {
+        if (reply instanceof AcquireReply.Refused refused) {
+            return refused.spent() && refused.ballot() > 0;
+        }
+        return !(reply instanceof AcquireReply.Busy);
+    }
+
+    /**
+     * What zero patience ends with, null if another has one of the locks. They are not asked for one after the other then: the request would
+     * meet what this one may have left and is being undone, and take it for that of another.
+     */
+    private @Nullable LockStoreException failure(AcquireReply reply) {
+        if (reply instanceof AcquireReply.Failed failed) {
+            return failed.kind() == FailureKind.UNKNOWN ? unknown(failed) : failed.error();
+        } else if (reply instanceof AcquireReply.Refused refused) {
+            return new StoreUnavailableException(what() + " were refused: " + refused.reason(), refused.votes(), null);
+        } else if (reply instanceof AcquireReply.Granted granted) {
+            return new StoreUnavailableException(
+                    what() + " were granted too slowly: less than "
+                            + settings.timings().minimumValidityNanos() / 1_000_000
+                            + " ms of validity were left; they were given back",
+                    granted.votes(),
+                    null);
+        }
+        return null;
+    }
+
+    private AmbiguousAcquireException unknown(AcquireReply.Failed failed) {
+        return new AmbiguousAcquireException(
+                what() + ": the outcome of the request is unknown; it is being undone. Last: "
+                        + failed.error().getMessage(),
+                failed.votes(),
+                failed.error());
+    }
+
+    private boolean isWorthKeeping(AcquireReply.Granted granted) {
+        long validUntilAtNanos =
+                granted.grant().sentAtNanos() + settings.timings().validityNanos();
+        long leftNanos = validUntilAtNanos - wiring.runtime().nanoTime();
+        return leftNanos >= leastValidityNanos();
+    }
+
+    private long leastValidityNanos() {
+        return Math.max(1, settings.timings().minimumValidityNanos());
+    }
+
+    private void undo(OwnerToken owner, long ballot) {
+        Timings timings = settings.timings();
+        leaves(wiring.undoer()
+                .end(
+                        new ReleaseRequest(names, owner, ballot, ReleaseRequest.Kind.UNDO, timings.answerNanos()),
+                        timings.undoNanos())
+                .over());
+    }
+
+    /** However it ends. */
+    private synchronized void leaves(CompletableFuture<?> undoOrRelease) {
+        leaving = CompletableFuture.allOf(leaving, undoOrRelease.handle((end, error) -> end));
+    }
+
+    private synchronized CompletableFuture<?> leaving() {
+        return leaving;
+    }
+
+    private void tell(AttemptOutcome outcome) {
+        Duration waited = waited();
+        // What is asked for at once begins and ends as one; what is taken one after the other, its waiters tell.
+        for (LockName name : names) {
+            wiring.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
+            wiring.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited)));
+        }
+    }
+
+    // ---- one after the other
+
+    /** A loop: a store that answers at once would otherwise nest a thousand parts, and exhaust the stack. */
+    private void takeNext() {
+        synchronized (this) {
+            takeAnother = true;
+            if (taking) {
+                return;
+            }
+            taking = true;
+        }
+        while (isToTakeAnother()) {
+            try {
+                takeOne();
+            } catch (RuntimeException | Error e) {
+                giveBack(true);
+                result.completeExceptionally(e);
+            }
+        }
+    }
+
+    private synchronized boolean isToTakeAnother() {
+        taking = takeAnother;
+        takeAnother = false;
+        return taking;
+    }
+
+    private void takeOne() {
+        LockName next;
+        synchronized (this) {
+            if (givenUp) {
+                return;
+            }
+            next = acquired.size() < names.size() ? names.get(acquired.size()) : null;
+        }
+        if (next == null) {
+            finishIfAllAreHeld();
+            return;
+        }
+        AcquireAttempt waiter;
+        try {
+            waiter = client.enter(next, settings, patienceLeft(), asked);
+        } catch (IllegalStateException e) {
+            giveBack(true);
+            result.completeExceptionally(e);
+            return;
+        }
+        boolean tooLate;
+        synchronized (this) {
+            current = waiter;
+            tooLate = givenUp;
+        }
+        if (tooLate) {
+            waiter.giveUp();
+        }
+        waiter.result().whenComplete(this::answered);
+    }
+
+    private long patienceLeft() {
+        if (maxWaitNanos > Long.MAX_VALUE / 2) {
+            return maxWaitNanos;
+        }
+        return Math.max(0, maxWaitNanos - (wiring.runtime().nanoTime() - startAtNanos));
+    }
+
+    private void answered(@Nullable Attempt<Lease> attempt, @Nullable Throwable error) {
+        if (attempt instanceof Attempt.Acquired<Lease> one) {
+            if (keep(one.lease())) {
+                takeNext();
+            }
+            return;
+        }
+        giveBack(true);
+        if (attempt instanceof Attempt.Busy<Lease> busy) {
+            result.complete(new Attempt.Busy<>(busy.lockName(), waited(), busy.holder(), busy.votes()));
+        } else if (error != null) {
+            Throwable cause = error.getCause();
+            result.completeExceptionally(error instanceof CompletionException && cause != null ? cause : error);
+        }
+    }
+
+    /** Keeps a part, or gives it back at once if the caller has gone. */
+    private boolean keep(Lease lease) {
+        synchronized (this) {
+            if (!givenUp) {
+                acquired.add(lease);
+                return true;
+            }
+        }
+        leaves(LeaseHandle.giveBackUnseen(lease));
+        return false;
+    }
+
+    /** What was taken first may have ended while the last one was waited for: then none is handed out. */
+    private void finishIfAllAreHeld() {
+        LockName ended = null;
+        for (Lease part : parts()) {
+            if (part instanceof LeaseHandle handle && handle.state().remaining().toNanos() < leastValidityNanos()) {
+                ended = part.lockName();
+                break;
+            }
+        }
+        if (ended == null) {
+            finishAcquired();
+            return;
+        }
+        boolean again = patienceLeft() > 0;
+        giveBack(!again);
+        if (again) {
+            start();
+        } else {
+            result.complete(new Attempt.Busy<>(ended, waited(), null, List.of()));
+        }
+    }
+
+    private void finishAcquired() {
+        List<Lease> all = parts();
+        if (all.size() == names.size()) {
+            result.complete(new Attempt.Acquired<>(new MultiLeaseHandle(all)));
+        }
+    }
+
+    private synchronized List<Lease> parts() {
+        return List.copyOf(acquired);
+    }
+
+    // ---- giving up
+
+    private synchronized boolean isGivenUp() {
+        return givenUp;
+    }
+
+    @Override
+    public CompletableFuture<?> giveUp() {
+        result.completeExceptionally(new CancellationException("the attempt on " + names + " was withdrawn"));
+        CompletableFuture<?> waiter = withdraw();
+        CompletableFuture<?> atOnce;
+        synchronized (this) {
+            atOnce = dealtWith;
+        }
+        return CompletableFuture.allOf(waiter, atOnce).thenCompose(answered -> leaving());
+    }
+
+    @Override
+    public long undoPatienceNanos() {
+        return settings.options().nodeTimeout().toNanos();
+    }
+
+    /** Its caller is told why before its waiter is; what it has been handed is told as every other lease. */
+    void clientClosing() {
+        if (result.completeExceptionally(
+                new IllegalStateException("lock client is closed; the attempt on " + names + " was withdrawn"))) {
+            withdraw();
+        }
+    }
+
+    /** Completes when nothing is left of the part that was waited for. */
+    private CompletableFuture<?> withdraw() {
+        AcquireAttempt waiting;
+        synchronized (this) {
+            givenUp = true;
+            waiting = current;
+        }
+        CompletableFuture<?> waiter = waiting != null ? waiting.giveUp() : CompletableFuture.completedFuture(null);
+        giveBack(true);
+        return waiter;
+    }
+
+    private void giveBack(boolean forGood) {
+        List<Lease> parts;
+        synchronized (this) {
+            parts = List.copyOf(acquired);
+            acquired.clear();
+            givenUp |= forGood;
+        }
+        parts.forEach(part -> leaves(LeaseHandle.giveBackUnseen(part)));
+    }
+
+    private Duration waited() {
+        return Duration.ofNanos(wiring.runtime().nanoTime() - startAtNanos);
+    }
+}

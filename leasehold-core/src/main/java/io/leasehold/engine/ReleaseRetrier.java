@@ -1,0 +1,152 @@
+package io.leasehold.engine;
+
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Ends owner tokens at the store: sends a release or undo, and repeats it until it is answered or what it could undo
+ * has ended by itself.
+ */
+final class ReleaseRetrier {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+    private static final long FIRST_PAUSE_NANOS = 50_000_000L;
+    private static final long MAX_PAUSE_NANOS = 1_000_000_000L;
+
+    private final LockRuntime runtime;
+    private final TimerQueue timeline;
+    private final LockStore store;
+    /** In the order of their beginning, so that a replayed world repeats them in the same order; guarded by itself. */
+    private final Set<Ending> pending = new LinkedHashSet<>();
+
+    ReleaseRetrier(LockRuntime runtime, TimerQueue timeline, LockStore store) {
+        this.runtime = runtime;
+        this.timeline = timeline;
+        this.store = store;
+    }
+
+    /**
+     * What is known of the end of an owner token; neither completes exceptionally.
+     *
+     * @param firstReply what was answered first
+     * @param over completes once it is answered for good, or given up
+     */
+    record Told(CompletableFuture<ReleaseReply> firstReply, CompletableFuture<Void> over) {}
+
+    /** Sends the request and goes on until it is answered, for at most {@code forNanos}. */
+    Told end(ReleaseRequest request, long forNanos) {
+        Ending ending = new Ending(request, runtime.nanoTime() + forNanos);
+        synchronized (pending) {
+            pending.add(ending);
+        }
+        ending.send();
+        return new Told(ending.firstReply, ending.ended);
+    }
+
+    /** The store can be reached again: repeats at once what is unanswered. */
+    void reconnected() {
+        List<Ending> unanswered;
+        synchronized (pending) {
+            unanswered = List.copyOf(pending);
+        }
+        unanswered.forEach(Ending::hurry);
+    }
+
+    /** Whether everything is answered or given up. */
+    boolean isIdle() {
+        synchronized (pending) {
+            return pending.isEmpty();
+        }
+    }
+
+    private final class Ending {
+
+        private final ReleaseRequest request;
+        private final long untilAtNanos;
+        private final CompletableFuture<ReleaseReply> firstReply = new CompletableFuture<>();
+        private final CompletableFuture<Void> ended = new CompletableFuture<>();
+        private boolean over;
+        private int tries;
+        private boolean inFlight;
+        private LockRuntime.@Nullable Timer timer;
+
+        Ending(ReleaseRequest request, long untilAtNanos) {
+            this.request = request;
+            this.untilAtNanos = untilAtNanos;
+        }
+
+        void send() {
+            synchronized (this) {
+                if (inFlight || over) {
+                    return;
+                }
+                inFlight = true;
+            }
+            Futures.ask(() -> store.release(request)).whenComplete((reply, error) -> {
+                try {
+                    answered(reply != null ? reply : broken(error));
+                } catch (RuntimeException | Error e) {
+                    LOG.error("ending a hold on {} failed unexpectedly; it ends with its ttl", request.names(), e);
+                    over();
+                }
+            });
+        }
+
+        private ReleaseReply broken(@Nullable Throwable error) {
+            return new ReleaseReply.Failed(
+                    FailureKind.UNKNOWN,
+                    new StoreUnavailableException(
+                            "release of " + request.names() + " at " + store.description() + " failed: " + error,
+                            error));
+        }
+
+        private void answered(ReleaseReply reply) {
+            firstReply.complete(reply);
+            boolean again = reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT;
+            long nowNanos = runtime.nanoTime();
+            synchronized (this) {
+                inFlight = false;
+                if (again && untilAtNanos - nowNanos > 0) {
+                    long pause = Math.min(MAX_PAUSE_NANOS, FIRST_PAUSE_NANOS << Math.min(tries, 10));
+                    tries++;
+                    timer = timeline.schedule(Math.min(pause, untilAtNanos - nowNanos), this::send);
+                    return;
+                }
+            }
+            over();
+        }
+
+        private void over() {
+            synchronized (this) {
+                over = true;
+            }
+            synchronized (pending) {
+                pending.remove(this);
+            }
+            ended.complete(null);
+        }
+
+        void hurry() {
+            LockRuntime.Timer waiting;
+            synchronized (this) {
+                waiting = timer;
+                timer = null;
+            }
+            if (waiting != null) {
+                waiting.cancel();
+                send();
+            }
+        }
+    }
+}

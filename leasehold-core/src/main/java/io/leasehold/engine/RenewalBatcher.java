@@ -1,0 +1,114 @@
+package io.leasehold.engine;
+
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** Sends renewals that are due at about the same time in one batch. */
+final class RenewalBatcher {
+
+    private static final int LARGEST_BATCH = 1_000;
+
+    private final LockRuntime runtime;
+    private final TimerQueue timeline;
+    private final LockStore store;
+    /** Guarded by this. */
+    private List<HeldGrant> due = new ArrayList<>();
+
+    private long flushAtNanos;
+    private LockRuntime.@Nullable Timer flush;
+
+    RenewalBatcher(LockRuntime runtime, TimerQueue timeline, LockStore store) {
+        this.runtime = runtime;
+        this.timeline = timeline;
+        this.store = store;
+    }
+
+    /** Sends a renewal of this grant within {@code withinNanos}, with others if there are any. */
+    void renew(HeldGrant grant, long withinNanos) {
+        long atNanos = runtime.nanoTime() + withinNanos;
+        synchronized (this) {
+            due.add(grant);
+            boolean soonEnough = flush != null && flushAtNanos - atNanos <= 0;
+            if (!soonEnough && withinNanos > 0) {
+                try {
+                    // The earlier one is there until this one is: others wait for it.
+                    LockRuntime.Timer sooner = timeline.schedule(withinNanos, this::flush);
+                    if (flush != null) {
+                        flush.cancel();
+                    }
+                    flush = sooner;
+                    flushAtNanos = atNanos;
+                } catch (RuntimeException | Error e) {
+                    // It counts as failed, and must not be sent when its next one is.
+                    due.remove(grant);
+                    throw e;
+                }
+            }
+        }
+        if (withinNanos <= 0) {
+            flush();
+        }
+    }
+
+    private void flush() {
+        List<HeldGrant> all;
+        synchronized (this) {
+            if (flush != null) {
+                flush.cancel();
+                flush = null;
+            }
+            all = due;
+            due = new ArrayList<>();
+        }
+        for (int from = 0; from < all.size(); from += LARGEST_BATCH) {
+            send(all.subList(from, Math.min(all.size(), from + LARGEST_BATCH)));
+        }
+    }
+
+    /** Whatever fails here, also with an Error: each grant is told that its renewal has left, and then its answer. */
+    private void send(List<HeldGrant> grants) {
+        // What was released meanwhile is not renewed: nothing but its release is sent with its owner token.
+        List<HeldGrant> held = new ArrayList<>(grants.size());
+        for (HeldGrant grant : grants) {
+            if (grant.beginSending()) {
+                held.add(grant);
+            }
+        }
+        if (held.isEmpty()) {
+            return;
+        }
+        CompletableFuture<RenewReply> sent = Futures.ask(() -> store.renew(batch(held)));
+        for (HeldGrant grant : held) {
+            Futures.guarded("what follows a renewal", grant::renewalSent);
+        }
+        sent.whenComplete((reply, error) -> {
+            for (int i = 0; i < held.size(); i++) {
+                int index = i;
+                Futures.guarded(
+                        "an answered renewal", () -> held.get(index).renewalAnswered(item(reply, index, error)));
+            }
+        });
+    }
+
+    private static RenewBatch batch(List<HeldGrant> held) {
+        long timeoutNanos =
+                held.stream().mapToLong(g -> g.timings().answerNanos()).min().orElseThrow();
+        return new RenewBatch(held.stream().map(HeldGrant::renewalItem).toList(), timeoutNanos);
+    }
+
+    private RenewReply.Item item(@Nullable RenewReply reply, int index, @Nullable Throwable error) {
+        if (reply != null && index < reply.items().size()) {
+            return reply.items().get(index);
+        }
+        return new RenewReply.Failed(new StoreUnavailableException(
+                "renewal at " + store.description() + " failed: " + (error == null ? "no answer for it" : error),
+                error));
+    }
+}

@@ -1,0 +1,130 @@
+package io.leasehold.engine;
+
+import io.leasehold.Finding;
+import io.leasehold.Guarantee;
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+
+/** Grades a store: what it tells of itself, how fast it answers, and what we ask of it. */
+final class StoreDoctor {
+
+    private static final int ASKED = 21;
+    private static final LockName PROBE = LockName.exactly("leasehold-doctor-probe");
+
+    private final LockRuntime runtime;
+    private final LockStore store;
+    private final LockOptions options;
+    private final String holderId;
+
+    StoreDoctor(LockRuntime runtime, LockStore store, LockOptions options, String holderId) {
+        this.holderId = holderId;
+        this.runtime = runtime;
+        this.store = store;
+        this.options = options;
+    }
+
+    List<Finding> findings() {
+        List<Finding> findings =
+                new ArrayList<>(Futures.join(runtime, store.operations().diagnose()));
+        findings.add(rights());
+        findings.add(latency());
+        findings.add(settings());
+        findings.add(promises());
+        return List.copyOf(findings);
+    }
+
+    /** Takes a lock of our own and gives it back: rights, scripts and memory are there, or the store says what is not. */
+    private Finding rights() {
+        OwnerToken owner = OwnerToken.draw(runtime);
+        Timings timings = Timings.of(options, store.isOfNodes());
+        AcquireReply reply = Futures.join(
+                runtime,
+                Futures.ask(() -> store.acquire(AcquireRequest.exclusive(
+                        List.of(PROBE), owner, holderId, timings.ttlNanos(), timings.answerNanos()))));
+        ReleaseReply released = Futures.join(
+                runtime,
+                Futures.ask(() -> store.release(new ReleaseRequest(
+                        List.of(PROBE), owner, reply.ballot(), ReleaseRequest.Kind.UNDO, timings.answerNanos()))));
+        if (reply instanceof AcquireReply.Failed failed) {
+            return refused(failed.error());
+        } else if (reply instanceof AcquireReply.Refused refusal) {
+            return Finding.warning("rights", "a lock for trying is not granted: " + refusal.reason(), null);
+        } else if (released instanceof ReleaseReply.Failed failed) {
+            return refused(failed.error());
+        }
+        return Finding.good("rights", "a lock for trying was taken and given back");
+    }
+
+    private static Finding refused(LockStoreException error) {
+        String said = String.valueOf(error.getMessage());
+        return error instanceof StoreUnavailableException
+                ? Finding.warning("rights", said, null)
+                : Finding.unsafe("rights", said, "grant what the message names; until then no lock can be taken");
+    }
+
+    /** The slowest of some answers against what an acquire waits for one, and a renewal may cost. */
+    private Finding latency() {
+        long[] tookNanos = new long[ASKED];
+        for (int i = 0; i < ASKED; i++) {
+            long startAtNanos = runtime.nanoTime();
+            Futures.join(runtime, store.describe(PROBE));
+            tookNanos[i] = runtime.nanoTime() - startAtNanos;
+        }
+        Arrays.sort(tookNanos);
+        return grade(tookNanos[ASKED / 2], tookNanos[ASKED - 1], Timings.of(options, store.isOfNodes()));
+    }
+
+    static Finding grade(long medianNanos, long slowestNanos, Timings timings) {
+        String took = "answers took " + millis(medianNanos) + " in the median and " + millis(slowestNanos)
+                + " at the slowest of " + ASKED + "; a ttl of " + millis(timings.ttlNanos()) + " waits "
+                + millis(timings.answerNanos()) + " for one";
+        if (slowestNanos >= timings.answerNanos() / 2) {
+            return Finding.warning(
+                    "latency",
+                    took + ": renewals may come too late",
+                    "set a ttl of at least " + millis(20 * slowestNanos) + ", or move the store closer");
+        }
+        return Finding.good("latency", took);
+    }
+
+    private Finding settings() {
+        Timings timings = Timings.of(options, store.isOfNodes());
+        return Finding.good(
+                "settings",
+                "ttl " + millis(timings.ttlNanos()) + ", valid for " + millis(timings.validityNanos())
+                        + " from the sending, maxHold " + options.maxHold().toHours() + " h, at most " + store.maxTtl()
+                        + " accepted");
+    }
+
+    private Finding promises() {
+        Guarantees promised = store.guarantees();
+        String text = store.description() + " promises " + promised;
+        if (!promised.covers(Guarantee.Fencing.INCREASING)) {
+            return Finding.warning(
+                    "promises",
+                    text + ": fencing tokens may go back after a fail-over",
+                    "builder.require(Guarantee.Fencing.INCREASING) refuses such a store");
+        }
+        return Finding.good("promises", text);
+    }
+
+    private static String millis(long nanos) {
+        return nanos < 10_000_000
+                ? String.format(Locale.ROOT, "%.1f ms", nanos / 1e6)
+                : Long.toString(nanos / 1_000_000) + " ms";
+    }
+}

@@ -1,0 +1,116 @@
+package io.leasehold.quorum;
+
+import io.leasehold.LockName;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.StoreSignals;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Supplier;
+
+/**
+ * When to try again: after split votes a time drawn by lot, 1 to 4 × the measured round, at least 10 ms, doubling to 1 s;
+ * after the wake-ups of several nodes once, a little later, so that not all try at one moment. Whoever gives a lock back that
+ * others wait for is always faster than they are, so it lets them go first: 2 to 3 rounds, at most 20 ms. Guarded by itself.
+ */
+final class ContentionBackoff {
+
+    private static final long MIN_NANOS = 10_000_000L;
+    private static final long MAX_NANOS = 1_000_000_000L;
+
+    /** After the first node's wake-up the others free theirs within about a round; at most this. */
+    private static final long MAX_SPREAD_NANOS = 4_000_000L;
+
+    /** Whoever gives a lock back that others wait for asks again after at most this. */
+    private static final long MAX_COURTESY_NANOS = 20_000_000L;
+
+    private static final long FIRST_ROUND_NANOS = 2_000_000L;
+    private static final int MAX_COURTESIES = 10_000;
+
+    private final LockRuntime runtime;
+    private final Supplier<StoreSignals> signals;
+    private final Map<QuorumSession, Integer> losses = new HashMap<>();
+    private final Map<LockName, LockRuntime.Timer> pending = new HashMap<>();
+    /** Until when those who were woken go first. */
+    private final Map<LockName, Long> courtesies = new HashMap<>();
+
+    private long roundNanos = FIRST_ROUND_NANOS;
+    private boolean closed;
+
+    ContentionBackoff(LockRuntime runtime, Supplier<StoreSignals> signals) {
+        this.runtime = runtime;
+        this.signals = signals;
+    }
+
+    /** Votes of an attempt were split. */
+    void later(QuorumSession tenure, LockName name, long roundNanos) {
+        synchronized (this) {
+            int lost = losses.merge(tenure, 1, Integer::sum) - 1;
+            long base = Math.min(MAX_NANOS / 4, Math.max(MIN_NANOS, roundNanos) << Math.min(lost, 7));
+            schedule(name, base + runtime.randomBelow(3 * base));
+        }
+    }
+
+    /** An attempt has been answered otherwise: it begins anew with its delays. */
+    synchronized void done(QuorumSession tenure) {
+        losses.remove(tenure);
+    }
+
+    /** How many attempts are remembered for their delays. */
+    synchronized int remembered() {
+        return losses.size();
+    }
+
+    /** A node says that a lock may be free. */
+    synchronized void woken(LockName name) {
+        if (!pending.containsKey(name)) {
+            schedule(name, 1 + runtime.randomBelow(Math.min(MAX_SPREAD_NANOS, roundNanos)));
+        }
+    }
+
+    /** So long a round took to be answered. */
+    synchronized void measured(long nanos) {
+        // It never falls below 1: what is taken off is at most an eighth.
+        roundNanos += (Math.max(1, nanos) - roundNanos) / 8;
+    }
+
+    /** We have given back what others wait for. */
+    synchronized void awaited(LockName name) {
+        if (courtesies.size() >= MAX_COURTESIES) {
+            courtesies.clear();
+        }
+        long pauseNanos = Math.min(MAX_COURTESY_NANOS, 2 * roundNanos + runtime.randomBelow(roundNanos));
+        courtesies.put(name, runtime.nanoTime() + pauseNanos);
+    }
+
+    /** How long to wait before asking for this lock, so that those who were woken go first; told once. */
+    synchronized long courtesyNanos(LockName name) {
+        Long untilAtNanos = courtesies.isEmpty() ? null : courtesies.remove(name);
+        return untilAtNanos == null ? 0 : Math.max(0, untilAtNanos - runtime.nanoTime());
+    }
+
+    private void schedule(LockName name, long delayNanos) {
+        if (closed) {
+            return;
+        }
+        LockRuntime.Timer before = pending.get(name);
+        if (before != null) {
+            before.cancel();
+        }
+        pending.put(name, runtime.schedule(delayNanos, () -> fire(name)));
+    }
+
+    private void fire(LockName name) {
+        synchronized (this) {
+            pending.remove(name);
+        }
+        signals.get().wake(name);
+    }
+
+    synchronized void close() {
+        closed = true;
+        pending.values().forEach(LockRuntime.Timer::cancel);
+        pending.clear();
+        losses.clear();
+        courtesies.clear();
+    }
+}

@@ -1,0 +1,253 @@
+package io.leasehold.quorum;
+
+import io.leasehold.NodeVote;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The end of one owner token at all nodes: sent to each at once, and to each again until it has answered or what it could
+ * end has ended by itself.
+ *
+ * <p>Released: a quorum has deleted it. Not ours: so many nodes answered their first copy with that, that no quorum held it.
+ * State is guarded by {@code this}; requests are sent, and futures completed, outside of it.
+ */
+final class NodeRelease {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+    private static final long FIRST_PAUSE_NANOS = 50_000_000L;
+    private static final long MAX_PAUSE_NANOS = 1_000_000_000L;
+
+    private final NodeSet nodes;
+    private final ReleaseRequest request;
+    private final long untilAtNanos;
+    private final @Nullable ReleaseReply[] replies;
+    /** A copy before the last went unanswered: that it was not ours any more says nothing. */
+    private final boolean[] doubtful;
+
+    private final int[] tries;
+    private final LockRuntime.@Nullable Timer[] timers;
+    private final CompletableFuture<Void> decided = new CompletableFuture<>();
+    private final CompletableFuture<Void> over = new CompletableFuture<>();
+    private boolean closed;
+    private boolean told;
+
+    NodeRelease(NodeSet nodes, ReleaseRequest request, long forNanos) {
+        this.nodes = nodes;
+        this.request = request;
+        this.untilAtNanos = nodes.runtime().nanoTime() + forNanos;
+        int n = nodes.size();
+        this.replies = new ReleaseReply[n];
+        this.doubtful = new boolean[n];
+        this.tries = new int[n];
+        this.timers = new LockRuntime.Timer[n];
+    }
+
+    /** Whether it keeps the place of the waiter, and the other kind would not. */
+    boolean keepsAPlaceThat(ReleaseRequest.Kind other) {
+        return request.kind() == ReleaseRequest.Kind.SUPERSEDED && other != ReleaseRequest.Kind.SUPERSEDED;
+    }
+
+    long ballot() {
+        return request.ballot();
+    }
+
+    void begin() {
+        for (int node = 0; node < nodes.size(); node++) {
+            send(node);
+        }
+    }
+
+    private void send(int node) {
+        if (isClosed()) {
+            return;
+        }
+        nodes.link(node)
+                .ask(target -> target.release(request), ReleaseReply.Failed::new)
+                .thenAccept(reply -> answered(node, reply));
+    }
+
+    private void answered(int node, ReleaseReply reply) {
+        boolean isDecided;
+        boolean isOver;
+        synchronized (this) {
+            replies[node] = reply;
+            boolean open = reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT;
+            long leftNanos = untilAtNanos - nodes.runtime().nanoTime();
+            if (open && leftNanos > 0 && !closed) {
+                doubtful[node] |= ((ReleaseReply.Failed) reply).kind() == FailureKind.UNKNOWN;
+                long pause = Math.min(MAX_PAUSE_NANOS, FIRST_PAUSE_NANOS << Math.min(tries[node]++, 10));
+                timers[node] = timer(Math.min(pause, leftNanos), node);
+                open = timers[node] == null;
+            }
+            if (open && timers[node] == null) {
+                // What it could end has ended by itself, or will.
+                replies[node] = new ReleaseReply.Failed(FailureKind.PERMANENT, ((ReleaseReply.Failed) reply).error());
+            }
+            isOver = isOver();
+            isDecided = isOver || verdict() != null;
+        }
+        if (isDecided) {
+            decided.complete(null);
+        }
+        if (isOver) {
+            over.complete(null);
+        }
+    }
+
+    private synchronized boolean isClosed() {
+        return closed;
+    }
+
+    /** The pause is over, unless it was cut short: then a second copy would be answered as if it had never been ours. */
+    private void due(int node) {
+        synchronized (this) {
+            if (timers[node] == null) {
+                return;
+            }
+            timers[node] = null;
+        }
+        send(node);
+    }
+
+    /** Null if none can be had: then the node is given up. */
+    private LockRuntime.@Nullable Timer timer(long delayNanos, int node) {
+        try {
+            return nodes.runtime().schedule(delayNanos, () -> due(node));
+        } catch (Error e) {
+            LOG.error(
+                    "the end of {} cannot be repeated at {}",
+                    request.names(),
+                    nodes.names().get(node),
+                    e);
+            return null;
+        }
+    }
+
+    /** A node can be reached again: what waits is sent at once. */
+    void hurry() {
+        for (int node = 0; node < nodes.size(); node++) {
+            LockRuntime.Timer timer;
+            synchronized (this) {
+                timer = timers[node];
+                timers[node] = null;
+            }
+            if (timer != null) {
+                timer.cancel();
+                send(node);
+            }
+        }
+    }
+
+    private boolean isOver() {
+        for (ReleaseReply reply : replies) {
+            if (reply == null
+                    || (reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private @Nullable ReleaseReply verdict() {
+        int released = 0;
+        int notOurs = 0;
+        boolean awaited = false;
+        for (int node = 0; node < replies.length; node++) {
+            if (replies[node] instanceof ReleaseReply.Released one) {
+                released++;
+                awaited |= one.awaited();
+            }
+            notOurs += replies[node] instanceof ReleaseReply.NotOurs && !doubtful[node] ? 1 : 0;
+        }
+        if (released >= nodes.quorum()) {
+            return new ReleaseReply.Released(votes(), awaited);
+        }
+        return nodes.size() - notOurs < nodes.quorum() ? new ReleaseReply.NotOurs(votes()) : null;
+    }
+
+    /** What is known once it is decided, or at the end of this time. */
+    CompletableFuture<ReleaseReply> reply(long timeoutNanos) {
+        CompletableFuture<ReleaseReply> reply = new CompletableFuture<>();
+        LockRuntime.Timer patience = nodes.runtime().schedule(timeoutNanos, () -> tell(reply));
+        decided.whenComplete((done, error) -> {
+            patience.cancel();
+            tell(reply);
+        });
+        return reply;
+    }
+
+    private void tell(CompletableFuture<ReleaseReply> reply) {
+        if (!reply.isDone()) {
+            reply.complete(known());
+        }
+    }
+
+    private synchronized ReleaseReply known() {
+        ReleaseReply verdict = verdict();
+        if (verdict instanceof ReleaseReply.Released) {
+            // Whoever asks again is told that nothing was left.
+            boolean first = !told;
+            told = true;
+            return first ? verdict : new ReleaseReply.NotOurs(votes());
+        } else if (verdict != null) {
+            return verdict;
+        }
+        List<NodeVote> votes = votes();
+        return new ReleaseReply.Failed(
+                isOver() ? FailureKind.PERMANENT : FailureKind.UNKNOWN,
+                new StoreUnavailableException(
+                        "the release of " + request.names() + " was not confirmed by " + nodes.quorum() + " of "
+                                + nodes.size() + " nodes; " + Words.of(votes),
+                        votes,
+                        null));
+    }
+
+    private List<NodeVote> votes() {
+        List<NodeVote> votes = new ArrayList<>();
+        for (int node = 0; node < replies.length; node++) {
+            votes.add(Votes.of(nodes.names().get(node), replies[node]));
+        }
+        return votes;
+    }
+
+    /** Runs this when every node has answered, or has been given up. */
+    void onOver(Runnable task) {
+        over.thenRun(task);
+    }
+
+    CompletableFuture<Void> over() {
+        return over;
+    }
+
+    /** Whether a node that has not failed yet may still answer the first copy. */
+    synchronized boolean isFresh() {
+        for (ReleaseReply reply : replies) {
+            if (reply == null) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    void close() {
+        synchronized (this) {
+            closed = true;
+            for (LockRuntime.Timer timer : timers) {
+                if (timer != null) {
+                    timer.cancel();
+                }
+            }
+        }
+        decided.complete(null);
+        over.complete(null);
+    }
+}

@@ -1,0 +1,124 @@
+package io.leasehold.quorum;
+
+import io.leasehold.LockName;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseRequest;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+
+/** The owner tokens that are being ended, each once. Guarded by itself. */
+final class NodeReleases {
+
+    private static final long ANSWER_NANOS = 3_000_000_000L;
+
+    private final NodeSet nodes;
+    /** In the order of their beginning, so that a replayed world repeats them in the same order. */
+    private final Map<OwnerToken, NodeRelease> underWay = new LinkedHashMap<>();
+
+    private boolean closed;
+
+    NodeReleases(NodeSet nodes) {
+        this.nodes = nodes;
+    }
+
+    /**
+     * Ends an owner token at all nodes, unless that is under way. What keeps the place of a waiter does not stand for an end
+     * that gives it up: the latter is sent to all nodes, also to those that have answered the former, and takes its place.
+     */
+    NodeRelease end(List<LockName> names, OwnerToken owner, long ballot, ReleaseRequest.Kind kind, long ttlNanos) {
+        NodeRelease ending;
+        NodeRelease known;
+        synchronized (this) {
+            known = underWay.get(owner);
+            if (known != null && !known.keepsAPlaceThat(kind)) {
+                return known;
+            }
+            long highest = known == null ? ballot : Math.max(ballot, known.ballot());
+            long answerNanos = Math.min(ANSWER_NANOS, Math.max(50_000_000L, ttlNanos / 10));
+            ending = new NodeRelease(
+                    nodes,
+                    new ReleaseRequest(names, owner, highest, kind, answerNanos),
+                    ttlNanos + ttlNanos / 100 + 2_000_000L);
+            if (!closed) {
+                underWay.put(owner, ending);
+            }
+        }
+        ending.onOver(() -> {
+            synchronized (this) {
+                underWay.remove(owner, ending);
+            }
+        });
+        if (known != null) {
+            known.close();
+        }
+        if (isClosed()) {
+            ending.close();
+        } else {
+            ending.begin();
+        }
+        return ending;
+    }
+
+    private synchronized boolean isClosed() {
+        return closed;
+    }
+
+    /** One that is over is not, although what follows from its end may be asked before it is removed. */
+    synchronized boolean isUnderWay(OwnerToken owner) {
+        NodeRelease ending = underWay.get(owner);
+        return ending != null && !ending.over().isDone();
+    }
+
+    private synchronized List<NodeRelease> all() {
+        return new ArrayList<>(underWay.values());
+    }
+
+    void hurry() {
+        all().forEach(NodeRelease::hurry);
+    }
+
+    /** It ends within the patience; an interrupt is kept for later. */
+    private static void awaitUninterruptibly(LockRuntime runtime, CompletableFuture<Void> future) {
+        boolean interrupted = Thread.interrupted();
+        try {
+            while (!future.isDone()) {
+                try {
+                    runtime.await(future);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Waits for the nodes that answer at once, so that nothing that could be freed stays behind; then repeats nothing. */
+    void close(long patienceNanos) {
+        LockRuntime runtime = nodes.runtime();
+        List<CompletableFuture<Void>> fresh = all().stream()
+                .filter(NodeRelease::isFresh)
+                .map(NodeRelease::over)
+                .toList();
+        if (!fresh.isEmpty()) {
+            CompletableFuture<Void> done = CompletableFuture.allOf(fresh.toArray(CompletableFuture<?>[]::new));
+            CompletableFuture<Void> limited = done.copy();
+            LockRuntime.Timer patience = runtime.schedule(patienceNanos, () -> limited.complete(null));
+            try {
+                awaitUninterruptibly(runtime, limited);
+            } finally {
+                patience.cancel();
+            }
+        }
+        synchronized (this) {
+            closed = true;
+        }
+        all().forEach(NodeRelease::close);
+    }
+}

@@ -1,0 +1,126 @@
+package io.leasehold.quorum;
+
+import io.leasehold.LockListener.NodeChanged;
+import io.leasehold.LockListener.NodeStanding;
+import io.leasehold.spi.NodeReply;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What each node of a set counts for, as its answers show; says so when it changes, in the order of the changes.
+ *
+ * <p>Decides nothing: whose vote counts is decided by the node (quarantine, configuration) and by {@link NodeClocks}.
+ * Everything happens in its {@link SerialExecutor}.
+ */
+final class NodeStatuses {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+
+    /** A standing with its reason. */
+    private record Known(NodeStanding standing, String detail) {}
+
+    private static final Known TRUSTED = new Known(NodeStanding.TRUSTED, "");
+
+    private final List<String> nodes;
+    private final long quarantineMillis;
+    private final SerialExecutor serial = new SerialExecutor();
+    private final Known[] way;
+    private final Known[] memory;
+    private final Known[] clock;
+    private final Known[] told;
+    private volatile Consumer<NodeChanged> ear = event -> {};
+
+    NodeStatuses(List<String> nodes, long quarantineMillis) {
+        this.nodes = nodes;
+        this.quarantineMillis = quarantineMillis;
+        this.way = allTrusted(nodes.size());
+        this.memory = allTrusted(nodes.size());
+        this.clock = allTrusted(nodes.size());
+        this.told = allTrusted(nodes.size());
+    }
+
+    private static Known[] allTrusted(int count) {
+        Known[] all = new Known[count];
+        java.util.Arrays.fill(all, TRUSTED);
+        return all;
+    }
+
+    /** Who is told from now on, beginning with every node that does not count as trusted already. */
+    void listen(Consumer<NodeChanged> listener) {
+        serial.run(() -> {
+            ear = listener;
+            for (int node = 0; node < nodes.size(); node++) {
+                if (told[node].standing() != NodeStanding.TRUSTED) {
+                    tell(node, NodeStanding.TRUSTED, told[node]);
+                }
+            }
+        });
+    }
+
+    /**
+     * A node has answered, or has failed to.
+     *
+     * @param ballot whether it was asked for its vote; a node that was only asked for its clock says nothing of its memory
+     * @param distrusted for each node why its votes do not count, or null
+     */
+    void heard(int node, NodeReply reply, boolean ballot, @Nullable String[] distrusted) {
+        Known nextWay = reply instanceof NodeReply.Failed failed
+                ? new Known(
+                        NodeStanding.UNREACHABLE,
+                        Objects.toString(failed.error().getMessage(), "failed"))
+                : TRUSTED;
+        Known nextMemory = ballot && reply instanceof NodeReply.Answered ? memory(reply) : null;
+        serial.run(() -> {
+            way[node] = nextWay;
+            memory[node] = nextMemory == null ? memory[node] : nextMemory;
+            for (int one = 0; one < nodes.size(); one++) {
+                String why = distrusted[one];
+                clock[one] = why == null ? TRUSTED : new Known(NodeStanding.EXCLUDED, why);
+                look(one);
+            }
+        });
+    }
+
+    private Known memory(NodeReply reply) {
+        if (reply instanceof NodeReply.OtherSet other) {
+            return new Known(NodeStanding.OTHER_CONFIGURATION, "is a member of " + other.configuration());
+        } else if (reply instanceof NodeReply.Unborn) {
+            return new Known(NodeStanding.QUARANTINED, NodeReply.Quarantined.inWords(quarantineMillis));
+        } else if (reply instanceof NodeReply.Quarantined young) {
+            return new Known(NodeStanding.QUARANTINED, young.reason());
+        }
+        return TRUSTED;
+    }
+
+    private void look(int node) {
+        Known now = TRUSTED;
+        for (Known aspect : List.of(way[node], memory[node], clock[node])) {
+            now = now.standing() == NodeStanding.TRUSTED ? aspect : now;
+        }
+        NodeStanding before = told[node].standing();
+        told[node] = now;
+        if (before != now.standing()) {
+            log(nodes.get(node), before, now);
+            tell(node, before, now);
+        }
+    }
+
+    private void tell(int node, NodeStanding before, Known now) {
+        ear.accept(new NodeChanged(nodes.get(node), before, now.standing(), now.detail()));
+    }
+
+    private static void log(String node, NodeStanding before, Known now) {
+        if (now.standing() == NodeStanding.UNREACHABLE || before == NodeStanding.UNREACHABLE) {
+            LOG.debug("{}: {} -> {} {}", node, before, now.standing(), now.detail());
+        } else if (now.standing() == NodeStanding.TRUSTED) {
+            LOG.info("{} counts again", node);
+        }
+        if (now.standing() != NodeStanding.UNREACHABLE && now.standing() != NodeStanding.TRUSTED) {
+            LOG.warn("{} does not count: {}", node, now.detail());
+        }
+    }
+}

@@ -1,0 +1,244 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LossCause;
+import io.leasehold.engine.GrantMachine.Action;
+import io.leasehold.engine.GrantMachine.ArmRenew;
+import io.leasehold.engine.GrantMachine.Event;
+import io.leasehold.engine.GrantMachine.LeaveToEnd;
+import io.leasehold.engine.GrantMachine.RefuseRenewal;
+import io.leasehold.engine.GrantMachine.Renew;
+import io.leasehold.engine.GrantMachine.SendRelease;
+import io.leasehold.engine.GrantMachine.TellLost;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What a lease asks while it is in doubt, after a suspension or news of an operator, and how one that was lost is ended. */
+@Tag("quick")
+final class GrantMachineDoubtsTest {
+
+    private static final long MS = 1_000_000;
+    private static final long ACQUIRED = 5_000 * MS;
+    private static final long VALIDITY = 1_000 * MS;
+    private static final long INTERVAL = 200 * MS;
+    private static final long MAX_HOLD = 3_000 * MS;
+    private static final long TTL = 1_010 * MS;
+    /** What is left of the validity after an interval, over two tries. */
+    private static final long RETRY = 400 * MS;
+
+    private static final Event SUSPENDED = new GrantMachine.Suspended();
+    private static final Event SUSPECTED = new GrantMachine.SuspectedForce();
+    private static final Event DENIED = new GrantMachine.Denied();
+
+    private GrantMachine machine = machine(INTERVAL, 0);
+
+    private static GrantMachine machine(long intervalNanos, long delayNanos) {
+        Timings timings =
+                new Timings(TTL, TTL + delayNanos, VALIDITY, 100 * MS, intervalNanos, 2, MAX_HOLD, 700 * MS, 100 * MS);
+        return new GrantMachine(timings, ACQUIRED, ACQUIRED);
+    }
+
+    /** At so many nanoseconds after the acquisition. */
+    private List<Action> on(long afterNanos, Event event) {
+        return machine.on(event, ACQUIRED + afterNanos);
+    }
+
+    private List<Action> due(long afterNanos, boolean byHand) {
+        return on(afterNanos, new GrantMachine.RenewDue(byHand));
+    }
+
+    private List<Action> renewed(long sentAfterNanos, long afterNanos) {
+        return on(afterNanos, new GrantMachine.Renewed(ACQUIRED + sentAfterNanos));
+    }
+
+    private List<Action> renewalFails(long afterNanos) {
+        return on(afterNanos, new GrantMachine.RenewFailed());
+    }
+
+    private static ArmRenew again(long afterNanos) {
+        return new ArmRenew(ACQUIRED + afterNanos);
+    }
+
+    private void atItsCap() {
+        for (long after = INTERVAL; after <= MAX_HOLD - VALIDITY; after += INTERVAL) {
+            due(after, false);
+            renewed(after, after);
+        }
+        assertThat(due(MAX_HOLD - VALIDITY + 1, true)).containsExactly(new RefuseRenewal(LossCause.MAX_HOLD));
+    }
+
+    // ---- suspensions
+
+    /** However many fail: until one is answered nobody may rely on the lease. */
+    @Test
+    void aLeaseThatNothingElseRenewsIsAskedAfterUntilItIsConfirmed() {
+        machine = machine(0, 0);
+        assertThat(on(0, SUSPENDED)).containsExactly(new Renew(false));
+        assertThat(machine.isUnconfirmed()).isTrue();
+        long at = 0;
+        for (long pause : new long[] {100, 200, 400}) {
+            assertThat(renewalFails(at)).contains(again(at + pause * MS));
+            at += pause * MS;
+            if (at < VALIDITY) {
+                assertThat(due(at, false)).containsExactly(new Renew(false));
+            }
+        }
+        assertThat(renewed(at, at)).isEmpty();
+        assertThat(machine.isUnconfirmed()).isFalse();
+        assertThat(due(at + 1, false))
+                .as("the timer of a confirmation that has come")
+                .isEmpty();
+    }
+
+    @Test
+    void aRenewedLeaseIsAskedAfterAtLeastAsOftenAsAFailedRenewalIsRepeated() {
+        machine = machine(INTERVAL, 0);
+        on(0, SUSPENDED);
+        assertThat(renewalFails(1)).containsExactly(again(1 + 100 * MS));
+        due(100 * MS, false);
+        assertThat(renewalFails(101 * MS)).containsExactly(again(301 * MS));
+        due(301 * MS, false);
+        assertThat(renewalFails(302 * MS)).contains(again(302 * MS + RETRY));
+        due(702 * MS, false);
+        assertThat(renewalFails(703 * MS)).as("not 800 ms").containsExactly(again(703 * MS + RETRY));
+    }
+
+    @Test
+    void aConfirmationOfWhatWasSentBeforeIsAskedAnewAtOnce() {
+        due(INTERVAL, false);
+        assertThat(on(INTERVAL + 1, SUSPENDED)).as("one at a time").isEmpty();
+        assertThat(renewed(INTERVAL, INTERVAL + 2)).containsExactly(new Renew(false));
+        assertThat(machine.isUnconfirmed()).isTrue();
+        assertThat(renewed(INTERVAL + 3, INTERVAL + 4)).containsExactly(again(2 * INTERVAL + 3));
+        assertThat(machine.isUnconfirmed()).isFalse();
+    }
+
+    /** An automatic renewal was due twice and failed twice: that is no reason to leave it in doubt. */
+    @Test
+    void neitherTheTriesNorTheCapEndTheDoubt() {
+        due(1, false);
+        renewalFails(2);
+        due(3, false);
+        renewalFails(4);
+        assertThat(on(5, SUSPENDED)).containsExactly(new Renew(false));
+        renewalFails(6);
+        assertThat(due(7, false)).containsExactly(new Renew(false));
+        machine = machine(INTERVAL, 0);
+        atItsCap();
+        assertThat(on(MAX_HOLD - VALIDITY + 2, SUSPENDED)).containsExactly(new Renew(false));
+        renewalFails(MAX_HOLD - VALIDITY + 3);
+        assertThat(due(MAX_HOLD - VALIDITY + 4, true)).containsExactly(new Renew(true));
+        renewed(MAX_HOLD - VALIDITY + 4, MAX_HOLD - VALIDITY + 5);
+        assertThat(machine.remainingNanos(ACQUIRED + MAX_HOLD - 1)).isEqualTo(1);
+    }
+
+    @Test
+    void whatItsHolderHasLeftIsNotConfirmedAndWhoAsksIsRefused() {
+        due(INTERVAL, true);
+        on(INTERVAL, new GrantMachine.Abandoned(LossCause.LEAKED));
+        on(INTERVAL + 1, SUSPENDED);
+        assertThat(renewed(INTERVAL, INTERVAL + 2)).containsExactly(new RefuseRenewal(LossCause.LEAKED));
+        assertThat(due(INTERVAL + 3, true)).containsExactly(new RefuseRenewal(LossCause.LEAKED));
+        assertThat(renewed(INTERVAL, INTERVAL + 4))
+                .as("a heartbeat from before")
+                .containsExactly(again(INTERVAL + 4 + 100 * MS), new RefuseRenewal(LossCause.LEAKED));
+    }
+
+    @Test
+    void whatIsAnsweredAfterTheEndIsNothing() {
+        due(INTERVAL, false);
+        on(INTERVAL, SUSPENDED);
+        on(INTERVAL, new GrantMachine.ReleaseCalled());
+        assertThat(machine.isUnconfirmed()).isFalse();
+        assertThat(renewed(INTERVAL + 1, INTERVAL + 2)).isEmpty();
+        assertThat(on(INTERVAL + 3, SUSPENDED)).isEmpty();
+        assertThat(on(INTERVAL + 4, SUSPECTED)).isEmpty();
+        assertThat(on(INTERVAL + 5, new GrantMachine.EndDue())).isEmpty();
+        assertThat(machine.remainingNanos(ACQUIRED + INTERVAL + 6)).isZero();
+    }
+
+    // ---- news of an operator
+
+    @Test
+    void newsOfAnOperatorAreAskedAboutAtOnceAndANoIsOneByForce() {
+        assertThat(on(1, SUSPECTED)).containsExactly(new Renew(true));
+        assertThat(on(2, DENIED)).containsExactly(new TellLost(LossCause.FORCE_RELEASED));
+        machine = machine(INTERVAL, 0);
+        assertThat(on(1, DENIED)).containsExactly(new TellLost(LossCause.NOT_OURS));
+    }
+
+    @Test
+    void anAnswerThatWasUnderWayIsFollowedByAQuestionAndRefutesNothing() {
+        due(INTERVAL, false);
+        assertThat(on(INTERVAL, SUSPECTED)).isEmpty();
+        assertThat(renewed(INTERVAL, INTERVAL + 1)).containsExactly(again(2 * INTERVAL), new Renew(true));
+        renewed(INTERVAL + 1, INTERVAL + 2);
+        assertThat(on(INTERVAL + 3, DENIED)).as("that one did").containsExactly(new TellLost(LossCause.NOT_OURS));
+    }
+
+    @Test
+    void aFailureRefutesNothingAndIsRepeatedAtItsTime() {
+        due(INTERVAL, false);
+        on(INTERVAL, SUSPECTED);
+        assertThat(renewalFails(INTERVAL + 1)).containsExactly(again(INTERVAL + 1 + RETRY));
+        due(INTERVAL + 1 + RETRY, false);
+        assertThat(on(INTERVAL + 2 + RETRY, DENIED)).containsExactly(new TellLost(LossCause.FORCE_RELEASED));
+    }
+
+    /** It is renewed no more, and would be believed for a whole validity. */
+    @Test
+    void aLeaseAtItsCapIsAskedAboutToo() {
+        atItsCap();
+        assertThat(on(MAX_HOLD - VALIDITY + 2, SUSPECTED)).containsExactly(new Renew(true));
+        assertThat(on(MAX_HOLD - VALIDITY + 3, DENIED)).containsExactly(new TellLost(LossCause.FORCE_RELEASED));
+        machine = machine(INTERVAL, 0);
+        atItsCap();
+        on(MAX_HOLD - VALIDITY + 2, SUSPECTED);
+        renewed(MAX_HOLD - VALIDITY + 2, MAX_HOLD - VALIDITY + 3);
+        assertThat(machine.validUntilAtNanos())
+                .as("it was there, and its cap stands")
+                .isEqualTo(ACQUIRED + MAX_HOLD);
+        assertThat(due(MAX_HOLD - VALIDITY + 4, true)).containsExactly(new RefuseRenewal(LossCause.MAX_HOLD));
+    }
+
+    @Test
+    void newsThatComeWhileTheCapIsReachedAreAskedAboutToo() {
+        atItsCap();
+        on(MAX_HOLD - VALIDITY + 2, SUSPENDED);
+        on(MAX_HOLD - VALIDITY + 3, SUSPECTED);
+        assertThat(renewed(MAX_HOLD - VALIDITY + 2, MAX_HOLD - VALIDITY + 4)).contains(new Renew(true));
+        assertThat(on(MAX_HOLD - VALIDITY + 5, DENIED)).containsExactly(new TellLost(LossCause.FORCE_RELEASED));
+    }
+
+    // ---- the end
+
+    @Test
+    void theLockDelayRunsUnlessTheEndWasInOrder() {
+        assertThat(ended(LossCause.EXPIRED, true)).isEqualTo(new LeaveToEnd(LossCause.EXPIRED));
+        assertThat(ended(LossCause.FORCE_RELEASED, true)).isEqualTo(new SendRelease(LossCause.FORCE_RELEASED));
+        assertThat(ended(LossCause.FORCE_RELEASED, false)).isEqualTo(new SendRelease(LossCause.FORCE_RELEASED));
+        assertThat(ended(LossCause.CLIENT_CLOSED, true)).isEqualTo(new SendRelease(LossCause.CLIENT_CLOSED));
+        assertThat(ended(LossCause.CLIENT_CLOSED, false)).isEqualTo(new LeaveToEnd(LossCause.CLIENT_CLOSED));
+    }
+
+    private Action ended(LossCause cause, boolean byHolder) {
+        machine = machine(INTERVAL, 60_000 * MS);
+        on(1, new GrantMachine.TakenAway(cause));
+        assertThat(machine.isReleased()).isFalse();
+        List<Action> end = on(2, byHolder ? new GrantMachine.ReleaseCalled() : new GrantMachine.Deserted());
+        assertThat(end).hasSize(1);
+        assertThat(machine.isReleased()).isTrue();
+        assertThat(on(3, new GrantMachine.Deserted())).as("once").isEmpty();
+        return end.get(0);
+    }
+
+    @Test
+    void withoutALockDelayWhatIsLeftIsEnded() {
+        on(1, new GrantMachine.TakenAway(LossCause.CLIENT_CLOSED));
+        assertThat(on(2, new GrantMachine.Deserted())).containsExactly(new SendRelease(LossCause.CLIENT_CLOSED));
+        machine = machine(INTERVAL, 60_000 * MS);
+        assertThat(on(1, new GrantMachine.Deserted())).as("held until now").containsExactly(new SendRelease(null));
+    }
+}

@@ -1,0 +1,200 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockOptions;
+import io.leasehold.LossCause;
+import io.leasehold.engine.GrantMachine.Action;
+import io.leasehold.engine.GrantMachine.Event;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Every sequence of events up to a length, with time passing in between, keeps the invariants of a grant's life. */
+@Tag("quick")
+final class GrantMachineExhaustiveTest {
+
+    private static final int DEPTH = 6;
+    private static final long MS = 1_000_000;
+    private static final LockOptions OPTIONS =
+            LockOptions.defaults().ttl(Duration.ofSeconds(1)).maxHold(Duration.ofSeconds(3));
+
+    private enum Step {
+        RENEW_DUE,
+        RENEWED,
+        RENEW_FAILED,
+        END_DUE,
+        TAKEN_AWAY,
+        RELEASE,
+        SENDING,
+        SENT,
+        ABANDONED,
+        SUSPENDED,
+        CONTACT_LOST,
+        A_WHILE,
+        A_TTL
+    }
+
+    @Test
+    void everyOrderOfEventsKeepsTheInvariants() {
+        explore(new ArrayList<>());
+    }
+
+    private static void explore(List<Step> path) {
+        Life life = new Life();
+        for (Step step : path) {
+            if (!life.take(step)) {
+                return;
+            }
+        }
+        if (path.size() == DEPTH) {
+            return;
+        }
+        for (Step step : Step.values()) {
+            path.add(step);
+            explore(path);
+            path.remove(path.size() - 1);
+        }
+    }
+
+    private static final class Life {
+
+        private final List<Step> taken = new ArrayList<>();
+        private final Timings timings = Timings.of(OPTIONS);
+        private long now = 500 * MS;
+        private final GrantMachine machine = new GrantMachine(timings, now, now);
+        private long renewalSentAt = now;
+        private boolean renewing;
+        private boolean sending;
+        private boolean lost;
+        private boolean released;
+        private boolean releaseSent;
+        private boolean abandoned;
+
+        boolean take(Step step) {
+            taken.add(step);
+            boolean validBefore = valid();
+            switch (step) {
+                case RENEW_DUE -> on(new GrantMachine.RenewDue(false));
+                case RENEWED, RENEW_FAILED -> {
+                    if (!renewing || sending) {
+                        return false;
+                    }
+                    renewing = false;
+                    on(step == Step.RENEWED ? new GrantMachine.Renewed(renewalSentAt) : new GrantMachine.RenewFailed());
+                }
+                case END_DUE -> on(new GrantMachine.EndDue());
+                case TAKEN_AWAY -> on(new GrantMachine.TakenAway(LossCause.NOT_OURS));
+                case RELEASE -> {
+                    released = true;
+                    on(new GrantMachine.ReleaseCalled());
+                }
+                case SENDING -> {
+                    if (!renewing || sending) {
+                        return false;
+                    }
+                    sending = machine.beginSending();
+                    assertThat(sending && (lost || released))
+                            .as("no renewal after the end: %s", taken)
+                            .isFalse();
+                }
+                case SENT -> {
+                    if (!sending) {
+                        return false;
+                    }
+                    sending = false;
+                    on(new GrantMachine.RenewalSent());
+                }
+                case ABANDONED -> {
+                    abandoned = true;
+                    on(new GrantMachine.Abandoned(LossCause.LEAKED));
+                }
+                case SUSPENDED -> on(new GrantMachine.Suspended());
+                case CONTACT_LOST -> on(new GrantMachine.ContactLost());
+                case A_WHILE -> now += 350 * MS;
+                default -> now += 1_000 * MS;
+            }
+            if (!validBefore && valid()) {
+                assertThat(step).as("only a renewal confirms: %s", taken).isEqualTo(Step.RENEWED);
+            }
+            assertThat((lost || released) && valid())
+                    .as("never valid after its end: %s", taken)
+                    .isFalse();
+            return true;
+        }
+
+        private boolean valid() {
+            return machine.remainingNanos(now) > 0;
+        }
+
+        private void on(Event event) {
+            for (Action action : machine.on(event, now)) {
+                if (action instanceof GrantMachine.Renew) {
+                    assertThat(renewing).as("one renewal in flight: %s", taken).isFalse();
+                    assertThat(lost || released || abandoned)
+                            .as("no renewal when over: %s", taken)
+                            .isFalse();
+                    renewing = true;
+                    renewalSentAt = now;
+                } else if (action instanceof GrantMachine.TellLost) {
+                    assertThat(lost || releaseSent)
+                            .as("lost once, and not after a release: %s", taken)
+                            .isFalse();
+                    lost = true;
+                } else if (action instanceof GrantMachine.SendRelease send) {
+                    assertThat(releaseSent).as("released once: %s", taken).isFalse();
+                    assertThat(sending)
+                            .as("no release while a renewal is leaving: %s", taken)
+                            .isFalse();
+                    assertThat(send.lost() != null)
+                            .as("the release knows of the loss: %s", taken)
+                            .isEqualTo(lost);
+                    releaseSent = true;
+                } else if (action instanceof GrantMachine.ArmEnd arm) {
+                    assertThat(arm.atNanos() - now)
+                            .as("the end is ahead: %s", taken)
+                            .isPositive();
+                }
+            }
+        }
+    }
+
+    @Test
+    void aRenewalMovesTheEndByItsOwnSending() {
+        GrantMachine machine = new GrantMachine(Timings.of(OPTIONS), 0, 0);
+        machine.on(new GrantMachine.RenewDue(false), 300 * MS);
+        machine.on(new GrantMachine.Renewed(300 * MS), 350 * MS);
+        assertThat(machine.validUntilAtNanos()).isEqualTo(300 * MS + 988 * MS);
+    }
+
+    @Test
+    void aLateSuccessDoesNotUndoALoss() {
+        GrantMachine machine = new GrantMachine(Timings.of(OPTIONS), 0, 0);
+        machine.on(new GrantMachine.RenewDue(false), 300 * MS);
+        List<Action> actions = machine.on(new GrantMachine.Renewed(300 * MS), 988 * MS);
+        assertThat(actions).containsExactly(new GrantMachine.TellLost(LossCause.EXPIRED));
+        assertThat(machine.remainingNanos(988 * MS)).isZero();
+    }
+
+    @Test
+    void renewalsStopWhenTheyWouldPassMaxHold() {
+        GrantMachine machine = new GrantMachine(Timings.of(OPTIONS), 0, 0);
+        long now = 0;
+        long sentAt = 0;
+        while (now < 4_000 * MS) {
+            now += 300 * MS;
+            List<Action> actions = machine.on(new GrantMachine.RenewDue(false), now);
+            if (actions.contains(new GrantMachine.TellLost(LossCause.MAX_HOLD))) {
+                assertThat(now).isLessThanOrEqualTo(3_000 * MS + 300 * MS);
+                return;
+            }
+            if (actions.contains(new GrantMachine.Renew(false))) {
+                sentAt = now;
+                machine.on(new GrantMachine.Renewed(sentAt), now);
+            }
+        }
+        throw new AssertionError("it was held for longer than maxHold; last renewal sent at " + sentAt / MS + " ms");
+    }
+}

@@ -1,0 +1,265 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.Lease;
+import io.leasehold.LockListener;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.MultiLease;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.TokenRange;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What is told of a grant while it is kept, and what becomes of it where it cannot be passed on. */
+@SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
+@Timeout(60)
+final class HeldGrantKeepingTest {
+
+    private static final LockName A = LockName.exactly("a");
+    private static final LockName B = LockName.exactly("b");
+    private static final LockOptions OPTIONS = LockOptions.defaults().ttl(Duration.ofSeconds(30));
+
+    private final StillRuntime runtime = new StillRuntime();
+    private final SilentStore store = new SilentStore();
+    private final List<String> news = new ArrayList<>();
+
+    private final LockListener listener = new LockListener() {
+        @Override
+        public void renewed(Renewed event) {
+            news.add(event.outcome() + " " + event.fencingToken() + ", "
+                    + event.headroom().toSeconds() + " s of " + event.ttl().toSeconds());
+        }
+
+        @Override
+        public void released(Released event) {
+            news.add(event.outcome() + " " + event.fencingToken());
+        }
+    };
+
+    private final EngineClient client = client(OPTIONS);
+
+    private EngineClient client(LockOptions options) {
+        return new EngineClient(runtime, store, options, "", List.of(listener), false, null);
+    }
+
+    private SilentStore.Asked<AcquireRequest, AcquireReply> last() {
+        return store.acquires().get(store.acquires().size() - 1);
+    }
+
+    private void grant(int tokens) {
+        last().answer()
+                .complete(new AcquireReply.Granted(
+                        new Grant(
+                                last().request().owner(),
+                                TokenRange.of(100, tokens),
+                                runtime.nanoTime(),
+                                Incarnation.DURABLE),
+                        List.of()));
+    }
+
+    private Lease held() {
+        CompletableFuture<Lease> wanted = client.named(A).acquireAsync();
+        grant(64);
+        return wanted.join();
+    }
+
+    private void answerTheRenewal(RenewReply.Item item) {
+        store.renewals().get(store.renewals().size() - 1).answer().complete(new RenewReply(List.of(item)));
+    }
+
+    @Test
+    void whatBecameOfEachRenewalIsToldWithWhatWasLeft() {
+        Lease lease = held();
+        runtime.pass(Duration.ofSeconds(1));
+        lease.renewAsync();
+        answerTheRenewal(new RenewReply.Renewed(runtime.nanoTime()));
+        runtime.pass(Duration.ofSeconds(2));
+        lease.renewAsync();
+        answerTheRenewal(new RenewReply.Failed(new StoreUnavailableException("away", null)));
+        lease.renewAsync();
+        answerTheRenewal(new RenewReply.NotOurs());
+        assertThat(news)
+                .containsExactly("RENEWED 100, 28 s of 30", "FAILED 100, 27 s of 30", "NOT_OURS 100, 27 s of 30");
+    }
+
+    @Test
+    void theStoreHasAsLongForARenewalAsTheHastiestOfItsBatchAllows() {
+        CompletableFuture<Lease> hasty =
+                client.named(A).with(o -> o.ttl(Duration.ofSeconds(2))).acquireAsync();
+        grant(1);
+        assertThat(hasty).isCompleted();
+        runtime.pass(Duration.ofSeconds(1));
+        assertThat(store.renewals()).isNotEmpty();
+        assertThat(store.renewals().get(0).request().timeoutNanos())
+                .isEqualTo(Timings.of(OPTIONS.ttl(Duration.ofSeconds(2))).answerNanos());
+    }
+
+    /** The next in line leaves in the very moment: what was minted for it never was, and the outcome is that of the lease. */
+    @Test
+    void whatNobodyTookIsToldOnceAndUnderItsOwnToken() {
+        Workshop shop = new Workshop(runtime, store, OPTIONS, List.of(listener));
+        HeldGrant keeper = shop.keeper();
+        shop.desks.granted(Workshop.NAME, keeper, 1_063);
+        LeaseHandle lease = keeper.begin(shop.wiring.suspensions().mark(), null);
+        AcquireAttempt waiter = shop.waiter();
+        shop.desks.enter(waiter);
+        AtomicReference<CompletableFuture<ReleaseOutcome>> release = new AtomicReference<>();
+        waiter.result()
+                .whenComplete((attempt, error) -> release.set(lease.state().release()));
+        waiter.giveUp();
+        assertThat(release.get()).isCompletedWithValue(ReleaseOutcome.RELEASED);
+        assertThat(news).containsExactly("RELEASED 1000");
+    }
+
+    /** It contends with the store already, and may have been granted the lock there. */
+    @Test
+    void whoContendsAtTheStoreIsHandedNothing() {
+        CompletableFuture<Lease> contending = client.named(A).acquireAsync();
+        last().answer().complete(new AcquireReply.Queued(null, 50, List.of()));
+        CompletableFuture<MultiLease> several = client.all(A, B).acquireAsync();
+        assertThat(last().request().names()).containsExactly(A, B);
+        grant(64);
+        assertThat(several).isCompleted();
+        several.join().releaseAsync();
+        assertThat(contending).isNotDone();
+        assertThat(store.releases().stream().map(request -> request.names().get(0)))
+                .containsExactlyInAnyOrder(A, B);
+    }
+
+    @Test
+    void onlyTheThreadThatHoldsItWouldWaitForItself() {
+        LeaseHandle lease = (LeaseHandle) held();
+        lease.state().openedBy(new Thread(() -> {}));
+        assertThatCode(() -> client.refuseSelfWait(A)).doesNotThrowAnyException();
+        assertThatCode(() -> client.refuseSelfWait(B)).doesNotThrowAnyException();
+        LeaseHandle own = (LeaseHandle) held(B);
+        own.state().openedBy(Thread.currentThread());
+        assertThatThrownBy(() -> client.refuseSelfWait(B)).isInstanceOf(IllegalStateException.class);
+        own.releaseAsync();
+        assertThatCode(() -> client.refuseSelfWait(B)).doesNotThrowAnyException();
+    }
+
+    private Lease held(LockName name) {
+        CompletableFuture<Lease> wanted = client.named(name).acquireAsync();
+        grant(1);
+        return wanted.join();
+    }
+
+    /** Whichever reading of a clock fails, also where the lock is to stay taken: the lease is over, and the lock is free in the end. */
+    @Test
+    void anErrorAtTheReleaseOfWhatIsKeptLeavesNothing() {
+        boolean met = true;
+        for (int at = 1; met; at++) {
+            StillRuntime still = new StillRuntime();
+            SilentStore silent = new SilentStore();
+            Workshop shop = new Workshop(still, silent, OPTIONS.atLeast(Duration.ofSeconds(20)));
+            HeldGrant keeper = shop.keeper();
+            LeaseHandle lease = keeper.begin(shop.wiring.suspensions().mark(), null);
+            AtomicInteger reads = new AtomicInteger();
+            int fatal = at;
+            still.beforeAClockIsRead(() -> {
+                if (reads.incrementAndGet() == fatal) {
+                    throw new InternalError("made by the test");
+                }
+            });
+            CompletableFuture<ReleaseOutcome> released = lease.releaseAsync();
+            still.beforeAClockIsRead(() -> {});
+            met = reads.get() >= at;
+            assertThat(released).as("read %d", at).isDone();
+            still.pass(Duration.ofMinutes(2));
+            assertThat(silent.releases()).as("read %d", at).hasSize(1);
+            assertThat(shop.holds.isEmpty()).as("read %d", at).isTrue();
+        }
+    }
+
+    /** The store is back while a repetition is under way: that one is the repetition. */
+    @Test
+    void whatIsUnderWayIsNotRepeatedWhenTheStoreIsBack() {
+        Lease lease = held();
+        CompletableFuture<ReleaseReply> first = new CompletableFuture<>();
+        CompletableFuture<ReleaseReply> second = new CompletableFuture<>();
+        store.answersReleasesWith(first);
+        lease.releaseAsync();
+        store.ear().reconnected();
+        assertThat(store.releases()).hasSize(1);
+        store.answersReleasesWith(second);
+        first.complete(new ReleaseReply.Failed(
+                io.leasehold.spi.FailureKind.UNKNOWN, new StoreUnavailableException("away", null)));
+        runtime.pass(Duration.ofMillis(60));
+        assertThat(store.releases()).hasSize(2);
+        store.ear().reconnected();
+        assertThat(store.releases()).hasSize(2);
+        second.complete(new ReleaseReply.Released());
+        runtime.pass(Duration.ofMinutes(1));
+        assertThat(store.releases()).hasSize(2);
+    }
+
+    // ---- the edge
+
+    @Test
+    void newsThatFailOfTheirOwnAreToldOnceAndThoseWithoutAThreadHere() {
+        AtomicInteger runs = new AtomicInteger();
+        assertThatThrownBy(() -> Futures.execute(runtime, () -> {
+                    runs.incrementAndGet();
+                    throw new IllegalStateException("made by the test");
+                }))
+                .isInstanceOf(IllegalStateException.class);
+        assertThat(runs).hasValue(1);
+        runtime.failToStart(1);
+        Futures.execute(runtime, runs::incrementAndGet);
+        assertThat(runs).hasValue(2);
+    }
+
+    @Test
+    void aResultIsHandedOverWithItsOwnFailure() {
+        IllegalStateException own = new IllegalStateException("made by the test");
+        AtomicReference<Throwable> told = new AtomicReference<>();
+        for (Throwable failure : List.of(own, new CompletionException(own))) {
+            Futures.onCallbackExecutor(runtime, CompletableFuture.failedFuture(failure))
+                    .whenComplete((value, error) -> told.set(error));
+            assertThat(told).hasValue(own);
+        }
+        assertThat(Futures.onCallbackExecutor(runtime, CompletableFuture.completedFuture(5)))
+                .isCompletedWithValue(5);
+    }
+
+    @Test
+    void anInterruptIsDeliveredOnceAndNotAfterItWasCalledOff() {
+        Interruption wanted = new Interruption();
+        assertThat(wanted.deliver()).isTrue();
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(wanted.deliver()).as("it has been").isTrue();
+        assertThat(Thread.interrupted()).isFalse();
+        wanted.callOff();
+        assertThat(wanted.deliver()).isTrue();
+        Interruption calledOff = new Interruption();
+        calledOff.callOff();
+        assertThat(calledOff.deliver()).isFalse();
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    @Test
+    void aClientWithoutALabelHasAnIdOfThreeParts() {
+        assertThat(client.holderId()).matches("[^/]+/[0-9]+/[0-9a-f]{8}");
+    }
+}

@@ -1,0 +1,120 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewReply;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** One grant, its leases, and whoever stands in line. */
+@SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
+final class HeldGrantTest {
+
+    private final StillRuntime runtime = new StillRuntime();
+    private final SilentStore store = new SilentStore();
+    private final Workshop workshop = new Workshop(runtime, store);
+
+    private LeaseHandle held() {
+        HeldGrant keeper = workshop.keeper();
+        workshop.desks.granted(Workshop.NAME, keeper, 1_063);
+        return keeper.begin(workshop.wiring.suspensions().mark(), null);
+    }
+
+    @Test
+    void aReleaseIsFinishedAlthoughTheFirstInLineHasJustGivenUp() {
+        LeaseHandle lease = held();
+        AcquireAttempt waiter = workshop.waiter();
+        workshop.desks.enter(waiter);
+        AtomicReference<CompletableFuture<ReleaseOutcome>> release = new AtomicReference<>();
+        // Its result is told before it leaves the line: just then the lease is given back.
+        waiter.result().whenComplete((attempt, error) -> {
+            assertThat(workshop.desks.firstInLine(Workshop.NAME)).isSameAs(waiter);
+            release.set(lease.state().release());
+        });
+
+        waiter.giveUp();
+
+        assertThat(release.get()).isCompletedWithValue(ReleaseOutcome.RELEASED);
+        assertThat(store.releases()).hasSize(1).first().satisfies(request -> {
+            assertThat(request.kind()).isEqualTo(ReleaseRequest.Kind.RELEASE);
+            assertThat(request.ballot()).isEqualTo(1_063);
+        });
+        assertThat(workshop.holds.isEmpty()).isTrue();
+        assertThat(workshop.desks.isEmpty()).isTrue();
+        assertThat(workshop.timeline.size())
+                .as("but the tick of the suspension watch, and the one for hand-over")
+                .isLessThanOrEqualTo(2);
+    }
+
+    @Test
+    void theNextInLineGetsItIfTheFirstHasJustGivenUp() {
+        LeaseHandle lease = held();
+        AcquireAttempt first = workshop.waiter();
+        AcquireAttempt second = workshop.waiter();
+        workshop.desks.enter(first);
+        workshop.desks.enter(second);
+        AtomicReference<CompletableFuture<ReleaseOutcome>> release = new AtomicReference<>();
+        first.result()
+                .whenComplete((attempt, error) -> release.set(lease.state().release()));
+
+        first.giveUp();
+
+        assertThat(release.get()).isCompletedWithValue(ReleaseOutcome.RELEASED);
+        assertThat(store.releases()).isEmpty();
+        assertThat(second.result()).isCompleted();
+        assertThat(second.result().join().orElseThrow().fencingToken()).isGreaterThan(lease.fencingToken());
+    }
+
+    @Test
+    void theExitAwaitsALeaseThatItsOpenerHandedToAnotherThread() throws InterruptedException {
+        LeaseHandle lease = held();
+        Thread opener = new Thread(() -> {});
+        opener.start();
+        opener.join();
+        lease.state().openedBy(opener);
+        assertThat(lease.state().isToBeReleased()).as("nobody else has it").isFalse();
+
+        assertThat(lease.isValid()).isTrue();
+
+        assertThat(lease.state().isToBeReleased()).as("this thread has it").isTrue();
+    }
+
+    @Test
+    void aRenewalThatAReleaseOvertakesFails() {
+        LeaseHandle lease = held();
+        CompletableFuture<Void> renewal = lease.state().renew();
+        assertThat(store.renewals()).hasSize(1);
+
+        assertThat(lease.state().release()).isCompletedWithValue(ReleaseOutcome.RELEASED);
+
+        assertThatThrownBy(renewal::join).hasCauseInstanceOf(IllegalStateException.class);
+        store.renewals().get(0).answer().complete(new RenewReply(List.of(new RenewReply.Renewed(runtime.nanoTime()))));
+        runtime.pass(Duration.ofMinutes(5));
+        assertThat(store.renewals()).as("none after the release").hasSize(1);
+        assertThat(store.releases()).hasSize(1);
+    }
+
+    @Test
+    void tenThousandRenewalsShareTheirRequests() {
+        List<LeaseHandle> held = new ArrayList<>();
+        for (int i = 0; i < 10_000; i++) {
+            held.add(workshop.keeper().begin(workshop.wiring.suspensions().mark(), null));
+        }
+        runtime.pass(Duration.ofSeconds(11));
+        assertThat(held).hasSize(10_000);
+        assertThat(store.renewals()).hasSize(10);
+        assertThat(store.renewals().stream()
+                        .mapToInt(asked -> asked.request().items().size())
+                        .sum())
+                .isEqualTo(10_000);
+    }
+}

@@ -1,0 +1,255 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Attempt;
+import io.leasehold.Fairness;
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.StoreAccessException;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.HandOver;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.TokenRange;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Of the waiters of one process at one lock, one asks the store, and the next as soon as it may. */
+@SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
+final class LocalQueuesTest {
+
+    private static final LockName NAME = LockName.exactly("a");
+
+    private final StillRuntime runtime = new StillRuntime();
+    private final SilentStore store = new SilentStore();
+    private final LockClient client =
+            Leasehold.builder().store(store).runtime(runtime).connect();
+
+    private CompletableFuture<Lease> wanted() {
+        return client.named(NAME).acquireAsync();
+    }
+
+    private AcquireReply granted(AcquireRequest request, long first, int count) {
+        return new AcquireReply.Granted(
+                new Grant(request.owner(), TokenRange.of(first, count), runtime.nanoTime(), Incarnation.DURABLE),
+                List.of());
+    }
+
+    /** The last request is granted, with so many tokens. */
+    private void grant(long first, int count) {
+        var asked = store.acquires().get(store.acquires().size() - 1);
+        asked.answer().complete(granted(asked.request(), first, count));
+    }
+
+    private Lease held(int tokens) {
+        CompletableFuture<Lease> future = wanted();
+        grant(100, tokens);
+        return future.join();
+    }
+
+    @Test
+    void theNextAsksAtOnceWhenTheLockIsGivenBack() {
+        Lease first = held(1);
+        List<CompletableFuture<Lease>> behind = List.of(wanted(), wanted(), wanted());
+        int asked = store.acquires().size();
+        first.release();
+        for (int next = 0; next < 3; next++) {
+            assertThat(store.acquires())
+                    .as("one asks, for waiter %d", next)
+                    .hasSize(asked + next + (asked == 1 ? 1 : 0));
+            grant(200 + next, 1);
+            assertThat(behind.get(next)).isCompleted();
+            behind.get(next).join().release();
+        }
+        assertThat(store.releases()).hasSize(4);
+        assertThat(wanted()).isNotDone();
+    }
+
+    @Test
+    void theNextAsksAtOnceWhenTheFirstLeaves() {
+        CompletableFuture<Lease> first = wanted();
+        CompletableFuture<Lease> second = wanted();
+        CompletableFuture<Lease> third = wanted();
+        store.acquires().get(0).answer().complete(new AcquireReply.Busy(null, 0, List.of()));
+        second.cancel(false);
+        assertThat(store.acquires())
+                .as("it asked nobody, and nobody waited for it")
+                .hasSize(1);
+        first.cancel(false);
+        assertThat(store.acquires()).hasSize(2);
+        grant(5, 1);
+        assertThat(third).isCompleted();
+    }
+
+    @Test
+    void theNextAsksAtOnceWhenTheLockIsLost() {
+        held(64);
+        CompletableFuture<Lease> next = wanted();
+        assertThat(store.acquires()).hasSize(1);
+        store.ear().lost(store.acquires().get(0).request().owner(), io.leasehold.LossCause.SESSION_LOST);
+        assertThat(store.acquires()).hasSize(2);
+        grant(500, 1);
+        assertThat(next).isCompleted();
+    }
+
+    /** A grant may be passed on for 20 ms, and for as many tokens as it has; then the store is asked. */
+    @Test
+    void aWaiterHopesForAHandOverAsLongAsThereCanBeOne() {
+        held(64);
+        wanted();
+        wanted();
+        runtime.pass(Duration.ofMillis(19));
+        assertThat(store.acquires()).hasSize(1);
+        runtime.pass(Duration.ofMillis(1));
+        assertThat(store.acquires()).hasSize(2);
+    }
+
+    @Test
+    void aHandOverTakesTheNextTokenWhileThereIsOne() {
+        Lease lease = held(3);
+        List<Long> tokens = new ArrayList<>();
+        List<CompletableFuture<Lease>> behind = List.of(wanted(), wanted(), wanted());
+        tokens.add(lease.fencingToken());
+        lease.release();
+        for (int next = 0; next < 2; next++) {
+            assertThat(behind.get(next)).isCompleted();
+            tokens.add(behind.get(next).join().fencingToken());
+            behind.get(next).join().release();
+        }
+        assertThat(tokens).containsExactly(100L, 101L, 102L);
+        assertThat(behind.get(2)).isNotDone();
+        assertThat(store.releases()).as("then others may have it").hasSize(1);
+        assertThat(store.releases().get(0).ballot()).isEqualTo(102);
+        assertThat(store.acquires()).hasSize(2);
+    }
+
+    @Test
+    void nothingIsHandedOverToOtherOptionsOrByStrictFairness() {
+        Lease lease = held(64);
+        CompletableFuture<Lease> other =
+                client.named(NAME).with(o -> o.ttl(Duration.ofSeconds(77))).acquireAsync();
+        assertThat(store.acquires()).as("there is nothing to hope for").hasSize(2);
+        lease.release();
+        assertThat(other).isNotDone();
+        assertThat(store.releases()).hasSize(1);
+        other.cancel(false);
+
+        LockName strict = LockName.exactly("strict");
+        var lock = client.named(strict).with(o -> o.fairness(Fairness.STRICT_FIFO));
+        CompletableFuture<Lease> first = lock.acquireAsync();
+        grant(1, 64);
+        lock.acquireAsync();
+        int asked = store.acquires().size();
+        first.join().release();
+        assertThat(store.releases()).hasSize(2);
+        assertThat(store.acquires()).hasSize(asked);
+    }
+
+    /** However many wait for a hand-over, one timer tells when it has become impossible. */
+    @Test
+    void manyThatHopeCostOneTimer() {
+        Workshop shop = new Workshop(runtime, new SilentStore());
+        HeldGrant keeper = shop.keeper();
+        shop.desks.granted(Workshop.NAME, keeper, 1_063);
+        keeper.begin(shop.wiring.suspensions().mark(), null);
+        shop.desks.enter(shop.waiter());
+        int timers = shop.timeline.size();
+        for (int i = 0; i < 100; i++) {
+            shop.desks.enter(shop.waiter());
+        }
+        assertThat(shop.timeline.size()).isEqualTo(timers);
+    }
+
+    @Test
+    void aQuestionAboutTheHolderLosesNobodyInLine() {
+        Lease first = held(1);
+        CompletableFuture<Lease> behind = wanted();
+        store.ear().takenAway(NAME);
+        first.release();
+        grant(300, 1);
+        assertThat(behind).isCompleted();
+    }
+
+    @Test
+    void anEarlierGrantThatEndsLateIsNotTheOneThatIsHeld() {
+        Workshop shop = new Workshop(runtime, store);
+        HeldGrant earlier = shop.keeper();
+        HeldGrant now = shop.keeper();
+        shop.desks.granted(Workshop.NAME, earlier, 5);
+        shop.desks.granted(Workshop.NAME, now, 6);
+        shop.desks.ended(Workshop.NAME, earlier);
+        assertThat(shop.desks.held(Workshop.NAME)).isSameAs(now);
+        assertThat(shop.desks.isEmpty()).isFalse();
+        shop.desks.ended(Workshop.NAME, now);
+        assertThat(shop.desks.held(Workshop.NAME)).isNull();
+        assertThat(shop.desks.isEmpty()).isTrue();
+    }
+
+    /** A store that answers at once: each that ends lets the next one ask, and none is forgotten. */
+    @Test
+    void manyThatAreAnsweredAtOnceAreAllAnswered() {
+        Lease lease = held(1);
+        List<CompletableFuture<Lease>> behind =
+                IntStream.range(0, 1_500).mapToObj(i -> wanted()).toList();
+        store.answersAtOnce(request ->
+                new AcquireReply.Failed(FailureKind.PERMANENT, new StoreAccessException("made by the test", null), 0));
+        lease.release();
+        store.acquires().forEach(asked -> asked.answer().complete(new AcquireReply.Busy(null, 0, List.of())));
+        runtime.pass(Duration.ofMinutes(1));
+        assertThat(behind).allMatch(CompletableFuture::isCompletedExceptionally);
+    }
+
+    /** Where the store names no holder, this process knows whether it is one itself. */
+    @Test
+    void whoIsRefusedBecauseOfItsOwnProcessIsToldOfIt() {
+        held(1);
+        runtime.pass(Duration.ofSeconds(3));
+        CompletableFuture<Attempt<Lease>> refused = client.named(NAME).attemptAsync(Duration.ZERO);
+        store.acquires().get(store.acquires().size() - 1).answer().complete(new AcquireReply.Busy(null, 0, List.of()));
+        Attempt.Busy<Lease> busy = (Attempt.Busy<Lease>) refused.join();
+        assertThat(busy.holder().id()).isEqualTo(client.holderId());
+        assertThat(busy.holder().fencingToken()).hasValue(100);
+        assertThat(busy.holder().remainingTtl()).isBetween(Duration.ofSeconds(20), Duration.ofSeconds(27));
+    }
+
+    // ---- what the store pushes
+
+    private static HandOver handOver(OwnerToken owner) {
+        return new HandOver(NAME, owner.attemptId(), TokenRange.of(700, 4), 0);
+    }
+
+    @Test
+    void aHandOverIsForTheAttemptThatItNames() {
+        wanted();
+        store.acquires().get(0).answer().complete(new AcquireReply.Queued(null, 50, List.of()));
+        store.ear().handedOver(handOver(OwnerToken.fromHex("b".repeat(40))));
+        assertThat(store.acquires()).hasSize(1);
+        store.ear().handedOver(handOver(store.acquires().get(0).request().owner()));
+        assertThat(store.acquires()).hasSize(2);
+        assertThat(store.acquires().get(1).request().ballotSoFar()).isEqualTo(703);
+        assertThat(store.acquires().get(1).request().owner())
+                .isEqualTo(store.acquires().get(0).request().owner());
+    }
+
+    @Test
+    void newsOfALockThatNobodyWaitsForAreNothing() {
+        store.ear().wake(NAME);
+        store.ear().handedOver(handOver(OwnerToken.fromHex("b".repeat(40))));
+        store.ear().reconnected();
+        store.ear().takenAway(NAME);
+        assertThat(store.acquires()).isEmpty();
+        assertThat(store.renewals()).isEmpty();
+    }
+}

@@ -1,0 +1,155 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.spi.LockRuntime;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** One timer for all entries: each runs once, at its time and in its order, unless it is taken back. */
+@Tag("quick")
+final class TimerQueueTest {
+
+    private static final long MS = 1_000_000;
+
+    private final StillRuntime runtime = new StillRuntime();
+    private final TimerQueue timeline = new TimerQueue(runtime);
+    private final List<Integer> ran = new ArrayList<>();
+
+    /** An entry, and when it is due. */
+    private record Due(int id, long atMillis, LockRuntime.Timer timer) {}
+
+    private Due due(int id, long atMillis) {
+        return new Due(id, atMillis, timeline.schedule(atMillis * MS, () -> ran.add(id)));
+    }
+
+    /** Whatever is added and taken back in whatever order, what is left runs in the order of its times. */
+    @Test
+    void whatIsNotTakenBackRunsInOrder() {
+        for (int seed = 0; seed < 300; seed++) {
+            Random random = new Random(seed);
+            ran.clear();
+            List<Due> left = new ArrayList<>();
+            int many = 1 + random.nextInt(60);
+            for (int id = 0; id < many; id++) {
+                left.add(due(id, 1 + random.nextInt(1_000_000)));
+                while (!left.isEmpty() && random.nextInt(3) == 0) {
+                    left.remove(random.nextInt(left.size())).timer().cancel();
+                }
+            }
+            assertThat(timeline.size()).as("seed %d", seed).isEqualTo(left.size());
+            runtime.pass(Duration.ofHours(1));
+            assertThat(ran)
+                    .as("seed %d", seed)
+                    .containsExactlyElementsOf(left.stream()
+                            .sorted(Comparator.comparingLong(Due::atMillis))
+                            .map(Due::id)
+                            .toList());
+            assertThat(timeline.size()).isZero();
+        }
+    }
+
+    @Test
+    void nothingRunsBeforeItsTimeAndEverythingAtIt() {
+        due(1, 10);
+        runtime.pass(Duration.ofNanos(10 * MS - 1));
+        assertThat(ran).isEmpty();
+        runtime.pass(Duration.ofNanos(1));
+        assertThat(ran).containsExactly(1);
+    }
+
+    @Test
+    void whatIsEarlierThanTheTimerThatIsArmedIsNotLate() {
+        due(1, 100);
+        due(2, 5);
+        runtime.pass(Duration.ofMillis(5));
+        assertThat(ran).containsExactly(2);
+        runtime.pass(Duration.ofMillis(95));
+        assertThat(ran).containsExactly(2, 1);
+    }
+
+    @Test
+    void takenBackTwiceOrAfterItRanHarmsNoOther() {
+        Due first = due(1, 10);
+        due(2, 20);
+        Due third = due(3, 30);
+        third.timer().cancel();
+        third.timer().cancel();
+        runtime.pass(Duration.ofMillis(10));
+        first.timer().cancel();
+        runtime.pass(Duration.ofMillis(30));
+        assertThat(ran).containsExactly(1, 2);
+    }
+
+    @Test
+    void aDelayThatIsPastIsNoneAndOneWithoutEndIsNeverDue() {
+        timeline.schedule(-5 * MS, () -> ran.add(1));
+        timeline.schedule(Long.MAX_VALUE, () -> ran.add(2));
+        runtime.pass(Duration.ZERO);
+        assertThat(ran).containsExactly(1);
+        runtime.pass(Duration.ofDays(10_000));
+        assertThat(ran).containsExactly(1);
+    }
+
+    /** Taking and releasing locks all day wakes no timer thread. */
+    @Test
+    void whatIsAddedLaterOrTakenBackArmsNothing() {
+        due(1, 10);
+        for (int id = 2; id < 100; id++) {
+            due(id, 10 + id).timer().cancel();
+        }
+        assertThat(runtime.timers()).isEqualTo(1);
+        runtime.pass(Duration.ofMillis(10));
+        assertThat(runtime.timers()).isZero();
+    }
+
+    @Test
+    void aTaskThatFailsCostsNoOther() {
+        timeline.schedule(MS, () -> {
+            throw new InternalError("made by the test");
+        });
+        due(2, 1);
+        due(3, 2);
+        runtime.pass(Duration.ofMillis(2));
+        assertThat(ran).containsExactly(2, 3);
+    }
+
+    /** A timer that fires although it was just cancelled leaves one timer, not two that follow each other for ever. */
+    @Test
+    void aTimerThatIsCancelledTooLateLeavesNoSecondChain() {
+        List<Runnable> cancelledTooLate = new ArrayList<>();
+        LockRuntime late = (LockRuntime) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
+                    try {
+                        Object result = method.invoke(runtime, arguments);
+                        if (!method.getName().equals("schedule")) {
+                            return result;
+                        }
+                        return (LockRuntime.Timer) () -> {
+                            ((LockRuntime.Timer) result).cancel();
+                            cancelledTooLate.add((Runnable) arguments[1]);
+                        };
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+        TimerQueue own = new TimerQueue(late);
+        own.schedule(20 * MS, () -> {});
+        own.schedule(10 * MS, () -> {});
+        own.schedule(5 * MS, () -> ran.add(1));
+        cancelledTooLate.forEach(Runnable::run);
+        assertThat(runtime.timers()).isEqualTo(1);
+        runtime.pass(Duration.ofMillis(5));
+        assertThat(ran).containsExactly(1);
+        assertThat(runtime.timers()).isEqualTo(1);
+        runtime.pass(Duration.ofMillis(15));
+        assertThat(runtime.timers()).isZero();
+    }
+}

@@ -1,0 +1,107 @@
+package io.leasehold.quorum;
+
+import static io.leasehold.LockListener.NodeStanding.EXCLUDED;
+import static io.leasehold.LockListener.NodeStanding.OTHER_CONFIGURATION;
+import static io.leasehold.LockListener.NodeStanding.QUARANTINED;
+import static io.leasehold.LockListener.NodeStanding.TRUSTED;
+import static io.leasehold.LockListener.NodeStanding.UNREACHABLE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockListener.NodeChanged;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.NodeReply;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What is told of the nodes of a set. */
+@Tag("quick")
+final class NodeStatusesTest {
+
+    private static final Incarnation LIFE = new Incarnation("life");
+    private static final NodeReply YES = new NodeReply.Yes(LIFE, 1);
+    private static final NodeReply CLOCK = new NodeReply.Stale(0, LIFE, 1);
+    private static final NodeReply NO_WAY = ScriptedSet.failed(FailureKind.UNKNOWN);
+
+    private final NodeStatuses standings = new NodeStatuses(List.of("a", "b"), 4_000);
+    private final List<NodeChanged> told = new ArrayList<>();
+    private final String[] distrusted = new String[2];
+
+    private void vote(int node, NodeReply reply) {
+        standings.heard(node, reply, true, distrusted.clone());
+    }
+
+    private void clock(int node) {
+        standings.heard(node, CLOCK, false, distrusted.clone());
+    }
+
+    private List<NodeChanged> news() {
+        List<NodeChanged> news = List.copyOf(told);
+        told.clear();
+        return news;
+    }
+
+    @Test
+    void aNodeThatFailsIsUnreachableUntilItAnswers() {
+        standings.listen(told::add);
+        vote(0, YES);
+        assertThat(news()).as("it was trusted before").isEmpty();
+        vote(0, NO_WAY);
+        vote(0, NO_WAY);
+        assertThat(news()).containsExactly(new NodeChanged("a", TRUSTED, UNREACHABLE, "no way (made by the test)"));
+        clock(0);
+        assertThat(news()).containsExactly(new NodeChanged("a", UNREACHABLE, TRUSTED, ""));
+        vote(1, NO_WAY);
+        assertThat(news()).singleElement().extracting(NodeChanged::node).isEqualTo("b");
+    }
+
+    @Test
+    void whatAVoteSaysOfTheMemoryHoldsUntilTheNextVote() {
+        standings.listen(told::add);
+        String quarantined = "it may have forgotten what it granted, and grants nothing for 4000 ms more";
+        vote(0, new NodeReply.Unborn("n", LIFE, 1));
+        assertThat(news()).containsExactly(new NodeChanged("a", TRUSTED, QUARANTINED, quarantined));
+        clock(0);
+        assertThat(news()).as("its clock says nothing of its memory").isEmpty();
+        vote(0, NO_WAY);
+        assertThat(news()).extracting(NodeChanged::now).containsExactly(UNREACHABLE);
+        clock(0);
+        assertThat(news())
+                .as("neither does a failure")
+                .containsExactly(new NodeChanged("a", UNREACHABLE, QUARANTINED, quarantined));
+        vote(0, new NodeReply.Quarantined(1_000_000, LIFE, 1));
+        assertThat(news()).isEmpty();
+        vote(0, new NodeReply.OtherSet("b, c", LIFE, 1));
+        assertThat(news())
+                .containsExactly(new NodeChanged("a", QUARANTINED, OTHER_CONFIGURATION, "is a member of b, c"));
+        vote(0, YES);
+        assertThat(news()).containsExactly(new NodeChanged("a", OTHER_CONFIGURATION, TRUSTED, ""));
+        vote(1, new NodeReply.Quarantined(1_000_000, LIFE, 1));
+        assertThat(news())
+                .containsExactly(new NodeChanged(
+                        "b",
+                        TRUSTED,
+                        QUARANTINED,
+                        "it may have forgotten what it granted, and grants nothing for 2 ms more"));
+    }
+
+    @Test
+    void theAnswerOfOneNodeMayExcludeAnother() {
+        standings.listen(told::add);
+        distrusted[1] = "its clock jumped";
+        vote(0, YES);
+        assertThat(news()).containsExactly(new NodeChanged("b", TRUSTED, EXCLUDED, "its clock jumped"));
+        distrusted[1] = null;
+        vote(0, YES);
+        assertThat(news()).containsExactly(new NodeChanged("b", EXCLUDED, TRUSTED, ""));
+    }
+
+    @Test
+    void whoListensLaterIsToldOfEveryNodeThatDoesNotCount() {
+        vote(1, NO_WAY);
+        standings.listen(told::add);
+        assertThat(news()).containsExactly(new NodeChanged("b", TRUSTED, UNREACHABLE, "no way (made by the test)"));
+    }
+}

@@ -1,0 +1,72 @@
+package io.leasehold.zookeeper;
+
+import io.leasehold.Holder;
+import io.leasehold.spi.ForeignText;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+
+/** Reads queues that may be anybody's: who stands at the head, and whose nodes carry an id. */
+final class QueueHeads {
+
+    private final long tokenBase;
+
+    QueueHeads(long tokenBase) {
+        this.tokenBase = tokenBase;
+    }
+
+    /**
+     * Who stands in the queue, first come first; empty if the lock has no node.
+     *
+     * @param latest as the leader knows it now, else as the member does
+     */
+    CompletableFuture<List<String>> queueOf(Session session, String lockPath, boolean latest) {
+        CompletableFuture<List<String>> children =
+                latest ? session.latestChildren(lockPath) : session.children(lockPath);
+        return unlessMissing(children.thenApply(Znodes::inOrder), List.of());
+    }
+
+    private static <T> CompletableFuture<T> unlessMissing(CompletableFuture<T> asked, T missing) {
+        return asked.exceptionallyCompose(error -> Failures.isMissing(error)
+                ? CompletableFuture.completedFuture(missing)
+                : CompletableFuture.failedFuture(error));
+    }
+
+    /** Who stands there, or empty if nobody does any more. */
+    CompletableFuture<Optional<Holder>> holderOf(Session session, String path) {
+        return unlessMissing(session.read(path, false).thenApply(node -> Optional.of(holder(node))), Optional.empty());
+    }
+
+    Holder holder(Session.Node node) {
+        return new Holder(
+                ForeignText.holderId(node.data()),
+                null,
+                OptionalLong.of(tokenBase + node.stat().getCzxid()),
+                node.stat().getEphemeralOwner() == 0 ? Holder.Ends.NEVER : Holder.Ends.WITH_SESSION);
+    }
+
+    /**
+     * Removes every node with this id.
+     *
+     * @return whether one of them stood at the head
+     */
+    CompletableFuture<Boolean> removeAll(Session session, String lockPath, String id) {
+        return queueOf(session, lockPath, true).thenCompose(queue -> {
+            CompletableFuture<Boolean> all = CompletableFuture.completedFuture(false);
+            for (int i = 0; i < queue.size(); i++) {
+                if (Znodes.belongsTo(queue.get(i), id)) {
+                    boolean head = i == 0;
+                    String path = lockPath + "/" + queue.get(i);
+                    all = all.thenCompose(before -> delete(session, path).thenApply(gone -> before || (head && gone)));
+                }
+            }
+            return all;
+        });
+    }
+
+    /** Whether it was there to be deleted. */
+    CompletableFuture<Boolean> delete(Session session, String path) {
+        return unlessMissing(session.delete(path).thenApply(nothing -> true), false);
+    }
+}
