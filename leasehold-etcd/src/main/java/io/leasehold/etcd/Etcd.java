@@ -35,20 +35,12 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Safe for use by any thread.
  */
-final class Etcd implements AutoCloseable {
+final class Etcd implements EtcdCalls {
 
     private static final Duration KEEP_ALIVE = Duration.ofSeconds(10);
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(3);
     private static final long ANSWER_NANOS = 3_000_000_000L;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
-
-    /**
-     * A lease of etcd, as it was granted or extended.
-     *
-     * @param id its number
-     * @param ttlNanos for how long
-     */
-    record Leased(long id, long ttlNanos) {}
 
     private final Client client;
 
@@ -103,15 +95,15 @@ final class Etcd implements AutoCloseable {
 
     // ---- the cluster
 
-    /** How many members the cluster has. */
-    CompletableFuture<Integer> members() {
+    @Override
+    public CompletableFuture<Integer> members() {
         return client.getClusterClient()
                 .listMember()
                 .thenApply(list -> list.getMembers().size());
     }
 
-    /** How many of them do not answer at the addresses they tell. */
-    CompletableFuture<Integer> silentMembers(LockRuntime runtime) {
+    @Override
+    public CompletableFuture<Integer> silentMembers(LockRuntime runtime) {
         return client.getClusterClient().listMember().thenCompose(list -> {
             List<CompletableFuture<Integer>> asked = list.getMembers().stream()
                     .map(member -> member.getClientURIs().stream().findFirst())
@@ -132,8 +124,8 @@ final class Etcd implements AutoCloseable {
         });
     }
 
-    /** What keeps the cluster from taking writes. */
-    CompletableFuture<List<String>> alarms() {
+    @Override
+    public CompletableFuture<List<String>> alarms() {
         return client.getMaintenanceClient()
                 .listAlarms()
                 .thenApply(answer -> answer.getAlarms().stream()
@@ -144,14 +136,15 @@ final class Etcd implements AutoCloseable {
 
     // ---- leases
 
-    CompletableFuture<Leased> lease(long ttlSeconds) {
+    @Override
+    public CompletableFuture<Leased> lease(long ttlSeconds) {
         return client.getLeaseClient()
                 .grant(ttlSeconds)
                 .thenApply(granted -> new Leased(granted.getID(), granted.getTTL() * NANOS_PER_SECOND));
     }
 
-    /** Extends a lease; empty if it has ended. */
-    CompletableFuture<Optional<Leased>> keepAlive(long lease) {
+    @Override
+    public CompletableFuture<Optional<Leased>> keepAlive(long lease) {
         return client.getLeaseClient()
                 .keepAliveOnce(lease)
                 .handle((kept, error) -> {
@@ -168,16 +161,16 @@ final class Etcd implements AutoCloseable {
                 .thenCompose(next -> next);
     }
 
-    /** How much is left of a lease; empty if it has ended. */
-    CompletableFuture<Optional<Duration>> remaining(long lease) {
+    @Override
+    public CompletableFuture<Optional<Duration>> remaining(long lease) {
         return client.getLeaseClient()
                 .timeToLive(lease, LeaseOption.DEFAULT)
                 .thenApply(
                         left -> left.getTTL() < 0 ? Optional.empty() : Optional.of(Duration.ofSeconds(left.getTTL())));
     }
 
-    /** Ends a lease and deletes what it keeps; one that has ended is fine. */
-    CompletableFuture<Boolean> revoke(long lease) {
+    @Override
+    public CompletableFuture<Boolean> revoke(long lease) {
         return client.getLeaseClient()
                 .revoke(lease)
                 .handle((revoked, error) -> {
@@ -197,20 +190,21 @@ final class Etcd implements AutoCloseable {
         return client.getKVClient();
     }
 
-    CompletableFuture<GetResponse> get(ByteSequence key, GetOption option) {
-        return kv().get(key, option);
-    }
-
-    CompletableFuture<Optional<KeyValue>> get(ByteSequence key) {
-        return kv().get(key).thenApply(Etcd::only);
-    }
-
-    static Optional<KeyValue> only(GetResponse found) {
+    private static Optional<KeyValue> only(GetResponse found) {
         return found.getKvs().stream().findFirst();
     }
 
-    /** Who came first of those whose keys begin so. */
-    static GetOption first() {
+    @Override
+    public CompletableFuture<Optional<KeyValue>> get(ByteSequence key) {
+        return kv().get(key).thenApply(Etcd::only);
+    }
+
+    @Override
+    public CompletableFuture<Optional<KeyValue>> first(ByteSequence queue) {
+        return kv().get(queue, first()).thenApply(Etcd::only);
+    }
+
+    private static GetOption first() {
         return inOrder(1, 0);
     }
 
@@ -225,58 +219,79 @@ final class Etcd implements AutoCloseable {
                 .build();
     }
 
-    /** Without their values, those from a key on to this one, which is left out, in the order of keys. */
-    static GetOption keysUntil(ByteSequence end, long limit) {
-        return GetOption.builder()
+    @Override
+    public CompletableFuture<List<KeyValue>> inOrder(ByteSequence queue, long limit, long fromRevision) {
+        return kv().get(queue, inOrder(limit, fromRevision)).thenApply(GetResponse::getKvs);
+    }
+
+    @Override
+    public CompletableFuture<List<KeyValue>> keysUntil(ByteSequence from, ByteSequence end, long limit) {
+        GetOption option = GetOption.builder()
                 .withRange(end)
                 .withKeysOnly(true)
                 .withLimit(limit)
                 .build();
+        return kv().get(from, option).thenApply(GetResponse::getKvs);
     }
 
-    /** Who came last of those that came before this revision. */
-    static GetOption lastBefore(long revision) {
-        return GetOption.builder()
+    @Override
+    public CompletableFuture<Found> lastBefore(ByteSequence queue, long revision) {
+        GetOption option = GetOption.builder()
                 .isPrefix(true)
                 .withSortField(GetOption.SortTarget.CREATE)
                 .withSortOrder(GetOption.SortOrder.DESCEND)
                 .withMaxCreateRevision(revision - 1)
                 .withLimit(1)
                 .build();
+        return kv().get(queue, option)
+                .thenApply(found -> new Found(only(found), found.getHeader().getRevision()));
     }
 
-    /** Makes the key if it is not there, and reads it and the first of the queue; succeeded if it was made. */
-    CompletableFuture<TxnResponse> make(ByteSequence key, ByteSequence value, long lease, ByteSequence queue) {
+    @Override
+    public CompletableFuture<Made> make(ByteSequence key, ByteSequence value, long lease, ByteSequence queue) {
         PutOption leased = PutOption.builder().withLeaseId(lease).build();
         return kv().txn()
                 .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.version(0)))
                 .Then(Op.put(key, value, leased), Op.get(key, GetOption.DEFAULT), Op.get(queue, first()))
                 .Else(Op.get(key, GetOption.DEFAULT), Op.get(queue, first()))
-                .commit();
-    }
-
-    /** Reads the first of the queue if the key is still the one of this revision. */
-    CompletableFuture<TxnResponse> look(ByteSequence key, long revision, ByteSequence queue) {
-        return kv().txn().If(is(key, revision)).Then(Op.get(queue, first())).commit();
-    }
-
-    /** Puts the key, if it is still the one of this revision, under another lease. */
-    CompletableFuture<TxnResponse> move(ByteSequence key, long revision, ByteSequence value, long lease) {
-        PutOption leased = PutOption.builder().withLeaseId(lease).build();
-        return kv().txn().If(is(key, revision)).Then(Op.put(key, value, leased)).commit();
-    }
-
-    /** Deletes the key if it is still the one of this revision. */
-    CompletableFuture<Boolean> delete(ByteSequence key, long revision) {
-        return kv().txn()
-                .If(is(key, revision))
-                .Then(Op.delete(key, DeleteOption.DEFAULT))
                 .commit()
-                .thenApply(TxnResponse::isSucceeded);
+                .thenApply(made -> new Made(
+                        only(made.getGetResponses().get(0)),
+                        only(made.getGetResponses().get(1)),
+                        made.getHeader().getRevision()));
     }
 
-    /** Writes the key if it is not there. */
-    CompletableFuture<Boolean> putIfAbsent(ByteSequence key, ByteSequence value) {
+    @Override
+    public CompletableFuture<Looked> look(ByteSequence key, long revision, ByteSequence queue) {
+        return whileItIs(key, revision, Op.get(queue, first()));
+    }
+
+    @Override
+    public CompletableFuture<Looked> move(ByteSequence key, long revision, ByteSequence value, long lease) {
+        return whileItIs(
+                key,
+                revision,
+                Op.put(key, value, PutOption.builder().withLeaseId(lease).build()));
+    }
+
+    @Override
+    public CompletableFuture<Boolean> delete(ByteSequence key, long revision) {
+        return whileItIs(key, revision, Op.delete(key, DeleteOption.DEFAULT)).thenApply(Looked::isThere);
+    }
+
+    private CompletableFuture<Looked> whileItIs(ByteSequence key, long revision, Op op) {
+        return kv().txn()
+                .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.createRevision(revision)))
+                .Then(op)
+                .commit()
+                .thenApply(answer -> new Looked(
+                        answer.isSucceeded(),
+                        answer.getGetResponses().stream().findFirst().flatMap(Etcd::only),
+                        answer.getHeader().getRevision()));
+    }
+
+    @Override
+    public CompletableFuture<Boolean> putIfAbsent(ByteSequence key, ByteSequence value) {
         return kv().txn()
                 .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.version(0)))
                 .Then(Op.put(key, value, PutOption.DEFAULT))
@@ -284,14 +299,10 @@ final class Etcd implements AutoCloseable {
                 .thenApply(TxnResponse::isSucceeded);
     }
 
-    private static Cmp is(ByteSequence key, long revision) {
-        return new Cmp(key, Cmp.Op.EQUAL, CmpTarget.createRevision(revision));
-    }
-
     // ---- watching
 
-    /** Tells when the key is deleted at or after this revision. Breaks also where the member knows of no leader. */
-    Watch.Watcher watch(ByteSequence key, long fromRevision, Consumer<KeyWatch.Heard> ear) {
+    @Override
+    public Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> ear) {
         WatchOption option = WatchOption.builder()
                 .withRevision(fromRevision)
                 .withNoPut(true)
@@ -301,12 +312,12 @@ final class Etcd implements AutoCloseable {
                 response -> {
                     if (response.getEvents().stream()
                             .anyMatch(event -> event.getEventType() == WatchEvent.EventType.DELETE)) {
-                        ear.accept(KeyWatch.Heard.DELETED);
+                        ear.accept(Heard.DELETED);
                     }
                 },
-                error -> ear.accept(KeyWatch.Heard.BROKEN),
-                () -> ear.accept(KeyWatch.Heard.OVER));
-        return client.getWatchClient().watch(key, option, listener);
+                error -> ear.accept(Heard.BROKEN),
+                () -> ear.accept(Heard.OVER));
+        return client.getWatchClient().watch(key, option, listener)::close;
     }
 
     @Override

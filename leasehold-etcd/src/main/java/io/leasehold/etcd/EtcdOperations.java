@@ -11,10 +11,10 @@ import java.util.concurrent.CompletableFuture;
 final class EtcdOperations implements StoreOperations {
 
     private final EtcdUri uri;
-    private final Etcd etcd;
+    private final EtcdCalls etcd;
     private final LockRuntime runtime;
 
-    EtcdOperations(EtcdUri uri, Etcd etcd, LockRuntime runtime) {
+    EtcdOperations(EtcdUri uri, EtcdCalls etcd, LockRuntime runtime) {
         this.runtime = runtime;
         this.uri = uri;
         this.etcd = etcd;

@@ -38,34 +38,34 @@ final class EtcdStore implements LockStore {
 
     private final EtcdUri uri;
     private final LockRuntime runtime;
-    private final Etcd etcd;
+    private final EtcdCalls etcd;
     private final Failures failures;
-    private final Administration administration;
+    private final EtcdAdmin admin;
     private final QueueEntry.Shared shared;
     private final Map<OwnerToken, QueueEntry> byOwner = new ConcurrentHashMap<>();
     private volatile @Nullable StoreSignals signals;
 
     EtcdStore(EtcdUri uri, LockRuntime runtime) {
-        this(uri, null, runtime, List.of());
+        this(uri, runtime, List.of());
     }
 
     /** For tests, too, which let calls fail on their way. */
     EtcdStore(EtcdUri uri, LockRuntime runtime, List<ClientInterceptor> interceptors) {
-        this(uri, null, runtime, interceptors);
+        this(uri, runtime, new Etcd(uri, null, interceptors), false);
     }
 
     EtcdStore(EtcdUri uri, CredentialsProvider credentials, LockRuntime runtime) {
-        this(uri, new Login(new CredentialsDesk(credentials, uri.toString(), runtime)), runtime, List.of());
+        this(uri, runtime, new Etcd(uri, new Login(new CredentialsDesk(credentials, uri.toString(), runtime)), List.of()), true);
     }
 
-    private EtcdStore(EtcdUri uri, @Nullable Login login, LockRuntime runtime, List<ClientInterceptor> interceptors) {
+    EtcdStore(EtcdUri uri, LockRuntime runtime, EtcdCalls etcd, boolean withProvider) {
         this.uri = uri;
         this.runtime = runtime;
-        this.etcd = new Etcd(uri, login, interceptors);
-        this.failures = new Failures(uri, login != null);
+        this.etcd = etcd;
+        this.failures = new Failures(uri, withProvider);
         Keys keys = new Keys(uri.prefix());
         QueueHeads heads = new QueueHeads(etcd, uri.tokenBase());
-        this.administration = new Administration(uri, runtime, etcd, keys, heads, failures);
+        this.admin = new EtcdAdmin(uri, runtime, etcd, keys, heads, failures);
         this.shared = new QueueEntry.Shared(uri, etcd, keys, heads, runtime, new Told());
     }
 
@@ -112,7 +112,7 @@ final class EtcdStore implements LockStore {
      * @throws io.leasehold.LockStoreException if not
      */
     void verify() {
-        administration.verify();
+        admin.verify();
     }
 
     @Override
@@ -180,7 +180,7 @@ final class EtcdStore implements LockStore {
     private CompletableFuture<RenewReply.Item> renewElsewhere(RenewBatch.Item item) {
         long sentAtNanos = runtime.nanoTime();
         long unsureNanos = uri.electionTimeout().toNanos();
-        return administration
+        return admin
                 .keepAlive(item.name(), item.owner())
                 .thenApply(kept -> kept.<RenewReply.Item>map(leased -> new RenewReply.Renewed(
                                 sentAtNanos - Math.max(0, item.ttlNanos() + unsureNanos - leased.ttlNanos())))
@@ -203,27 +203,27 @@ final class EtcdStore implements LockStore {
 
     private CompletableFuture<Boolean> end(ReleaseRequest request) {
         QueueEntry place = byOwner.get(request.owner());
-        return place != null ? place.end() : administration.removeOwner(request.names(), request.owner());
+        return place != null ? place.end() : admin.removeOwner(request.names(), request.owner());
     }
 
     @Override
     public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return administration.describe(name);
+        return admin.describe(name);
     }
 
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return administration.list(glob, limit);
+        return admin.list(glob, limit);
     }
 
     @Override
     public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        return administration.waiters(name, limit);
+        return admin.waiters(name, limit);
     }
 
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return administration.forceRelease(name, holderId);
+        return admin.forceRelease(name, holderId);
     }
 
     @Override

@@ -15,23 +15,23 @@ final class KeyLease {
 
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
 
-    private final Etcd etcd;
+    private final EtcdCalls etcd;
     private final LockRuntime runtime;
     private final long unsureNanos;
 
-    private Etcd.@Nullable Leased current;
+    private EtcdCalls.@Nullable Leased current;
     /** When the request was sent that granted or last extended it. */
     private long fromNanos;
 
     /** Nobody knows yet whether the key is under this one or under the current one. */
-    private Etcd.@Nullable Leased next;
+    private EtcdCalls.@Nullable Leased next;
 
     private long nextFromNanos;
 
     /** Until then at the latest lives what was ever granted or extended; it never goes back. */
     private long goneAtNanos;
 
-    KeyLease(Etcd etcd, LockRuntime runtime, EtcdUri uri) {
+    KeyLease(EtcdCalls etcd, LockRuntime runtime, EtcdUri uri) {
         this.etcd = etcd;
         this.runtime = runtime;
         this.unsureNanos = uri.electionTimeout().toNanos();
@@ -39,7 +39,7 @@ final class KeyLease {
     }
 
     /** What the key is to be put under, or is under; null if there is none. */
-    synchronized Etcd.@Nullable Leased current() {
+    synchronized EtcdCalls.@Nullable Leased current() {
         return current;
     }
 
@@ -65,7 +65,7 @@ final class KeyLease {
      * to live as long as the one that it replaces.
      */
     synchronized void takeOver(long id) {
-        current = new Etcd.Leased(id, 0);
+        current = new EtcdCalls.Leased(id, 0);
     }
 
     /** Whether it has not ended by our clock. */
@@ -80,7 +80,7 @@ final class KeyLease {
 
     /** Extends it; whether it, or one that has taken its place meanwhile, was still there. One that has ended is forgotten. */
     CompletableFuture<Boolean> extend() {
-        Etcd.Leased leased = current();
+        EtcdCalls.Leased leased = current();
         if (leased == null) {
             return CompletableFuture.completedFuture(false);
         }
@@ -110,8 +110,8 @@ final class KeyLease {
      * The lease under which the key is to be put. While the request that puts it there is not answered, a copy of it may still come:
      * so that all copies agree, it is the same lease until {@link #movedTo}, as long as that lives. Not for two at a time.
      */
-    CompletableFuture<Etcd.Leased> longer(long forNanos) {
-        Etcd.Leased begun;
+    CompletableFuture<EtcdCalls.Leased> longer(long forNanos) {
+        EtcdCalls.Leased begun;
         synchronized (this) {
             begun = next;
         }
@@ -132,7 +132,7 @@ final class KeyLease {
         });
     }
 
-    private synchronized Etcd.Leased begin(Etcd.Leased leased, long sentAtNanos) {
+    private synchronized EtcdCalls.Leased begin(EtcdCalls.Leased leased, long sentAtNanos) {
         next = leased;
         nextFromNanos = sentAtNanos;
         mayLive(leased, sentAtNanos);
@@ -140,8 +140,8 @@ final class KeyLease {
     }
 
     /** The key is under that one now; the old one is not needed any more. */
-    void movedTo(Etcd.Leased leased) {
-        Etcd.Leased old;
+    void movedTo(EtcdCalls.Leased leased) {
+        EtcdCalls.Leased old;
         synchronized (this) {
             old = current;
             current = leased;
@@ -154,14 +154,14 @@ final class KeyLease {
     }
 
     /** It is extended from now on, even if nobody hears of it. */
-    private synchronized long extending(Etcd.Leased leased) {
+    private synchronized long extending(EtcdCalls.Leased leased) {
         long nowNanos = runtime.nanoTime();
         mayLive(leased, nowNanos);
         return nowNanos;
     }
 
     /** Twice its ttl, since a request may be carried out late, and a new leader begins each lease anew. */
-    private synchronized void mayLive(Etcd.Leased leased, long sentAtNanos) {
+    private synchronized void mayLive(EtcdCalls.Leased leased, long sentAtNanos) {
         long endNanos = sentAtNanos + 2 * leased.ttlNanos();
         if (endNanos - goneAtNanos > 0) {
             goneAtNanos = endNanos;
@@ -175,8 +175,8 @@ final class KeyLease {
 
     /** Ends what there is, and with it the key. */
     CompletableFuture<Boolean> revoke() {
-        Etcd.Leased leased;
-        Etcd.Leased other;
+        EtcdCalls.Leased leased;
+        EtcdCalls.Leased other;
         synchronized (this) {
             leased = current;
             other = next;

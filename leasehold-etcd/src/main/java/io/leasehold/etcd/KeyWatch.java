@@ -1,7 +1,6 @@
 package io.leasehold.etcd;
 
 import io.etcd.jetcd.ByteSequence;
-import io.etcd.jetcd.Watch;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,28 +11,18 @@ import org.jspecify.annotations.Nullable;
  */
 final class KeyWatch {
 
-    /** What is heard. */
-    enum Heard {
-        /** The key was deleted. */
-        DELETED,
-        /** The watch is broken; unless {@link #OVER} follows, the driver goes on with it where it was. */
-        BROKEN,
-        /** The watch has ended by itself. */
-        OVER
-    }
-
     /** Who hears it. */
     interface Ear {
-        void heard(KeyWatch watch, Heard what);
+        void heard(KeyWatch watch, EtcdCalls.Heard what);
     }
 
-    private final Etcd etcd;
+    private final EtcdCalls etcd;
     private final ByteSequence key;
     private final Ear ear;
-    private Watch.@Nullable Watcher watcher;
+    private EtcdCalls.@Nullable Watching watcher;
     private boolean closed;
 
-    KeyWatch(Etcd etcd, ByteSequence key, Ear ear) {
+    KeyWatch(EtcdCalls etcd, ByteSequence key, Ear ear) {
         this.etcd = etcd;
         this.key = key;
         this.ear = ear;
@@ -41,11 +30,11 @@ final class KeyWatch {
 
     /** Hears of what happens at or after this revision; called once. */
     void begin(long fromRevision) {
-        Watch.Watcher made;
+        EtcdCalls.Watching made;
         try {
             made = etcd.watch(key, fromRevision, this::hear);
         } catch (RuntimeException e) {
-            hear(Heard.OVER);
+            hear(EtcdCalls.Heard.OVER);
             throw e;
         }
         synchronized (this) {
@@ -57,7 +46,7 @@ final class KeyWatch {
         made.close();
     }
 
-    private void hear(Heard what) {
+    private void hear(EtcdCalls.Heard what) {
         synchronized (this) {
             if (closed) {
                 return;
@@ -68,7 +57,7 @@ final class KeyWatch {
 
     /** Ends it. */
     void close() {
-        Watch.Watcher made;
+        EtcdCalls.@Nullable Watching made;
         synchronized (this) {
             closed = true;
             made = watcher;

@@ -29,14 +29,14 @@ final class OwnKey {
         void suspended();
     }
 
-    private final Etcd etcd;
+    private final EtcdCalls etcd;
     private final LockRuntime runtime;
     private final ByteSequence key;
     private final KeyLease lease;
     private final Owner owner;
     private @Nullable KeyWatch watch;
 
-    OwnKey(Etcd etcd, LockRuntime runtime, ByteSequence key, KeyLease lease, Owner owner) {
+    OwnKey(EtcdCalls etcd, LockRuntime runtime, ByteSequence key, KeyLease lease, Owner owner) {
         this.etcd = etcd;
         this.runtime = runtime;
         this.key = key;
@@ -63,7 +63,7 @@ final class OwnKey {
         }
     }
 
-    private void heard(long made, KeyWatch own, KeyWatch.Heard what) {
+    private void heard(long made, KeyWatch own, EtcdCalls.Heard what) {
         switch (what) {
             case DELETED -> gone(made);
             case BROKEN -> {
@@ -82,7 +82,7 @@ final class OwnKey {
     }
 
     private void gone(long made) {
-        Etcd.Leased leased = lease.current();
+        EtcdCalls.Leased leased = lease.current();
         if (leased == null || !owner.isHeldSince(made)) {
             return;
         }

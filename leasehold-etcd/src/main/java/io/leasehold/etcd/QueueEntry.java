@@ -2,7 +2,6 @@ package io.leasehold.etcd;
 
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
-import io.etcd.jetcd.kv.TxnResponse;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
@@ -48,7 +47,7 @@ final class QueueEntry {
     private static final long WATCHED_AFTER_NANOS = Duration.ofMillis(200).toNanos();
 
     /** What the places of a store share. */
-    record Shared(EtcdUri uri, Etcd etcd, Keys keys, QueueHeads heads, LockRuntime runtime, Events events) {}
+    record Shared(EtcdUri uri, EtcdCalls etcd, Keys keys, QueueHeads heads, LockRuntime runtime, Events events) {}
 
     /** Hears of a place. */
     interface Events {
@@ -66,7 +65,7 @@ final class QueueEntry {
     }
 
     private final Shared shared;
-    private final Etcd etcd;
+    private final EtcdCalls etcd;
     private final LockName name;
     private final OwnerToken owner;
     private final ByteSequence key;
@@ -160,7 +159,7 @@ final class QueueEntry {
     }
 
     private CompletableFuture<AcquireReply> look(AcquireRequest request, int looks) {
-        Etcd.Leased leased = lease.current();
+        EtcdCalls.Leased leased = lease.current();
         boolean standing;
         synchronized (this) {
             if (ended) {
@@ -178,8 +177,7 @@ final class QueueEntry {
             return leaseAndMake(request, looks);
         }
         // Who will not wait asks first whether it is worth it.
-        return etcd.get(queue, Etcd.first()).thenCompose(found -> {
-            Optional<KeyValue> first = Etcd.only(found);
+        return etcd.first(queue).thenCompose(first -> {
             return first.isPresent() && !first.get().getKey().equals(key)
                     ? done(busy(first.get()))
                     : leaseAndMake(request, looks);
@@ -199,7 +197,7 @@ final class QueueEntry {
         return lease.grant(ttlNanos).thenCompose(granted -> look(request, looks + 1));
     }
 
-    private CompletableFuture<AcquireReply> make(AcquireRequest request, Etcd.Leased leased, int looks) {
+    private CompletableFuture<AcquireReply> make(AcquireRequest request, EtcdCalls.Leased leased, int looks) {
         return etcd.make(key, value, leased.id(), queue)
                 .handle((made, error) -> {
                     if (error == null) {
@@ -215,16 +213,16 @@ final class QueueEntry {
     }
 
     private CompletableFuture<AcquireReply> made(
-            AcquireRequest request, Etcd.Leased leased, TxnResponse made, int looks) {
-        Optional<KeyValue> own = Etcd.only(made.getGetResponses().get(0));
-        Optional<KeyValue> first = Etcd.only(made.getGetResponses().get(1));
+            AcquireRequest request, EtcdCalls.Leased leased, EtcdCalls.Made made, int looks) {
+        Optional<KeyValue> own = made.own();
+        Optional<KeyValue> first = made.first();
         if (own.isEmpty() || first.isEmpty()) {
             return look(request, looks + 1);
         }
         long keptBy = own.get().getLease();
         synchronized (this) {
             revision = own.get().getCreateRevision();
-            seenAtRevision = made.getHeader().getRevision();
+            seenAtRevision = made.revision();
         }
         if (keptBy != leased.id()) {
             // Made before, under another lease, by a request of the same owner token: that one is taken over.
@@ -265,11 +263,9 @@ final class QueueEntry {
                         return look(request, looks + 1);
                     }
                     synchronized (this) {
-                        seenAtRevision = found.getHeader().getRevision();
+                        seenAtRevision = found.revision();
                     }
-                    Optional<KeyValue> first = found.isSucceeded()
-                            ? Etcd.only(found.getGetResponses().get(0))
-                            : Optional.empty();
+                    Optional<KeyValue> first = found.first();
                     if (first.isEmpty()) {
                         keyIsGone();
                         return look(request, looks + 1);
@@ -294,8 +290,8 @@ final class QueueEntry {
         synchronized (this) {
             ours = revision;
         }
-        return etcd.get(queue, Etcd.lastBefore(ours)).thenCompose(found -> {
-            Optional<KeyValue> before = Etcd.only(found);
+        return etcd.lastBefore(queue, ours).thenCompose(found -> {
+            Optional<KeyValue> before = found.key();
             if (before.isEmpty()) {
                 return look(request, looks + 1);
             }
@@ -310,7 +306,7 @@ final class QueueEntry {
                 beat();
             }
             close(old);
-            next.begin(found.getHeader().getRevision() + 1);
+            next.begin(found.revision() + 1);
             return done(new AcquireReply.Queued(shared.heads.holder(first), 0, List.of()));
         });
     }
@@ -328,7 +324,7 @@ final class QueueEntry {
 
     /** Called under the guard. Keeps the lease while we wait; nobody else does. */
     private void beat() {
-        Etcd.Leased leased = lease.current();
+        EtcdCalls.Leased leased = lease.current();
         if (heartbeat == null && leased != null && !ended) {
             heartbeat = shared.runtime.schedule(leased.ttlNanos() / 3, this::heartbeatIsDue);
         }
@@ -408,17 +404,17 @@ final class QueueEntry {
         return lease.extend()
                 .thenCombine(
                         etcd.look(key, ours, queue),
-                        (there, found) -> there && found.isSucceeded()
+                        (there, found) -> there && found.isThere()
                                 ? renewed(ours, found, forNanos)
                                 : new RenewReply.NotOurs());
     }
 
-    private RenewReply.Item renewed(long ours, TxnResponse found, long forNanos) {
+    private RenewReply.Item renewed(long ours, EtcdCalls.Looked found, long forNanos) {
         synchronized (this) {
             if (!isHeldSince(ours)) {
                 return new RenewReply.NotOurs();
             }
-            seenAtRevision = found.getHeader().getRevision();
+            seenAtRevision = found.revision();
         }
         long fromNanos = lease.countedFromNanos(forNanos);
         kept.atLeast(fromNanos + forNanos);
@@ -436,12 +432,12 @@ final class QueueEntry {
                 : done(new RenewReply.NotOurs());
     }
 
-    private CompletableFuture<RenewReply.Item> moveTo(Etcd.Leased longer, long ours, long forNanos) {
+    private CompletableFuture<RenewReply.Item> moveTo(EtcdCalls.Leased longer, long ours, long forNanos) {
         if (!isHeldSince(ours)) {
             return done(new RenewReply.NotOurs()); // The removal, whose turn comes, ends both leases.
         }
         return etcd.move(key, ours, value, longer.id()).thenApply(moved -> {
-            if (!moved.isSucceeded()) {
+            if (!moved.isThere()) {
                 return new RenewReply.NotOurs(); // The key is gone.
             }
             lease.movedTo(longer);

@@ -12,10 +12,10 @@ import org.jspecify.annotations.Nullable;
 /** Reads what others wrote: who holds. */
 final class QueueHeads {
 
-    private final Etcd etcd;
+    private final EtcdCalls etcd;
     private final long tokenBase;
 
-    QueueHeads(Etcd etcd, long tokenBase) {
+    QueueHeads(EtcdCalls etcd, long tokenBase) {
         this.etcd = etcd;
         this.tokenBase = tokenBase;
     }

@@ -46,7 +46,7 @@ final class ZooKeeperStore implements LockStore {
     private final Failures failures;
     private final Sessions sessions;
     private final Places places;
-    private final Administration administration;
+    private final ZooKeeperAdmin admin;
     private final Map<OwnerToken, QueueEntry> byOwner = new ConcurrentHashMap<>();
     private volatile @Nullable StoreSignals signals;
 
@@ -56,7 +56,7 @@ final class ZooKeeperStore implements LockStore {
         this.failures = new Failures(uri);
         this.places = new Places();
         this.sessions = new Sessions(uri, places, this::isInUse);
-        this.administration = new Administration(uri, runtime, sessions, failures);
+        this.admin = new ZooKeeperAdmin(uri, runtime, sessions, failures);
     }
 
     /** What places and sessions tell. */
@@ -147,7 +147,7 @@ final class ZooKeeperStore implements LockStore {
      * @throws LockStoreException if not
      */
     void verify() {
-        administration.verify();
+        admin.verify();
     }
 
     @Override
@@ -229,7 +229,7 @@ final class ZooKeeperStore implements LockStore {
         return TimeLimit.within(
                 runtime,
                 limitNanos,
-                () -> administration
+                () -> admin
                         .holds(item.name(), item.owner())
                         .thenApply(held -> held
                                 ? new RenewReply.Renewed(sentAtNanos - item.ttlNanos())
@@ -312,27 +312,27 @@ final class ZooKeeperStore implements LockStore {
 
     private CompletableFuture<Boolean> end(ReleaseRequest request) {
         QueueEntry place = byOwner.get(request.owner());
-        return place != null ? place.end() : administration.removeOwner(request.names(), request.owner());
+        return place != null ? place.end() : admin.removeOwner(request.names(), request.owner());
     }
 
     @Override
     public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return administration.describe(name);
+        return admin.describe(name);
     }
 
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return administration.list(glob, limit);
+        return admin.list(glob, limit);
     }
 
     @Override
     public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        return administration.waiters(name, limit);
+        return admin.waiters(name, limit);
     }
 
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return administration.forceRelease(name, holderId);
+        return admin.forceRelease(name, holderId);
     }
 
     @Override

@@ -1,14 +1,21 @@
-package io.leasehold.zookeeper;
+package io.leasehold.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.api.RangeRequest;
+import io.etcd.jetcd.api.TxnRequest;
+import io.etcd.jetcd.options.DeleteOption;
+import io.etcd.jetcd.options.LeaseOption;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.QueuedWaiter;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.servers.EtcdServer;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.LockRecord;
@@ -18,74 +25,87 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreUri;
-import io.leasehold.testkit.proxy.TcpProxy;
 import io.leasehold.testkit.virtual.SteppedRuntime;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import org.apache.zookeeper.CreateMode;
-import org.apache.zookeeper.ZooDefs;
-import org.apache.zookeeper.ZooKeeper;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What a store can tell, and end, of what other clients hold. */
 @Tag("full")
-class AdministrationTest {
+class EtcdAdminTest {
 
     private static final Duration TTL = Duration.ofSeconds(30);
     private static final LockName ONE = LockName.of("one");
     private static final LockName TWO = LockName.of("two");
 
-    @TempDir
-    private Path directory;
-
     private final SteppedRuntime runtime = new SteppedRuntime(new SystemLockRuntime());
     private final SteppedRuntime operators = new SteppedRuntime(new SystemLockRuntime());
-    private Member member;
-    private TcpProxy proxy;
-    private ZooKeeper operator;
-    private ZooKeeperStore holders;
-    private ZooKeeperStore store;
+    private final CallFaults faults = new CallFaults();
+    private EtcdStore holders;
+    private EtcdStore store;
+
+    private static EtcdServer server;
+    private static Client client;
+
+    @BeforeAll
+    static void startServer() {
+        server = EtcdTckTest.startOrSkip();
+        client = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build();
+    }
+
+    @AfterAll
+    static void stopServer() {
+        if (server != null) {
+            client.close();
+            server.close();
+        }
+    }
 
     @BeforeEach
-    void open() throws Exception {
-        member = new Member(directory);
-        proxy = TcpProxy.to(member.port());
-        operator = new ZooKeeper("127.0.0.1:" + member.port(), 60_000, event -> {});
-        holders = new ZooKeeperStore(uri(member.uri("")), runtime);
-        store = new ZooKeeperStore(
-                uri(member.uri("").replace(":" + member.port() + "/", ":" + proxy.port() + "/")), operators);
+    void open() {
+        holders = new EtcdStore(uri(""), runtime);
+        store = new EtcdStore(uri(""), operators, List.of(faults));
     }
 
     @AfterEach
-    void close() throws Exception {
-        proxy.heal();
+    void close() {
+        faults.heal();
         holders.close();
         store.close();
-        operator.close();
         runtime.close();
         operators.close();
-        proxy.close();
-        member.close();
+        client.getKVClient()
+                .delete(
+                        Keys.bytes("admin"),
+                        DeleteOption.builder().isPrefix(true).build())
+                .join();
     }
 
-    private static ZooKeeperUri uri(String text) {
-        return ZooKeeperUri.parse(StoreUri.parse(text));
+    private static EtcdUri uri(String options) {
+        return EtcdUri.parse(StoreUri.parse("etcd://127.0.0.1:" + server.port() + "/admin" + options));
     }
 
     private static <T> T answer(CompletableFuture<T> future) throws Exception {
         return future.get(60, TimeUnit.SECONDS);
+    }
+
+    private static void until(BooleanSupplier condition) {
+        long start = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime() - start)
+                    .as("not in time")
+                    .isLessThan(Duration.ofSeconds(20).toNanos());
+            LockSupport.parkNanos(2_000_000);
+        }
     }
 
     private OwnerToken take(LockName name, String holder, Class<? extends AcquireReply> expected) throws Exception {
@@ -108,8 +128,19 @@ class AdministrationTest {
                 store.release(new ReleaseRequest(List.of(names), by, 0, ReleaseRequest.Kind.RELEASE, TTL.toNanos())));
     }
 
-    private List<String> queue(LockName name) {
-        return Znodes.inOrder(member.children("/tests/" + name));
+    private static List<KeyValue> queue(LockName name) {
+        return client.getKVClient()
+                .get(new Keys("admin").queue(name), Etcd.inOrder(0, 0))
+                .join()
+                .getKvs();
+    }
+
+    private static boolean isKept(long lease) {
+        return client.getLeaseClient()
+                        .timeToLive(lease, LeaseOption.DEFAULT)
+                        .join()
+                        .getTTL()
+                > 0;
     }
 
     /** A process that has died has left a record of its owner tokens, or another client of the caller has them. */
@@ -117,13 +148,16 @@ class AdministrationTest {
     void whatAnotherClientHasIsReleasedByItsOwnerToken() throws Exception {
         OwnerToken holder = held(ONE);
         OwnerToken waiter = queued(ONE, "waiter");
+        long lease = queue(ONE).get(1).getLease();
         assertThat(release(waiter, ONE)).as("it did not hold").isInstanceOf(ReleaseReply.NotOurs.class);
         assertThat(queue(ONE)).hasSize(1);
+        until(() -> !isKept(lease));
         assertThat(release(OwnerToken.draw(runtime), ONE)).isInstanceOf(ReleaseReply.NotOurs.class);
         assertThat(queue(ONE)).hasSize(1);
-        queued(ONE, "waiter");
+        long held = queue(ONE).get(0).getLease();
         assertThat(release(holder, ONE, TWO)).as("one of them").isInstanceOf(ReleaseReply.Released.class);
-        assertThat(queue(ONE)).hasSize(1);
+        assertThat(queue(ONE)).isEmpty();
+        until(() -> !isKept(held));
     }
 
     @Test
@@ -142,21 +176,6 @@ class AdministrationTest {
         assertThat(items.get(2)).isInstanceOf(RenewReply.NotOurs.class);
     }
 
-    /** Of what a store knows, a waiter holds nothing either. */
-    @Test
-    void aWaiterIsNotRenewed() throws Exception {
-        OwnerToken holder = held(ONE);
-        OwnerToken waiter = queued(ONE, "waiter");
-        List<RenewReply.Item> items = answer(holders.renew(new RenewBatch(
-                        List.of(
-                                new RenewBatch.Item(ONE, waiter, TTL.toNanos()),
-                                new RenewBatch.Item(ONE, holder, TTL.toNanos())),
-                        TTL.toNanos())))
-                .items();
-        assertThat(items.get(0)).isInstanceOf(RenewReply.NotOurs.class);
-        assertThat(items.get(1)).isInstanceOf(RenewReply.Renewed.class);
-    }
-
     @Test
     void waitersAreToldInTheirOrderUpToTheLimit() throws Exception {
         held(ONE);
@@ -166,32 +185,30 @@ class AdministrationTest {
         assertThat(answer(store.waiters(ONE, 2)))
                 .extracting(QueuedWaiter::holderId)
                 .containsExactly("waiter-1", "waiter-2");
+        assertThat(answer(store.waiters(ONE, 3))).hasSize(3);
         assertThat(answer(store.waiters(ONE, 9))).hasSize(3);
         assertThat(answer(store.waiters(TWO, 9))).isEmpty();
     }
 
     @Test
-    void aHolderIsToldAndWhetherItEndsByItself() throws Exception {
+    void aHolderIsToldWithWhatIsLeftOfItsLease() throws Exception {
         held(ONE);
-        long czxid = operator.exists("/tests/one/" + queue(ONE).get(0), false).getCzxid();
+        KeyValue key = queue(ONE).get(0);
         Holder holder = answer(store.describe(ONE)).orElseThrow().holder();
         assertThat(holder.id()).isEqualTo("holder");
-        assertThat(holder.remainingTtl()).isNull();
-        assertThat(holder.fencingToken()).hasValue(czxid);
-        assertThat(holder.ends()).isEqualTo(Holder.Ends.WITH_SESSION);
-        ZooKeeperStore based = new ZooKeeperStore(uri(member.uri("&tokenBase=1000000")), operators);
-        assertThat(answer(based.describe(ONE)).orElseThrow().holder().fencingToken())
-                .hasValue(1_000_000 + czxid);
-        based.close();
-        operator.create("/tests/two", new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
-        operator.create(
-                "/tests/two/x-lock-",
-                "by hand".getBytes(StandardCharsets.UTF_8),
-                ZooDefs.Ids.OPEN_ACL_UNSAFE,
-                CreateMode.PERSISTENT_SEQUENTIAL);
+        assertThat(holder.remainingTtl()).isPositive().isLessThanOrEqualTo(TTL.plusSeconds(1));
+        assertThat(holder.fencingToken()).hasValue(key.getCreateRevision());
+        assertThat(holder.ends()).isEqualTo(Holder.Ends.BY_TTL);
+        try (EtcdStore based = new EtcdStore(uri("?tokenBase=1000000"), operators)) {
+            assertThat(answer(based.describe(ONE)).orElseThrow().holder().fencingToken())
+                    .hasValue(1_000_000 + key.getCreateRevision());
+        }
+        client.getKVClient()
+                .put(Keys.bytes("admin/two/stranger"), Keys.bytes("by hand"))
+                .join();
         Holder stranger = answer(store.describe(TWO)).orElseThrow().holder();
-        assertThat(stranger.id()).isEqualTo("by hand");
         assertThat(stranger.ends()).isEqualTo(Holder.Ends.NEVER);
+        assertThat(stranger.remainingTtl()).isNull();
     }
 
     @Test
@@ -199,49 +216,40 @@ class AdministrationTest {
         held(TWO);
         held(ONE);
         queued(ONE, "waiter");
-        release(held(LockName.of("a-free-one")), LockName.of("a-free-one"));
         assertThat(answer(store.list("*", 9))).extracting(LockRecord::name).containsExactly(ONE, TWO);
         assertThat(answer(store.list("*", 1))).extracting(LockRecord::name).containsExactly(ONE);
         assertThat(answer(store.list("t*", 9))).extracting(LockRecord::name).containsExactly(TWO);
         assertThat(answer(store.list("*", 9)).get(0).holder().id()).isEqualTo("holder");
     }
 
-    /** They all see that there is none, and one of them writes it. */
+    /** Both have seen that there is none. */
     @Test
-    void manyClientsWriteTheBaseAtOnce() throws Exception {
-        ExecutorService threads = Executors.newFixedThreadPool(8);
-        List<ZooKeeperStore> stores = new ArrayList<>();
-        try {
-            for (int round = 0; round < 5; round++) {
-                List<Future<?>> verified = new ArrayList<>();
-                for (int i = 0; i < 8; i++) {
-                    ZooKeeperStore one =
-                            new ZooKeeperStore(uri(member.uri("").replace("/tests", "/fresh/" + round)), operators);
-                    stores.add(one);
-                    verified.add(threads.submit(one::verify));
-                }
-                for (Future<?> one : verified) {
-                    one.get(60, TimeUnit.SECONDS);
-                }
+    void ofTwoClientsThatWriteTheBaseAtOnceOneIsRefused() throws Exception {
+        for (boolean same : new boolean[] {true, false}) {
+            client.getKVClient().delete(new Keys("admin").tokens()).join();
+            EtcdStore slow = new EtcdStore(uri(same ? "" : "?tokenBase=7"), operators, List.of(faults));
+            faults.next(TxnRequest.class::isInstance, CallFaults.Fault.REQUEST_HELD);
+            CompletableFuture<Void> verified = CompletableFuture.runAsync(slow::verify);
+            until(faults::isLate);
+            holders.verify();
+            faults.deliver();
+            if (same) {
+                answer(verified);
+            } else {
+                assertThatThrownBy(() -> answer(verified))
+                        .hasCauseInstanceOf(UnsafeStoreException.class)
+                        .hasMessageContaining("tokenBase is 7")
+                        .hasMessageContaining("\"tokenBase=0\"");
             }
-            ZooKeeperStore another =
-                    new ZooKeeperStore(uri(member.uri("&tokenBase=7").replace("/tests", "/fresh/1")), operators);
-            stores.add(another);
-            assertThatThrownBy(another::verify)
-                    .isInstanceOf(UnsafeStoreException.class)
-                    .hasMessageContaining("tokenBase is 7")
-                    .hasMessageContaining("\"tokenBase=0\"");
-        } finally {
-            threads.shutdownNow();
-            stores.forEach(ZooKeeperStore::close);
+            slow.close();
         }
     }
 
     @Test
     void aQuestionThatIsNotAnsweredHasAnEnd() throws Exception {
-        answer(store.describe(ONE));
-        proxy.stall();
+        faults.next(RangeRequest.class::isInstance, CallFaults.Fault.REQUEST_HELD);
         CompletableFuture<?> described = store.describe(ONE);
+        until(faults::isLate);
         operators.advance(Duration.ofSeconds(10).minusMillis(1));
         assertThat(described).isNotDone();
         operators.advance(Duration.ofMillis(1));
@@ -249,11 +257,15 @@ class AdministrationTest {
                 .hasCauseInstanceOf(StoreUnavailableException.class)
                 .hasMessageContaining("inspection of \"one\"")
                 .hasMessageContaining("10000 ms");
+        faults.deliver();
+        faults.next(RangeRequest.class::isInstance, CallFaults.Fault.REQUEST_HELD);
         CompletableFuture<?> listed = store.list("*", 1);
+        until(faults::isLate);
         operators.advance(Duration.ofSeconds(60).minusMillis(1));
         assertThat(listed).isNotDone();
         operators.advance(Duration.ofMillis(1));
         assertThatThrownBy(() -> answer(listed)).hasMessageContaining("60000 ms");
+        faults.deliver();
     }
 
     @Test

@@ -25,7 +25,7 @@ import org.apache.zookeeper.KeeperException;
 import org.jspecify.annotations.Nullable;
 
 /** What operators ask of the ensemble, and what a store checks before it is used. */
-final class Administration {
+final class ZooKeeperAdmin {
 
     private static final long LIMIT_NANOS = Duration.ofSeconds(10).toNanos();
     private static final long LIST_LIMIT_NANOS = Duration.ofSeconds(60).toNanos();
@@ -43,7 +43,7 @@ final class Administration {
     private final Failures failures;
     private final QueueHeads heads;
 
-    Administration(ZooKeeperUri uri, LockRuntime runtime, Sessions sessions, Failures failures) {
+    ZooKeeperAdmin(ZooKeeperUri uri, LockRuntime runtime, Sessions sessions, Failures failures) {
         this.uri = uri;
         this.runtime = runtime;
         this.sessions = sessions;

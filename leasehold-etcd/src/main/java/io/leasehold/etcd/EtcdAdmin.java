@@ -25,7 +25,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** What operators ask of the cluster, and what a store checks before it is used. */
-final class Administration {
+final class EtcdAdmin {
 
     private static final long LIMIT_NANOS = Duration.ofSeconds(10).toNanos();
     private static final long LIST_LIMIT_NANOS = Duration.ofSeconds(60).toNanos();
@@ -38,12 +38,12 @@ final class Administration {
 
     private final EtcdUri uri;
     private final LockRuntime runtime;
-    private final Etcd etcd;
+    private final EtcdCalls etcd;
     private final Keys keys;
     private final QueueHeads heads;
     private final Failures failures;
 
-    Administration(EtcdUri uri, LockRuntime runtime, Etcd etcd, Keys keys, QueueHeads heads, Failures failures) {
+    EtcdAdmin(EtcdUri uri, LockRuntime runtime, EtcdCalls etcd, Keys keys, QueueHeads heads, Failures failures) {
         this.uri = uri;
         this.runtime = runtime;
         this.etcd = etcd;
@@ -138,7 +138,7 @@ final class Administration {
     }
 
     /** Extends what another client of this owner token holds: the lease of its key. */
-    CompletableFuture<Optional<Etcd.Leased>> keepAlive(LockName name, OwnerToken owner) {
+    CompletableFuture<Optional<EtcdCalls.Leased>> keepAlive(LockName name, OwnerToken owner) {
         ByteSequence key = keys.of(name, owner);
         return first(name)
                 .thenCompose(first -> first.filter(head -> head.getKey().equals(key))
@@ -147,7 +147,7 @@ final class Administration {
     }
 
     private CompletableFuture<Optional<KeyValue>> first(LockName name) {
-        return etcd.get(keys.queue(name), Etcd.first()).thenApply(Etcd::only);
+        return etcd.first(keys.queue(name));
     }
 
     // ---- looking
@@ -182,8 +182,7 @@ final class Administration {
     private CompletableFuture<List<KeyValue>> inOrder(
             ByteSequence queue, long fromRevision, long most, List<KeyValue> found) {
         long page = Math.min(PAGE, most - found.size());
-        return etcd.get(queue, Etcd.inOrder(page, fromRevision)).thenCompose(answer -> {
-            List<KeyValue> next = answer.getKvs();
+        return etcd.inOrder(queue, page, fromRevision).thenCompose(next -> {
             found.addAll(next);
             return next.size() < page || found.size() >= most
                     ? CompletableFuture.completedFuture(found)
@@ -207,8 +206,7 @@ final class Administration {
     /** The first names that match, of keys from this one on. */
     private CompletableFuture<NavigableSet<LockName>> names(
             Glob wanted, int limit, ByteSequence from, NavigableSet<LockName> found) {
-        return etcd.get(from, Etcd.keysUntil(keys.endOfAll(), PAGE)).thenCompose(answer -> {
-            List<KeyValue> page = answer.getKvs();
+        return etcd.keysUntil(from, keys.endOfAll(), PAGE).thenCompose(page -> {
             for (KeyValue one : page) {
                 keys.lockOf(one.getKey()).filter(wanted::matches).ifPresent(found::add);
                 if (found.size() > limit) {
