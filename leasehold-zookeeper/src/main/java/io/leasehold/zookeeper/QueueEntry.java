@@ -229,12 +229,12 @@ final class QueueEntry {
                     if (error != null) {
                         return Failures.isMissing(error) ? done(false) : CompletableFuture.<Boolean>failedFuture(error);
                     }
-                    if (found.stat().getEphemeralOwner() != in.id()) {
+                    if (found.session() != in.id()) {
                         return shared.heads.delete(in, path);
                     }
                     synchronized (this) {
                         node = path;
-                        czxid = found.stat().getCzxid();
+                        czxid = found.czxid();
                         uncertain = false;
                     }
                     return done(true);
@@ -244,7 +244,7 @@ final class QueueEntry {
 
     private CompletableFuture<AcquireReply> make(AcquireRequest request, Session in, int looks) {
         long sentAtNanos = shared.runtime.nanoTime();
-        CompletableFuture<Session.Created> making =
+        CompletableFuture<SessionCalls.Created> making =
                 in.create(lockPath + "/" + Znodes.prefixFor(id), data, CreateMode.EPHEMERAL_SEQUENTIAL);
         // Sent at once: it is answered after the making, in the same order as by the leader.
         CompletableFuture<List<String>> listing = shared.heads.queueOf(in, lockPath, false);

@@ -38,12 +38,12 @@ final class QueueHeads {
         return unlessMissing(session.read(path, false).thenApply(node -> Optional.of(holder(node))), Optional.empty());
     }
 
-    Holder holder(Session.Node node) {
+    Holder holder(SessionCalls.Node node) {
         return new Holder(
                 ForeignText.holderId(node.data()),
                 null,
-                OptionalLong.of(tokenBase + node.stat().getCzxid()),
-                node.stat().getEphemeralOwner() == 0 ? Holder.Ends.NEVER : Holder.Ends.WITH_SESSION);
+                OptionalLong.of(tokenBase + node.czxid()),
+                node.session() == 0 ? Holder.Ends.NEVER : Holder.Ends.WITH_SESSION);
     }
 
     /**

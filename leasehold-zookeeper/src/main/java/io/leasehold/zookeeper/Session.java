@@ -4,7 +4,6 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -12,17 +11,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
-import org.apache.zookeeper.Op;
-import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
-import org.apache.zookeeper.ZooKeeper;
-import org.apache.zookeeper.client.ZKClientConfig;
-import org.apache.zookeeper.data.ACL;
-import org.apache.zookeeper.data.Stat;
 
 /**
  * One session at the ensemble, from its first connection to its end; it may move from member to member.
@@ -47,28 +39,6 @@ final class Session {
         void ended(Session session);
     }
 
-    /** A node that was made. */
-    record Created(String path, long czxid) {}
-
-    /** A node that was read. */
-    static final class Node {
-        private final byte[] data;
-        private final Stat stat;
-
-        private Node(byte[] data, Stat stat) {
-            this.data = data;
-            this.stat = stat;
-        }
-
-        byte[] data() {
-            return data;
-        }
-
-        Stat stat() {
-            return stat;
-        }
-    }
-
     private enum State {
         CONNECTING,
         CONNECTED,
@@ -79,9 +49,8 @@ final class Session {
     private final String ensemble;
     private final int askedMillis;
     private final long tickMillis;
-    private final List<ACL> acl;
     private final Listener listener;
-    private final ZooKeeper handle;
+    private final SessionCalls calls;
     private final CompletableFuture<Session> connected = new CompletableFuture<>();
 
     /** Guarded by this. */
@@ -92,26 +61,21 @@ final class Session {
 
     private volatile int negotiatedMillis;
 
-    private Session(ZooKeeperUri uri, int askedMillis, List<ACL> acl, ZKClientConfig config, Listener listener)
+    private Session(ZooKeeperUri uri, int askedMillis, SessionCalls.Opener opener, Listener listener)
             throws IOException {
         this.ensemble = uri.toString();
         this.askedMillis = askedMillis;
         this.tickMillis = uri.tickTime().toMillis();
-        this.acl = acl;
         this.listener = listener;
         EventSink sink = new EventSink();
-        this.handle = new ZooKeeper(uri.connectString(), askedMillis, sink, config);
-        String credentials = uri.credentials();
-        if (credentials != null) {
-            handle.addAuthInfo("digest", credentials.getBytes(StandardCharsets.UTF_8));
-        }
+        this.calls = opener.open(askedMillis, sink);
         sink.session.complete(this);
     }
 
     /** Begins to connect. */
-    static Session open(ZooKeeperUri uri, int askedMillis, List<ACL> acl, ZKClientConfig config, Listener listener) {
+    static Session open(ZooKeeperUri uri, int askedMillis, SessionCalls.Opener opener, Listener listener) {
         try {
-            return new Session(uri, askedMillis, acl, config, listener);
+            return new Session(uri, askedMillis, opener, listener);
         } catch (IOException e) {
             throw new StoreUnavailableException("no client for " + uri + " can be made: " + e.getMessage(), e);
         }
@@ -152,7 +116,7 @@ final class Session {
     }
 
     long id() {
-        return handle.getSessionId();
+        return calls.id();
     }
 
     /**
@@ -206,7 +170,7 @@ final class Session {
                 return; // It was closed meanwhile, and stays so.
             }
             first = state == State.CONNECTING;
-            negotiatedMillis = handle.getSessionTimeout();
+            negotiatedMillis = calls.timeoutMillis();
             state = State.CONNECTED;
         }
         if (first) {
@@ -239,16 +203,12 @@ final class Session {
     }
 
     /**
-     * Ends the session at the ensemble, waiting for its answer for at most so long. Whoever listens hears of it first: at the
-     * ensemble the nodes of the session go at once.
+     * Ends the session at the ensemble; completes when the ensemble has answered, or after so long. The listener hears of it
+     * first: at the ensemble the nodes of the session go at once.
      */
-    void close(int patienceMillis) {
+    CompletableFuture<?> close(int patienceMillis) {
         end(new StoreUnavailableException("the session at " + ensemble + " was closed", null));
-        try {
-            handle.close(patienceMillis);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        return calls.close(patienceMillis);
     }
 
     // ---- watches
@@ -278,124 +238,62 @@ final class Session {
 
     // ---- requests
 
-    CompletableFuture<Created> create(String path, byte[] data, CreateMode mode) {
-        CompletableFuture<Created> future = new CompletableFuture<>();
-        handle.create(
-                path,
-                data,
-                acl,
-                mode,
-                (rc, asked, context, name, stat) ->
-                        complete(future, rc, asked, () -> new Created(name, stat.getCzxid())),
-                null);
-        return future;
+    CompletableFuture<SessionCalls.Created> create(String path, byte[] data, CreateMode mode) {
+        return calls.create(path, data, mode);
     }
 
     CompletableFuture<List<String>> children(String path) {
-        CompletableFuture<List<String>> future = new CompletableFuture<>();
-        handle.getChildren(
-                path, false, (rc, asked, context, children) -> complete(future, rc, asked, () -> children), null);
-        return future;
+        return calls.children(path);
     }
 
     /** The children as the leader knows them now. */
     CompletableFuture<List<String>> latestChildren(String path) {
-        CompletableFuture<Void> synced = new CompletableFuture<>();
-        handle.sync(path, (rc, asked, context) -> complete(synced, rc, asked, () -> null), null);
+        CompletableFuture<Void> synced = calls.sync(path);
         // Sent at once: the ensemble answers the requests of a session in their order.
-        return synced.thenCombine(children(path), (nothing, children) -> children);
+        return synced.thenCombine(calls.children(path), (nothing, children) -> children);
     }
 
     /** Reads a node; if it is there, the next event of it goes to those who asked for its events. */
-    CompletableFuture<Node> read(String path, boolean watch) {
-        CompletableFuture<Node> future = new CompletableFuture<>();
-        handle.getData(
-                path,
-                watch,
-                (rc, asked, context, data, stat) ->
-                        complete(future, rc, asked, () -> new Node(data == null ? new byte[0] : data, stat)),
-                null);
-        return future;
+    CompletableFuture<SessionCalls.Node> read(String path, boolean watch) {
+        return calls.read(path, watch);
     }
 
     CompletableFuture<Void> delete(String path) {
-        CompletableFuture<Void> future = new CompletableFuture<>();
-        handle.delete(path, -1, (rc, asked, context) -> complete(future, rc, asked, () -> null), null);
-        return future;
+        return calls.delete(path);
     }
 
-    /**
-     * Whether each of these nodes is there, by an exchange that reaches the leader and a quorum, as a read does not.
-     */
+    /** Whether each of these nodes is there, by exchanges that reach the leader and a quorum, as a read does not. */
     CompletableFuture<List<Boolean>> confirm(List<String> paths) {
-        CompletableFuture<List<Boolean>> future = new CompletableFuture<>();
-        handle.multi(
-                paths.stream().map(path -> Op.check(path, -1)).toList(),
-                (rc, asked, context, results) -> confirmed(future, paths, rc, results),
-                null);
-        return future;
-    }
-
-    private void confirmed(
-            CompletableFuture<List<Boolean>> future, List<String> paths, int rc, List<OpResult> results) {
-        KeeperException.Code code = KeeperException.Code.get(rc);
-        if (code == KeeperException.Code.OK) {
-            future.complete(paths.stream().map(path -> true).toList());
-        } else if (code == KeeperException.Code.NONODE && results != null) {
-            // The first that is missing hides the rest: those are asked for again.
-            int missing = 0;
-            while (!(results.get(missing) instanceof OpResult.ErrorResult result
-                    && result.getErr() == KeeperException.Code.NONODE.intValue())) {
-                missing++;
+        return calls.firstMissing(paths).thenCompose(missing -> {
+            if (missing.isEmpty()) {
+                return CompletableFuture.completedFuture(
+                        paths.stream().map(path -> true).toList());
             }
+            // The first that is missing hides the rest: those are asked for again.
             List<String> others = new ArrayList<>(paths);
-            others.remove(missing);
-            int place = missing;
+            others.remove(missing.getAsInt());
             CompletableFuture<List<Boolean>> rest =
                     others.isEmpty() ? CompletableFuture.completedFuture(List.of()) : confirm(others);
-            rest.whenComplete((answers, error) -> {
-                if (error != null) {
-                    future.completeExceptionally(error);
-                } else {
-                    List<Boolean> all = new ArrayList<>(answers);
-                    all.add(place, false);
-                    future.complete(all);
-                }
+            return rest.thenApply(answers -> {
+                List<Boolean> all = new ArrayList<>(answers);
+                all.add(missing.getAsInt(), false);
+                return all;
             });
-        } else {
-            future.completeExceptionally(KeeperException.create(code, paths.get(0)));
-        }
-    }
-
-    private static <T> void complete(CompletableFuture<T> future, int rc, String path, Supplier<T> value) {
-        KeeperException.Code code = KeeperException.Code.get(rc);
-        if (code == KeeperException.Code.OK) {
-            future.complete(value.get());
-        } else {
-            future.completeExceptionally(KeeperException.create(code, path));
-        }
+        });
     }
 
     /** Makes a node and those above it that are missing; one that is there already is fine. */
     CompletableFuture<Void> ensure(String path) {
-        return create(path, new byte[0], CreateMode.CONTAINER)
-                .handle((made, error) -> {
-                    KeeperException.Code code = Failures.codeOf(error);
-                    if (error == null || code == KeeperException.Code.NODEEXISTS) {
-                        return CompletableFuture.<Void>completedFuture(null);
-                    }
-                    int slash = path.lastIndexOf('/');
-                    if (code == KeeperException.Code.NONODE && slash > 0) {
-                        return ensurePersistent(path.substring(0, slash)).thenCompose(nothing -> ensure(path));
-                    }
-                    return CompletableFuture.<Void>failedFuture(error);
-                })
-                .thenCompose(next -> next);
+        return ensure(path, CreateMode.CONTAINER);
     }
 
     /** The same, for nodes that stay when they are empty. */
     CompletableFuture<Void> ensurePersistent(String path) {
-        return create(path, new byte[0], CreateMode.PERSISTENT)
+        return ensure(path, CreateMode.PERSISTENT);
+    }
+
+    private CompletableFuture<Void> ensure(String path, CreateMode mode) {
+        return create(path, new byte[0], mode)
                 .handle((made, error) -> {
                     KeeperException.Code code = Failures.codeOf(error);
                     if (error == null || code == KeeperException.Code.NODEEXISTS) {
@@ -403,8 +301,7 @@ final class Session {
                     }
                     int slash = path.lastIndexOf('/');
                     if (code == KeeperException.Code.NONODE && slash > 0) {
-                        return ensurePersistent(path.substring(0, slash))
-                                .thenCompose(nothing -> ensurePersistent(path));
+                        return ensurePersistent(path.substring(0, slash)).thenCompose(nothing -> ensure(path, mode));
                     }
                     return CompletableFuture.<Void>failedFuture(error);
                 })

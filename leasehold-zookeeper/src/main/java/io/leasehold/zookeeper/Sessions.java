@@ -1,6 +1,7 @@
 package io.leasehold.zookeeper;
 
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.LockRuntime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -8,11 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
-import org.apache.zookeeper.ZooDefs;
-import org.apache.zookeeper.client.ZKClientConfig;
-import org.apache.zookeeper.common.ClientX509Util;
-import org.apache.zookeeper.common.ZKConfig;
-import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,71 +24,26 @@ final class Sessions {
     /** The ttl whose session timeout the session for lists has: the default one of locks. */
     private static final long LISTS_TTL_NANOS = Duration.ofSeconds(30).toNanos();
 
-    /**
-     * What the children of one node may take: some hundred thousand locks, or waiters of one lock. The driver's own limit is
-     * 1 MB, and it ends the connection where an answer is larger.
-     */
-    private static final int ANSWER_BYTES = 64 * 1024 * 1024;
-
     private final ZooKeeperUri uri;
+    private final LockRuntime runtime;
     private final Session.Listener listener;
     private final Predicate<Session> inUse;
-    private final List<ACL> acl;
-    private final ZKClientConfig config;
+    private final SessionCalls.Opener opener;
     private final Map<Integer, Session> byTimeout = new HashMap<>();
     private @Nullable Session forLists;
     private boolean closed;
 
-    Sessions(ZooKeeperUri uri, Session.Listener listener, Predicate<Session> inUse) {
+    Sessions(
+            ZooKeeperUri uri,
+            LockRuntime runtime,
+            SessionCalls.Opener opener,
+            Session.Listener listener,
+            Predicate<Session> inUse) {
         this.uri = uri;
+        this.runtime = runtime;
+        this.opener = opener;
         this.listener = listener;
         this.inUse = inUse;
-        this.acl = uri.credentials() == null ? ZooDefs.Ids.OPEN_ACL_UNSAFE : ZooDefs.Ids.CREATOR_ALL_ACL;
-        this.config = config(uri);
-    }
-
-    private static ZKClientConfig config(ZooKeeperUri uri) {
-        ZKClientConfig config = new ZKClientConfig();
-        config.setProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY, "false");
-        int answerBytes = Math.max(ANSWER_BYTES, config.getInt(ZKConfig.JUTE_MAXBUFFER, ANSWER_BYTES));
-        config.setProperty(ZKConfig.JUTE_MAXBUFFER, Integer.toString(answerBytes));
-        if (!uri.tls()) {
-            return config;
-        }
-        config.setProperty(ZKClientConfig.SECURE_CLIENT, "true");
-        config.setProperty(ZKClientConfig.ZOOKEEPER_CLIENT_CNXN_SOCKET, "org.apache.zookeeper.ClientCnxnSocketNetty");
-        try (ClientX509Util names = new ClientX509Util()) {
-            ZooKeeperUri.KeyFile ca = uri.keyFile("ca");
-            if (ca != null) {
-                config.setProperty(
-                        names.getSslTruststoreLocationProperty(), ca.path().toString());
-                set(config, names.getSslTruststorePasswdProperty(), ca.password());
-            }
-            ZooKeeperUri.KeyFile identity = uri.keyFile("identity");
-            if (identity != null) {
-                config.setProperty(
-                        names.getSslKeystoreLocationProperty(), identity.path().toString());
-                set(config, names.getSslKeystorePasswdProperty(), identity.password());
-            }
-        }
-        return config;
-    }
-
-    /**
-     * Makes sure that TLS, if asked for, can work with a member.
-     *
-     * @throws io.leasehold.StoreAccessException if not
-     */
-    void checkTls() {
-        if (uri.tls()) {
-            TlsCheck.require(uri, config);
-        }
-    }
-
-    private static void set(ZKClientConfig config, String property, @Nullable String value) {
-        if (value != null) {
-            config.setProperty(property, value);
-        }
     }
 
     /** A connected session in which a lease with this ttl can live. */
@@ -109,12 +60,12 @@ final class Sessions {
                 if (byTimeout.size() >= USUAL_NUMBER) {
                     idle = takeIdle();
                 }
-                session = Session.open(uri, millis, acl, config, listener);
+                session = Session.open(uri, millis, opener, listener);
                 byTimeout.put(millis, session);
             }
         }
         if (idle != null) {
-            closeAside(List.of(idle));
+            idle.close(CLOSE_MILLIS);
         }
         return session.connected();
     }
@@ -128,7 +79,7 @@ final class Sessions {
             }
             session = forLists;
             if (session == null || session.isEnded()) {
-                session = Session.open(uri, millisFor(LISTS_TTL_NANOS), acl, config, listener);
+                session = Session.open(uri, millisFor(LISTS_TTL_NANOS), opener, listener);
                 forLists = session;
             }
         }
@@ -169,26 +120,14 @@ final class Sessions {
                 all.add(forLists);
             }
         }
-        List<Thread> closers = closeAside(all);
+        CompletableFuture<?>[] closing =
+                all.stream().map(session -> session.close(CLOSE_MILLIS)).toArray(CompletableFuture<?>[]::new);
+        CompletableFuture<Void> ended = CompletableFuture.allOf(closing);
         try {
-            for (Thread closer : closers) {
-                closer.join(CLOSE_MILLIS);
-            }
+            runtime.await(ended.exceptionally(error -> null));
         } catch (InterruptedException e) {
             // The sessions end all the same, at the latest with their timeout.
             Thread.currentThread().interrupt();
         }
-    }
-
-    /** In threads of their own, for the driver's own may not wait for itself. */
-    private static List<Thread> closeAside(List<Session> sessions) {
-        List<Thread> closers = new ArrayList<>();
-        for (Session session : sessions) {
-            Thread closer = new Thread(() -> session.close(CLOSE_MILLIS), "leasehold-zookeeper-close");
-            closer.setDaemon(true);
-            closer.start();
-            closers.add(closer);
-        }
-        return closers;
     }
 }

@@ -50,12 +50,17 @@ final class ZooKeeperStore implements LockStore {
     private final Map<OwnerToken, QueueEntry> byOwner = new ConcurrentHashMap<>();
     private volatile @Nullable StoreSignals signals;
 
+    /** For tests. */
     ZooKeeperStore(ZooKeeperUri uri, LockRuntime runtime) {
+        this(uri, runtime, new Driver(uri));
+    }
+
+    ZooKeeperStore(ZooKeeperUri uri, LockRuntime runtime, SessionCalls.Opener opener) {
         this.uri = uri;
         this.runtime = runtime;
         this.failures = new Failures(uri);
         this.places = new Places();
-        this.sessions = new Sessions(uri, places, this::isInUse);
+        this.sessions = new Sessions(uri, runtime, opener, places, this::isInUse);
         this.admin = new ZooKeeperAdmin(uri, runtime, sessions, failures);
     }
 

@@ -25,8 +25,11 @@ public final class ZooKeeperStoreProvider implements StoreProvider {
 
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
-        ZooKeeperStore store = new ZooKeeperStore(ZooKeeperUri.parse(uri), runtime);
+        ZooKeeperUri ensemble = ZooKeeperUri.parse(uri);
+        Driver driver = new Driver(ensemble);
+        ZooKeeperStore store = new ZooKeeperStore(ensemble, runtime, driver);
         try {
+            driver.requireTls();
             store.verify();
             return store;
         } catch (RuntimeException e) {

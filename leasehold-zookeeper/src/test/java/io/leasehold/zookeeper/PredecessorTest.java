@@ -165,7 +165,7 @@ class PredecessorTest {
             }
         };
         ZooKeeperUri uri = ZooKeeperUri.parse(StoreUri.parse(member.uri("")));
-        Session session = Session.open(uri, 20_000, ZooDefs.Ids.OPEN_ACL_UNSAFE, new ZKClientConfig(), listener);
+        Session session = Session.open(uri, 20_000, new Driver(uri, new ZKClientConfig()), listener);
         session.connected().get(60, TimeUnit.SECONDS);
         session.create("/mine", new byte[0], CreateMode.EPHEMERAL).get(60, TimeUnit.SECONDS);
         session.close(60_000);

@@ -69,7 +69,7 @@ class SessionEndsTest {
     private Session open(Session.Listener listener) {
         ZooKeeperUri uri =
                 ZooKeeperUri.parse(StoreUri.parse("zk://127.0.0.1:" + proxy.port() + "/tests?tickTime=100ms"));
-        return Session.open(uri, 30_000, ZooDefs.Ids.OPEN_ACL_UNSAFE, new ZKClientConfig(), listener);
+        return Session.open(uri, 30_000, new Driver(uri, new ZKClientConfig()), listener);
     }
 
     private static boolean within(Duration span, BooleanSupplier condition) {

@@ -260,7 +260,7 @@ class StoreDutiesTest {
             public void ended(Session session) {}
         };
         ZooKeeperUri uri = ZooKeeperUri.parse(StoreUri.parse(member.uri("")));
-        Session session = Session.open(uri, 20_000, ZooDefs.Ids.OPEN_ACL_UNSAFE, new ZKClientConfig(), nobody);
+        Session session = Session.open(uri, 20_000, new Driver(uri, new ZKClientConfig()), nobody);
         open.add(() -> session.close(1_000));
         answer(session.connected());
         assertThat(session.timeoutNanos()).isEqualTo(Duration.ofSeconds(20).toNanos());

@@ -1,0 +1,217 @@
+package io.leasehold.zookeeper;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.Op;
+import org.apache.zookeeper.OpResult;
+import org.apache.zookeeper.Watcher;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.client.ZKClientConfig;
+import org.apache.zookeeper.common.ClientX509Util;
+import org.apache.zookeeper.common.ZKConfig;
+import org.apache.zookeeper.data.ACL;
+import org.jspecify.annotations.Nullable;
+
+/** ZooKeeper's own client as sessions use it. Futures complete on its event threads. */
+final class Driver implements SessionCalls.Opener {
+
+    /**
+     * What the children of one node may take: some hundred thousand locks, or waiters of one lock. The driver's own limit is
+     * 1 MB, and it ends the connection where an answer is larger.
+     */
+    private static final int ANSWER_BYTES = 64 * 1024 * 1024;
+
+    private final ZooKeeperUri uri;
+    private final List<ACL> acl;
+    private final ZKClientConfig config;
+
+    Driver(ZooKeeperUri uri) {
+        this(uri, config(uri));
+    }
+
+    Driver(ZooKeeperUri uri, ZKClientConfig config) {
+        this.uri = uri;
+        this.acl = uri.credentials() == null ? ZooDefs.Ids.OPEN_ACL_UNSAFE : ZooDefs.Ids.CREATOR_ALL_ACL;
+        this.config = config;
+    }
+
+    private static ZKClientConfig config(ZooKeeperUri uri) {
+        ZKClientConfig config = new ZKClientConfig();
+        config.setProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY, "false");
+        int answerBytes = Math.max(ANSWER_BYTES, config.getInt(ZKConfig.JUTE_MAXBUFFER, ANSWER_BYTES));
+        config.setProperty(ZKConfig.JUTE_MAXBUFFER, Integer.toString(answerBytes));
+        if (!uri.tls()) {
+            return config;
+        }
+        config.setProperty(ZKClientConfig.SECURE_CLIENT, "true");
+        config.setProperty(ZKClientConfig.ZOOKEEPER_CLIENT_CNXN_SOCKET, "org.apache.zookeeper.ClientCnxnSocketNetty");
+        try (ClientX509Util names = new ClientX509Util()) {
+            ZooKeeperUri.KeyFile ca = uri.keyFile("ca");
+            if (ca != null) {
+                config.setProperty(
+                        names.getSslTruststoreLocationProperty(), ca.path().toString());
+                set(config, names.getSslTruststorePasswdProperty(), ca.password());
+            }
+            ZooKeeperUri.KeyFile identity = uri.keyFile("identity");
+            if (identity != null) {
+                config.setProperty(
+                        names.getSslKeystoreLocationProperty(), identity.path().toString());
+                set(config, names.getSslKeystorePasswdProperty(), identity.password());
+            }
+        }
+        return config;
+    }
+
+    private static void set(ZKClientConfig config, String property, @Nullable String value) {
+        if (value != null) {
+            config.setProperty(property, value);
+        }
+    }
+
+    /**
+     * Makes sure that TLS, if asked for, can work with a member.
+     *
+     * @throws io.leasehold.StoreAccessException if not
+     */
+    void requireTls() {
+        if (uri.tls()) {
+            TlsCheck.require(uri, config);
+        }
+    }
+
+    @Override
+    public SessionCalls open(int askedMillis, Watcher events) throws IOException {
+        ZooKeeper handle = new ZooKeeper(uri.connectString(), askedMillis, events, config);
+        String credentials = uri.credentials();
+        if (credentials != null) {
+            handle.addAuthInfo("digest", credentials.getBytes(StandardCharsets.UTF_8));
+        }
+        return new Calls(handle, acl);
+    }
+
+    private record Calls(ZooKeeper handle, List<ACL> acl) implements SessionCalls {
+        @Override
+        public long id() {
+            return handle.getSessionId();
+        }
+
+        @Override
+        public int timeoutMillis() {
+            return handle.getSessionTimeout();
+        }
+
+        @Override
+        public CompletableFuture<Created> create(String path, byte[] data, CreateMode mode) {
+            CompletableFuture<Created> future = new CompletableFuture<>();
+            handle.create(
+                    path,
+                    data,
+                    acl,
+                    mode,
+                    (rc, asked, context, name, stat) ->
+                            complete(future, rc, asked, () -> new Created(name, stat.getCzxid())),
+                    null);
+            return future;
+        }
+
+        @Override
+        public CompletableFuture<List<String>> children(String path) {
+            CompletableFuture<List<String>> future = new CompletableFuture<>();
+            handle.getChildren(
+                    path, false, (rc, asked, context, children) -> complete(future, rc, asked, () -> children), null);
+            return future;
+        }
+
+        @Override
+        public CompletableFuture<Void> sync(String path) {
+            CompletableFuture<Void> future = new CompletableFuture<>();
+            handle.sync(path, (rc, asked, context) -> complete(future, rc, asked, () -> null), null);
+            return future;
+        }
+
+        @Override
+        public CompletableFuture<Node> read(String path, boolean watch) {
+            CompletableFuture<Node> future = new CompletableFuture<>();
+            handle.getData(
+                    path,
+                    watch,
+                    (rc, asked, context, data, stat) -> complete(
+                            future,
+                            rc,
+                            asked,
+                            () -> new Node(
+                                    data == null ? new byte[0] : data, stat.getCzxid(), stat.getEphemeralOwner())),
+                    null);
+            return future;
+        }
+
+        @Override
+        public CompletableFuture<Void> delete(String path) {
+            CompletableFuture<Void> future = new CompletableFuture<>();
+            handle.delete(path, -1, (rc, asked, context) -> complete(future, rc, asked, () -> null), null);
+            return future;
+        }
+
+        @Override
+        public CompletableFuture<OptionalInt> firstMissing(List<String> paths) {
+            CompletableFuture<OptionalInt> future = new CompletableFuture<>();
+            handle.multi(
+                    paths.stream().map(path -> Op.check(path, -1)).toList(),
+                    (rc, asked, context, results) -> {
+                        boolean isMissing = rc == KeeperException.Code.NONODE.intValue() && results != null;
+                        complete(
+                                future,
+                                isMissing ? KeeperException.Code.OK.intValue() : rc,
+                                paths.get(0),
+                                () -> isMissing ? firstMissingOf(results) : OptionalInt.empty());
+                    },
+                    null);
+            return future;
+        }
+
+        private static OptionalInt firstMissingOf(List<OpResult> results) {
+            int missing = 0;
+            while (!(results.get(missing) instanceof OpResult.ErrorResult result
+                    && result.getErr() == KeeperException.Code.NONODE.intValue())) {
+                missing++;
+            }
+            return OptionalInt.of(missing);
+        }
+
+        private static <T> void complete(CompletableFuture<T> future, int rc, String path, Supplier<T> value) {
+            KeeperException.Code code = KeeperException.Code.get(rc);
+            if (code == KeeperException.Code.OK) {
+                future.complete(value.get());
+            } else {
+                future.completeExceptionally(KeeperException.create(code, path));
+            }
+        }
+
+        /** In a thread of its own, for the driver's own may not wait for itself. */
+        @Override
+        public CompletableFuture<?> close(int patienceMillis) {
+            CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
+            Thread closer = new Thread(
+                    () -> {
+                        try {
+                            handle.close(patienceMillis);
+                        } catch (InterruptedException e) {
+                            Thread.currentThread().interrupt();
+                        } finally {
+                            closed.complete(null);
+                        }
+                    },
+                    "leasehold-zookeeper-close");
+            closer.setDaemon(true);
+            closer.start();
+            return closed;
+        }
+    }
+}
