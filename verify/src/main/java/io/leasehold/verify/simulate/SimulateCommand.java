@@ -5,6 +5,7 @@ import io.leasehold.testkit.simulation.SimulationPlan;
 import io.leasehold.testkit.simulation.SimulationReport;
 import io.leasehold.testkit.simulation.SimulationResult;
 import io.leasehold.testkit.simulation.Simulator;
+import io.leasehold.verify.queue.QueueSimulator;
 import io.leasehold.verify.sql.SqlSimulator;
 import java.lang.management.ManagementFactory;
 import java.util.Locale;
@@ -53,14 +54,21 @@ public final class SimulateCommand implements Callable<Integer> {
 
     @Option(
             names = "--store",
-            paramLabel = "redis|sql",
+            paramLabel = "redis|sql|etcd|zookeeper",
             description =
-                    "Nodes of Redis, or the lease table over models of PostgreSQL, MariaDB and H2. Default: redis")
+                    "Nodes of Redis, the lease table over models of PostgreSQL, MariaDB and H2, or the queues of etcd or"
+                            + " ZooKeeper over models of them. Default: redis")
     private Store store = Store.REDIS;
 
     private enum Store {
         REDIS,
-        SQL
+        SQL,
+        ETCD,
+        ZOOKEEPER;
+
+        QueueSimulator.Kind kind() {
+            return QueueSimulator.Kind.valueOf(name());
+        }
     }
 
     @Option(names = "--history", description = "With --runs 1: prints the history of the run instead.")
@@ -81,12 +89,15 @@ public final class SimulateCommand implements Callable<Integer> {
         }
         if (history) {
             System.out.print(
-                    store == Store.SQL
-                            ? SqlSimulator.history(seed)
-                            : Simulator.standard()
+                    switch (store) {
+                        case SQL -> SqlSimulator.history(seed);
+                        case REDIS ->
+                            Simulator.standard()
                                     .run(SimulationPlan.ofSeed(seed))
                                     .history()
-                                    .text());
+                                    .text();
+                        case ETCD, ZOOKEEPER -> QueueSimulator.history(store.kind(), seed);
+                    });
             return 0;
         }
         if (traces) {
@@ -95,7 +106,7 @@ public final class SimulateCommand implements Callable<Integer> {
                         Locale.ROOT,
                         "%d %016x%n",
                         each,
-                        store == Store.SQL ? SqlSimulator.traceHash(each) : traceHash(each));
+                        traceHash(each));
             }
             return 0;
         }
@@ -103,7 +114,7 @@ public final class SimulateCommand implements Callable<Integer> {
         if (fresh > 0 && code != 1) {
             long first = System.currentTimeMillis();
             // Before they run: a run that never ends can be repeated, too.
-            System.out.println("fresh: again by verify/run simulate" + (store == Store.SQL ? " --store sql" : "")
+            System.out.println("fresh: again by verify/run simulate" + (store == Store.REDIS ? "" : " --store " + store.name().toLowerCase(Locale.ROOT))
                     + " --runs " + fresh + " --seed " + first);
             int later = from(first, fresh);
             code = code == 0 || later == 1 ? later : code;
@@ -111,13 +122,23 @@ public final class SimulateCommand implements Callable<Integer> {
         return code;
     }
 
-    private static long traceHash(long seed) {
+    private long traceHash(long seed) {
+        if (store == Store.SQL) {
+            return SqlSimulator.traceHash(seed);
+        }
+        if (store != Store.REDIS) {
+            return QueueSimulator.traceHash(store.kind(), seed);
+        }
         SimulationResult result = Simulator.standard().run(SimulationPlan.ofSeed(seed));
         return 31 * result.traceHash() + result.history().text().hashCode();
     }
 
     private int from(long first, int count) {
-        return store == Store.SQL ? sql(first, count) : redis(first, count);
+        return switch (store) {
+            case REDIS -> redis(first, count);
+            case SQL -> sql(first, count);
+            case ETCD, ZOOKEEPER -> queues(store.kind(), first, count);
+        };
     }
 
     private int redis(long first, int count) {
@@ -152,6 +173,43 @@ public final class SimulateCommand implements Callable<Integer> {
                 Locale.ROOT,
                 "simulate --store sql: %d runs from seed %d, %d steps, %d acquisitions, faults of %d kinds %d times%s,"
                         + " violations=%d; lost updates: checking=%d of %d, naive=%d of %d; %.1f s of processor time%n",
+                report.runs(),
+                first,
+                events.getOrDefault("steps", 0L),
+                events.getOrDefault("acquisitions", 0L),
+                report.faults().size(),
+                report.faults().values().stream().mapToLong(Long::longValue).sum(),
+                report.neverHappened().isEmpty() ? "" : " (never: " + report.neverHappened() + ")",
+                report.failures().size(),
+                events.getOrDefault("lost updates checking", 0L),
+                events.getOrDefault("updates checking", 0L),
+                events.getOrDefault("lost updates naive", 0L),
+                events.getOrDefault("updates naive", 0L),
+                seconds);
+        if (!report.failures().isEmpty()) {
+            return 1;
+        }
+        return count >= ENOUGH_FOR_EVERY_FAULT && !report.neverHappened().isEmpty() ? 2 : 0;
+    }
+
+    private static int queues(QueueSimulator.Kind kind, long first, int count) {
+        long cpuBefore = cpuNanos();
+        QueueSimulator.Report report = QueueSimulator.run(kind, first, count);
+        double seconds = (cpuNanos() - cpuBefore) / 1e9;
+        Map<String, Long> events = report.events();
+        System.err.println("faults: " + report.faults());
+        System.err.println("events: " + events);
+        for (QueueSimulator.Failure failure : report.failures()) {
+            System.err.println("seed " + failure.seed() + " fails: " + failure.problems());
+        }
+        report.failures().stream()
+                .limit(1)
+                .forEach(failure -> QueueSimulator.explain(kind, failure.seed()).forEach(System.err::println));
+        System.out.printf(
+                Locale.ROOT,
+                "simulate --store %s: %d runs from seed %d, %d steps, %d acquisitions, faults of %d kinds %d times%s,"
+                        + " violations=%d; lost updates: checking=%d of %d, naive=%d of %d; %.1f s of processor time%n",
+                kind.name().toLowerCase(Locale.ROOT),
                 report.runs(),
                 first,
                 events.getOrDefault("steps", 0L),

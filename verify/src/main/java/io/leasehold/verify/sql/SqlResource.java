@@ -14,7 +14,7 @@ import java.util.function.Consumer;
  * What the locks protect: two counters for each, one that registers the fencing token at first contact and refuses smaller ones,
  * and one that takes everything.
  */
-final class SqlResource {
+public final class SqlResource {
 
     private static final long MAX_DELAY_NANOS = 20_000_000;
 
@@ -22,7 +22,8 @@ final class SqlResource {
     private final List<HistoryEvent> history;
     private final Map<String, Counter> counters = new HashMap<>();
 
-    SqlResource(VirtualWorld world, List<HistoryEvent> history) {
+    /** For the locks of a run. */
+    public SqlResource(VirtualWorld world, List<HistoryEvent> history) {
         this.world = world;
         this.history = history;
     }
@@ -33,9 +34,10 @@ final class SqlResource {
     }
 
     /** What a client is told. */
-    record Answer(boolean accepted, long checking, long naive) {}
+    public record Answer(boolean accepted, long checking, long naive) {}
 
-    void read(VirtualRuntime client, String lock, long token, Consumer<Answer> then) {
+    /** Reads both counters. */
+    public void read(VirtualRuntime client, String lock, long token, Consumer<Answer> then) {
         send(client, then, () -> {
             boolean accepted = access("checking/" + lock, Access.READ, token, 0);
             access("naive/" + lock, Access.READ, token, 0);
@@ -44,7 +46,7 @@ final class SqlResource {
     }
 
     /** One more than what was read. */
-    void write(VirtualRuntime client, String lock, long token, Answer seen, Consumer<Answer> then) {
+    public void write(VirtualRuntime client, String lock, long token, Answer seen, Consumer<Answer> then) {
         send(client, then, () -> {
             boolean accepted = access("checking/" + lock, Access.WRITE, token, seen.checking() + 1);
             access("naive/" + lock, Access.WRITE, token, seen.naive() + 1);

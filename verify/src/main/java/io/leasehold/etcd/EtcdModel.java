@@ -1,0 +1,375 @@
+package io.leasehold.etcd;
+
+import com.google.protobuf.ByteString;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.common.exception.ErrorCode;
+import io.etcd.jetcd.common.exception.EtcdExceptionFactory;
+import io.leasehold.LockName;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StoreUri;
+import io.leasehold.verify.queue.QueueFault;
+import io.leasehold.verify.queue.QueueModel;
+import io.leasehold.verify.queue.QueueSimulation;
+import io.leasehold.verify.queue.QueueWire;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+/** etcd, as far as the store uses it: revisions, leases, transactions and watches. One thread at a time. */
+public final class EtcdModel implements QueueModel {
+
+    private static final long NANOS_PER_SECOND = 1_000_000_000L;
+    private static final EtcdUri URI = EtcdUri.parse(StoreUri.parse("etcd://model:2379/sim?electionTimeout=300ms"));
+    private static final Keys KEYS = new Keys(URI.prefix());
+
+    private final QueueSimulation run;
+    private final Map<ByteSequence, Key> keys = new LinkedHashMap<>();
+    private final Map<Long, LiveLease> leases = new LinkedHashMap<>();
+    private final Map<ByteSequence, Long> deletedAt = new HashMap<>();
+    private final List<LiveWatch> watches = new ArrayList<>();
+    private long revision = 1;
+    private long leaseNumber = 100;
+    private long uncertainUntilNanos;
+
+    private record Key(ByteSequence key, ByteSequence value, long createRevision, long lease) {}
+
+    private static final class LiveLease {
+        private final long ttlNanos;
+        private long expiresAtNanos;
+
+        LiveLease(long ttlNanos) {
+            this.ttlNanos = ttlNanos;
+        }
+    }
+
+    private record LiveWatch(QueueWire wire, ByteSequence key, Consumer<EtcdCalls.Heard> ear) {}
+
+    /** An empty cluster. */
+    public EtcdModel(QueueSimulation run) {
+        this.run = run;
+        this.uncertainUntilNanos = now();
+    }
+
+    private long now() {
+        return run.host().nanoTime();
+    }
+
+    @Override
+    public LockStore open(QueueWire wire) {
+        return new EtcdStore(URI, wire.process(), new Calls(wire), false);
+    }
+
+    private List<Key> queue(ByteSequence prefix) {
+        return keys.values().stream()
+                .filter(key -> key.key().startsWith(prefix))
+                .sorted(Comparator.comparingLong(Key::createRevision))
+                .toList();
+    }
+
+    private static KeyValue shown(Key key) {
+        return new KeyValue(
+                io.etcd.jetcd.api.KeyValue.newBuilder()
+                        .setKey(ByteString.copyFrom(key.key().getBytes()))
+                        .setValue(ByteString.copyFrom(key.value().getBytes()))
+                        .setCreateRevision(key.createRevision())
+                        .setLease(key.lease())
+                        .build(),
+                ByteSequence.EMPTY);
+    }
+
+    private Optional<KeyValue> first(ByteSequence queue) {
+        return queue(queue).stream().findFirst().map(EtcdModel::shown);
+    }
+
+    private boolean isStill(ByteSequence key, long createRevision) {
+        Key found = keys.get(key);
+        return found != null && found.createRevision() == createRevision;
+    }
+
+    private void requireLease(long id) {
+        if (!leases.containsKey(id)) {
+            throw EtcdExceptionFactory.newEtcdException(
+                    ErrorCode.NOT_FOUND, "etcdserver: requested lease not found");
+        }
+    }
+
+    private void remove(ByteSequence key) {
+        if (keys.remove(key) == null) {
+            return;
+        }
+        deletedAt.put(key, revision);
+        for (LiveWatch watch : List.copyOf(watches)) {
+            if (watch.key().equals(key)) {
+                watch.wire().tell(() -> watch.ear().accept(EtcdCalls.Heard.DELETED));
+            }
+        }
+        watches.removeIf(watch -> watch.wire().isOver());
+    }
+
+    private boolean revoke(long id) {
+        if (leases.remove(id) == null) {
+            return false;
+        }
+        revision++;
+        keys.values().stream()
+                .filter(key -> key.lease() == id)
+                .map(Key::key)
+                .toList()
+                .forEach(this::remove);
+        return true;
+    }
+
+    private void awaitEnd(long id) {
+        LiveLease lease = leases.get(id);
+        if (lease != null) {
+            // Looked after twice a second.
+            run.host().schedule(lease.expiresAtNanos - now() + run.world().randomBelow(500_000_000L), () -> {
+                if (leases.get(id) == lease && lease.expiresAtNanos - now() <= 0) {
+                    run.saw(QueueFault.EXPIRED);
+                    revoke(id);
+                } else {
+                    awaitEnd(id);
+                }
+            });
+        }
+    }
+
+    // ---- what is done to it
+
+    @Override
+    public OptionalLong keptUntilNanos(String lock, long token) {
+        return queue(KEYS.queue(LockName.exactly(lock))).stream()
+                .findFirst()
+                .filter(key -> key.createRevision() == token)
+                .map(key -> leases.get(key.lease()))
+                .map(lease -> OptionalLong.of(run.host().worldNanosAfter(lease.expiresAtNanos - now())))
+                .orElse(OptionalLong.empty());
+    }
+
+    @Override
+    public void newLeader() {
+        leases.values().forEach(lease -> lease.expiresAtNanos = now() + lease.ttlNanos);
+        uncertainUntilNanos = now() + URI.electionTimeout().toNanos();
+    }
+
+    @Override
+    public void breakWatches(QueueWire wire) {
+        for (LiveWatch watch : List.copyOf(watches)) {
+            if (watch.wire() == wire) {
+                wire.tell(() -> watch.ear().accept(EtcdCalls.Heard.BROKEN));
+                if (run.isCalm() || run.world().chance(0.5)) {
+                    watches.remove(watch);
+                    wire.tell(() -> watch.ear().accept(EtcdCalls.Heard.OVER));
+                }
+            }
+        }
+    }
+
+    @Override
+    public void forceRelease(String lock) {
+        queue(KEYS.queue(LockName.exactly(lock))).stream().findFirst().ifPresent(key -> {
+            revision++;
+            remove(key.key());
+        });
+    }
+
+    @Override
+    public List<String> entries() {
+        return keys.keySet().stream().map(key -> key.toString(StandardCharsets.UTF_8)).toList();
+    }
+
+    // ---- the seam
+
+    private final class Calls implements EtcdCalls {
+        private final QueueWire wire;
+
+        Calls(QueueWire wire) {
+            this.wire = wire;
+        }
+
+        private <T> CompletableFuture<T> call(Callable<T> work) {
+            return wire.call(
+                    work,
+                    () -> EtcdExceptionFactory.newEtcdException(ErrorCode.UNAVAILABLE, "the connection is broken"));
+        }
+
+        @Override
+        public CompletableFuture<Integer> members() {
+            return call(() -> 3);
+        }
+
+        @Override
+        public CompletableFuture<Integer> silentMembers(LockRuntime runtime) {
+            return call(() -> 0);
+        }
+
+        @Override
+        public CompletableFuture<List<String>> alarms() {
+            return call(List::of);
+        }
+
+        @Override
+        public CompletableFuture<Leased> lease(long ttlSeconds) {
+            return call(() -> {
+                long id = ++leaseNumber;
+                LiveLease lease = new LiveLease(ttlSeconds * NANOS_PER_SECOND);
+                lease.expiresAtNanos = now() + lease.ttlNanos;
+                leases.put(id, lease);
+                awaitEnd(id);
+                return new Leased(id, lease.ttlNanos);
+            });
+        }
+
+        @Override
+        public CompletableFuture<Optional<Leased>> keepAlive(long id) {
+            return call(() -> {
+                LiveLease lease = leases.get(id);
+                if (lease == null) {
+                    return Optional.empty();
+                }
+                if (uncertainUntilNanos - now() > 0 && run.world().chance(0.5)) {
+                    run.saw(QueueFault.EXTENSION_LOST);
+                } else {
+                    lease.expiresAtNanos = now() + lease.ttlNanos;
+                }
+                return Optional.of(new Leased(id, lease.ttlNanos));
+            });
+        }
+
+        @Override
+        public CompletableFuture<Optional<Duration>> remaining(long id) {
+            return call(() -> Optional.ofNullable(leases.get(id))
+                    .map(lease -> Duration.ofNanos(Math.max(0, lease.expiresAtNanos - now()))));
+        }
+
+        @Override
+        public CompletableFuture<Boolean> revoke(long id) {
+            return call(() -> EtcdModel.this.revoke(id));
+        }
+
+        @Override
+        public CompletableFuture<Optional<KeyValue>> get(ByteSequence key) {
+            return call(() -> Optional.ofNullable(keys.get(key)).map(EtcdModel::shown));
+        }
+
+        @Override
+        public CompletableFuture<Optional<KeyValue>> first(ByteSequence queue) {
+            return call(() -> EtcdModel.this.first(queue));
+        }
+
+        @Override
+        public CompletableFuture<Found> lastBefore(ByteSequence queue, long before) {
+            return call(() -> new Found(
+                    queue(queue).stream()
+                            .filter(key -> key.createRevision() < before)
+                            .reduce((one, next) -> next)
+                            .map(EtcdModel::shown),
+                    revision));
+        }
+
+        @Override
+        public CompletableFuture<List<KeyValue>> inOrder(ByteSequence queue, long limit, long fromRevision) {
+            return call(() -> queue(queue).stream()
+                    .filter(key -> key.createRevision() >= fromRevision)
+                    .limit(limit)
+                    .map(EtcdModel::shown)
+                    .toList());
+        }
+
+        @Override
+        public CompletableFuture<List<KeyValue>> keysUntil(ByteSequence from, ByteSequence end, long limit) {
+            throw new UnsupportedOperationException("no run lists locks");
+        }
+
+        @Override
+        public CompletableFuture<Made> make(ByteSequence key, ByteSequence value, long lease, ByteSequence queue) {
+            long sentAtNanos = run.world().elapsedNanos();
+            return call(() -> {
+                if (!keys.containsKey(key)) {
+                    requireLease(lease);
+                    String text = key.toString(StandardCharsets.UTF_8);
+                    run.made(text.substring(text.lastIndexOf('/') + 1), sentAtNanos);
+                    keys.put(key, new Key(key, value, ++revision, lease));
+                }
+                return new Made(
+                        Optional.of(shown(java.util.Objects.requireNonNull(keys.get(key)))),
+                        EtcdModel.this.first(queue),
+                        revision);
+            });
+        }
+
+        @Override
+        public CompletableFuture<Looked> look(ByteSequence key, long createRevision, ByteSequence queue) {
+            return call(() -> isStill(key, createRevision)
+                    ? new Looked(true, EtcdModel.this.first(queue), revision)
+                    : new Looked(false, Optional.empty(), revision));
+        }
+
+        @Override
+        public CompletableFuture<Looked> move(ByteSequence key, long createRevision, ByteSequence value, long lease) {
+            return call(() -> {
+                boolean is = isStill(key, createRevision);
+                if (is) {
+                    requireLease(lease);
+                    revision++;
+                    keys.put(key, new Key(key, value, createRevision, lease));
+                }
+                return new Looked(is, Optional.empty(), revision);
+            });
+        }
+
+        @Override
+        public CompletableFuture<Boolean> delete(ByteSequence key, long createRevision) {
+            return call(() -> {
+                boolean is = isStill(key, createRevision);
+                if (is) {
+                    revision++;
+                    remove(key);
+                }
+                return is;
+            });
+        }
+
+        @Override
+        public CompletableFuture<Boolean> putIfAbsent(ByteSequence key, ByteSequence value) {
+            throw new UnsupportedOperationException("no run compares the base of tokens");
+        }
+
+        @Override
+        public Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> ear) {
+            LiveWatch watch = new LiveWatch(wire, key, ear);
+            boolean[] closed = {false};
+            wire.ask(() -> {
+                Long gone = deletedAt.get(key);
+                if (gone != null && gone >= fromRevision) {
+                    wire.tell(() -> ear.accept(Heard.DELETED));
+                }
+                if (!closed[0]) {
+                    watches.add(watch);
+                }
+            });
+            return () -> {
+                closed[0] = true;
+                watches.remove(watch);
+            };
+        }
+
+        @Override
+        public void close() {
+            wire.close();
+            watches.removeIf(watch -> watch.wire() == wire);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+package io.leasehold.verify.queue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.SplittableRandom;
+
+/**
+ * All that decides a run.
+ *
+ * @param seed of everything that is drawn while it runs
+ * @param kind which store
+ * @param clients processes at the beginning; a killed one is replaced
+ * @param tasks that contend in each of them, at most
+ * @param locks how many
+ * @param network how slow connections are and how often they break, from 0 to 10
+ * @param pauses how often a client stands still at a suspension point, in parts in 10,000
+ * @param driftPartsPerMillion the largest error of a clock's rate
+ * @param harms the faults that come at a time
+ */
+record QueuePlan(
+        long seed,
+        QueueSimulator.Kind kind,
+        int clients,
+        int tasks,
+        int locks,
+        int network,
+        int pauses,
+        int driftPartsPerMillion,
+        List<Harm> harms) {
+
+    /** For how long there are new attempts and faults; what follows is calm. */
+    static final long CHAOS_MILLIS = 12_000;
+
+    private static final int MAX_DRIFT = 4_000;
+
+    private static final QueueFault[] ANY = {
+        QueueFault.CUT_REQUESTS,
+        QueueFault.CUT_REPLIES,
+        QueueFault.STALL,
+        QueueFault.WATCH_BROKEN,
+        QueueFault.WATCH_BROKEN,
+        QueueFault.NEW_LEADER,
+        QueueFault.CLIENT_FREEZE,
+        QueueFault.CLIENT_CRASH,
+        QueueFault.CLUSTER_FREEZE
+    };
+
+    /** One fault that comes at a time. */
+    record Harm(long atMillis, QueueFault fault, int client, long millis) {
+        @Override
+        public String toString() {
+            return String.format(Locale.ROOT, "%7.3f s %s client %d, %d ms", atMillis / 1e3, fault, client, millis);
+        }
+    }
+
+    QueuePlan {
+        harms = List.copyOf(harms);
+    }
+
+    /** What a seed means. */
+    static QueuePlan ofSeed(QueueSimulator.Kind kind, long seed) {
+        SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L);
+        List<QueueFault> faults = new ArrayList<>(List.of(ANY));
+        if (random.nextInt(8) == 0) {
+            faults.add(QueueFault.FORCED_RELEASE);
+        }
+        return new QueuePlan(
+                seed,
+                kind,
+                2 + random.nextInt(2),
+                1 + random.nextInt(3),
+                1 + random.nextInt(3),
+                random.nextInt(11),
+                random.nextInt(3) == 0 ? 0 : random.nextInt(100),
+                random.nextInt(MAX_DRIFT + 1),
+                draw(random, faults));
+    }
+
+    private static List<Harm> draw(SplittableRandom random, List<QueueFault> faults) {
+        List<Harm> harms = new ArrayList<>();
+        long pace = 300 + random.nextLong(2_500);
+        for (long at = random.nextLong(pace); at < CHAOS_MILLIS; at += 1 + random.nextLong(pace)) {
+            QueueFault fault = faults.get(random.nextInt(faults.size()));
+            harms.add(new Harm(
+                    at, fault, random.nextInt(8), 1 + random.nextLong(random.nextInt(20) == 0 ? 8_000 : 3_000)));
+        }
+        return harms;
+    }
+
+    /** Whether exclusion is promised. */
+    boolean promisesExclusion() {
+        return harms.stream().noneMatch(harm -> harm.fault() == QueueFault.FORCED_RELEASE);
+    }
+
+    QueuePlan with(List<Harm> fewer, int newClients, int newTasks, int newNetwork, int newPauses) {
+        return new QueuePlan(
+                seed, kind, newClients, newTasks, locks, newNetwork, newPauses, driftPartsPerMillion, fewer);
+    }
+
+    /** For people, over several lines. */
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder("seed " + seed + ": " + kind + ", " + clients + " clients with up to "
+                + tasks + " tasks, " + locks + " locks, network " + network + ", pauses " + pauses + ", drift "
+                + driftPartsPerMillion + " ppm, " + harms.size() + " faults");
+        harms.forEach(harm -> text.append("\n  ").append(harm));
+        return text.toString();
+    }
+}

@@ -1,0 +1,152 @@
+package io.leasehold.verify.queue;
+
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.testkit.virtual.LinkFaults;
+import io.leasehold.testkit.virtual.VirtualLink;
+import io.leasehold.testkit.virtual.VirtualRuntime;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+
+/** The way of one client to the cluster and back. Everything may happen between two of its calls. */
+public final class QueueWire {
+
+    /** After so long a driver takes a connection over which nothing comes for broken. */
+    private static final long SILENCE_NANOS = Duration.ofSeconds(13).toNanos();
+
+    private static final Duration AGAIN = Duration.ofMillis(500);
+
+    private final QueueSimulation run;
+    private final VirtualRuntime process;
+    private final VirtualLink requests;
+    private final VirtualLink replies;
+    private boolean closed;
+
+    QueueWire(QueueSimulation run, VirtualRuntime process) {
+        this.run = run;
+        this.process = process;
+        this.requests = new VirtualLink(run.host());
+        this.replies = new VirtualLink(process);
+    }
+
+    /** The client. */
+    public VirtualRuntime process() {
+        return process;
+    }
+
+    VirtualLink requests() {
+        return requests;
+    }
+
+    VirtualLink replies() {
+        return replies;
+    }
+
+    void faults(LinkFaults faults) {
+        requests.faults(faults);
+        replies.faults(faults);
+    }
+
+    /**
+     * A call.
+     *
+     * @param work what the cluster does when it arrives
+     * @param lost the driver's exception if it is not answered
+     */
+    public <T> CompletableFuture<T> call(Callable<T> work, Supplier<? extends Throwable> lost) {
+        CompletableFuture<T> reply = new CompletableFuture<>();
+        if (process.hasCrashed()) {
+            return reply;
+        }
+        LockRuntime.Timer silence =
+                process.schedule(SILENCE_NANOS, () -> reply.completeExceptionally(lost.get()));
+        reply.whenComplete((value, error) -> silence.cancel());
+        mayPause(QueueFault.PAUSE_BEFORE_CALL, () -> {
+            if (run.drawsReset(QueueFault.RESET_BEFORE_CALL)) {
+                process.execute(() -> reply.completeExceptionally(lost.get()));
+                return;
+            }
+            boolean breaks = run.drawsReset(QueueFault.RESET_BEFORE_REPLY);
+            if (breaks) {
+                process.execute(() -> reply.completeExceptionally(lost.get()));
+            }
+            requests.send(() -> carryOut(work, reply, breaks));
+        });
+        return reply;
+    }
+
+    private <T> void carryOut(Callable<T> work, CompletableFuture<T> reply, boolean breaks) {
+        Runnable told;
+        try {
+            T value = work.call();
+            told = () -> reply.complete(value);
+        } catch (Exception e) {
+            told = () -> reply.completeExceptionally(e);
+        }
+        Runnable arrival = told;
+        if (!breaks) {
+            replies.send(() -> mayPause(QueueFault.PAUSE_AFTER_REPLY, arrival));
+        }
+    }
+
+    private void mayPause(QueueFault point, Runnable then) {
+        long nanos = run.pauseNanos(point);
+        if (nanos > 0) {
+            process.freeze(Duration.ofNanos(nanos));
+            process.execute(then);
+        } else {
+            then.run();
+        }
+    }
+
+    /** What the driver goes on saying until it arrives, as watches that are made again with a new connection. */
+    public void ask(Runnable work) {
+        repeat(requests, new Once(work));
+    }
+
+    /** An event: perhaps it comes late, and not before a broken connection was made again. */
+    public void tell(Runnable event) {
+        Once once = new Once(event);
+        if (run.drawsReset(QueueFault.LATE_EVENT)) {
+            run.world().after(Duration.ofNanos(run.world().randomBelow(2_000_000_000L)), () -> repeat(replies, once));
+        } else {
+            repeat(replies, once);
+        }
+    }
+
+    private void repeat(VirtualLink link, Once once) {
+        if (closed || process.hasCrashed() || once.done) {
+            return;
+        }
+        link.send(once);
+        run.world().after(AGAIN, () -> repeat(link, once));
+    }
+
+    private static final class Once implements Runnable {
+        private final Runnable work;
+        private boolean done;
+
+        Once(Runnable work) {
+            this.work = work;
+        }
+
+        @Override
+        public void run() {
+            if (!done) {
+                done = true;
+                work.run();
+            }
+        }
+    }
+
+    /** The client is closed: nothing is said again. */
+    public void close() {
+        closed = true;
+    }
+
+    /** Whether it can be heard of no more. */
+    public boolean isOver() {
+        return closed || process.hasCrashed();
+    }
+}

@@ -1,0 +1,3 @@
+/** A model of ZooKeeper for the simulator, below the seam of the store. */
+@org.jspecify.annotations.NullMarked
+package io.leasehold.zookeeper;
