@@ -9,6 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import io.leasehold.etcd.EtcdModel;
+import io.leasehold.zookeeper.ZooKeeperModel;
 
 /** Runs plans over the stores whose locks are queues, finds failing seeds and makes them small. A run belongs to the thread that calls it. */
 public final class QueueSimulator {
@@ -55,7 +56,7 @@ public final class QueueSimulator {
         ZOOKEEPER;
 
         QueueModel model(QueueSimulation run) {
-            return new EtcdModel(run);
+            return this == ETCD ? new EtcdModel(run) : new ZooKeeperModel(run);
         }
     }
 

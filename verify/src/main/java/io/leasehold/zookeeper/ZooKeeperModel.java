@@ -1,0 +1,481 @@
+package io.leasehold.zookeeper;
+
+import io.leasehold.LockName;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.PlainName;
+import io.leasehold.spi.StoreUri;
+import io.leasehold.verify.queue.QueueFault;
+import io.leasehold.verify.queue.QueueModel;
+import io.leasehold.verify.queue.QueueSimulation;
+import io.leasehold.verify.queue.QueueWire;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.WatchedEvent;
+import org.apache.zookeeper.Watcher;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * ZooKeeper, as far as the store uses it: sessions, ephemeral nodes with sequences, and watches that tell one event. One thread at
+ * a time.
+ *
+ * <p>The leader hears of a session by pings alone, and by each no later than a tick after it was sent: what the store's reckoning
+ * allows at worst.
+ */
+public final class ZooKeeperModel implements QueueModel {
+
+    private static final ZooKeeperUri URI =
+            ZooKeeperUri.parse(StoreUri.parse("zk://model:2181/sim?tickTime=200ms"));
+    private static final long TICK_NANOS = URI.tickTime().toNanos();
+    private static final long MAX_PING_NANOS = Duration.ofSeconds(10).toNanos();
+    private static final long RECONNECT_NANOS = Duration.ofMillis(100).toNanos();
+
+    private final QueueSimulation run;
+    private final Map<String, Znode> nodes = new TreeMap<>();
+    private final Map<String, Integer> sequences = new HashMap<>();
+    private final Map<Long, Live> sessions = new HashMap<>();
+    private final List<Client> clients = new ArrayList<>();
+    private long zxid = 1;
+    private long sessionNumber;
+
+    @SuppressWarnings("ArrayRecordComponent")
+    private record Znode(byte[] data, long czxid, long session) {}
+
+    /** A session as the ensemble knows it. */
+    private static final class Live {
+        private final long id;
+        private final long timeoutNanos;
+        private final Client client;
+        private final Set<String> watched = new HashSet<>();
+        private long heardAtNanos;
+
+        Live(long id, long timeoutNanos, Client client) {
+            this.id = id;
+            this.timeoutNanos = timeoutNanos;
+            this.client = client;
+        }
+    }
+
+    /** An empty ensemble. */
+    public ZooKeeperModel(QueueSimulation run) {
+        this.run = run;
+    }
+
+    private long now() {
+        return run.host().nanoTime();
+    }
+
+    @Override
+    public LockStore open(QueueWire wire) {
+        return new ZooKeeperStore(URI, wire.process(), (millis, events) -> {
+            Client client = new Client(wire, millis, events);
+            clients.add(client);
+            client.connect();
+            return client;
+        });
+    }
+
+    private static String lockPath(String lock) {
+        return URI.chroot() + "/" + PlainName.of(LockName.exactly(lock));
+    }
+
+    private List<String> childrenOf(String path) {
+        String prefix = path + "/";
+        return nodes.keySet().stream()
+                .filter(node -> node.startsWith(prefix) && node.indexOf('/', prefix.length()) < 0)
+                .map(node -> node.substring(prefix.length()))
+                .toList();
+    }
+
+    private static KeeperException failure(KeeperException.Code code, String path) {
+        return KeeperException.create(code, path);
+    }
+
+    private void require(String path) throws KeeperException {
+        if (!nodes.containsKey(path)) {
+            throw failure(KeeperException.Code.NONODE, path);
+        }
+    }
+
+    private SessionCalls.Created create(Live session, String asked, byte[] data, CreateMode mode)
+            throws KeeperException {
+        String parent = asked.substring(0, asked.lastIndexOf('/'));
+        if (!parent.isEmpty()) {
+            require(parent);
+        }
+        String path = asked;
+        if (mode.isSequential()) {
+            int next = sequences.merge(parent, 1, Integer::sum) - 1;
+            path = asked + String.format(Locale.ROOT, "%010d", next);
+        }
+        if (nodes.containsKey(path)) {
+            throw failure(KeeperException.Code.NODEEXISTS, path);
+        }
+        nodes.put(path, new Znode(data, ++zxid, mode.isEphemeral() ? session.id : 0));
+        return new SessionCalls.Created(path, zxid);
+    }
+
+    private void remove(String path) {
+        if (nodes.remove(path) == null) {
+            return;
+        }
+        zxid++;
+        for (Live session : List.copyOf(sessions.values())) {
+            if (session.watched.remove(path)) {
+                session.client.tell(path);
+            }
+        }
+    }
+
+    private void end(Live session) {
+        if (sessions.remove(session.id) == null) {
+            return;
+        }
+        nodes.entrySet().stream()
+                .filter(node -> node.getValue().session() == session.id)
+                .map(Map.Entry::getKey)
+                .toList()
+                .forEach(this::remove);
+    }
+
+    private void awaitEnd(Live session) {
+        long leftNanos = session.heardAtNanos + session.timeoutNanos - now();
+        run.host().schedule(leftNanos + run.world().randomBelow(TICK_NANOS), () -> {
+            if (sessions.get(session.id) != session) {
+                return;
+            }
+            if (session.heardAtNanos + session.timeoutNanos - now() <= 0) {
+                run.saw(QueueFault.EXPIRED);
+                end(session);
+            } else {
+                awaitEnd(session);
+            }
+        });
+    }
+
+    /** The leader's report of it is as old as the store takes it to be at worst. */
+    private void heard(Live session) {
+        long lateNanos = run.world().randomBelow(TICK_NANOS / 2);
+        if (run.world().chance(0.1) && !run.isCalm()) {
+            run.saw(QueueFault.EXTENSION_LOST);
+            lateNanos = TICK_NANOS;
+        }
+        session.heardAtNanos = Math.max(session.heardAtNanos, now() - lateNanos);
+    }
+
+    // ---- what is done to it
+
+    @Override
+    public OptionalLong keptUntilNanos(String lock, long token) {
+        String path = lockPath(lock);
+        List<String> queue = Znodes.inOrder(childrenOf(path));
+        Znode first = queue.isEmpty() ? null : nodes.get(path + "/" + queue.get(0));
+        Live session = first == null || first.czxid() != token ? null : sessions.get(first.session());
+        return session == null
+                ? OptionalLong.empty()
+                : OptionalLong.of(
+                        run.host().worldNanosAfter(session.heardAtNanos + session.timeoutNanos - now()));
+    }
+
+    /** It begins each session anew. */
+    @Override
+    public void newLeader() {
+        sessions.values().forEach(session -> session.heardAtNanos = now());
+        clients.forEach(Client::disconnect);
+    }
+
+    @Override
+    public void breakWatches(QueueWire wire) {
+        clients.stream().filter(client -> client.wire == wire).forEach(Client::disconnect);
+    }
+
+    @Override
+    public void forceRelease(String lock) {
+        String path = lockPath(lock);
+        Znodes.inOrder(childrenOf(path)).stream().findFirst().ifPresent(first -> remove(path + "/" + first));
+    }
+
+    @Override
+    public List<String> entries() {
+        return nodes.entrySet().stream()
+                .filter(node -> node.getValue().session() != 0)
+                .map(Map.Entry::getKey)
+                .toList();
+    }
+
+    // ---- the driver
+
+    /** One session of a client, as the driver keeps it: connections that break and are made again, pings, and watches. */
+    private final class Client implements SessionCalls {
+        private final QueueWire wire;
+        private final LockRuntime process;
+        private final int askedMillis;
+        private final Watcher events;
+        private final Set<String> watched = new HashSet<>();
+        private @Nullable Live session;
+        private boolean connected;
+        private boolean over;
+        private long connections;
+        /** What was sent over this connection, and how much of it has arrived: nothing overtakes, and nothing is left out. */
+        private long sent;
+
+        private long arrived;
+        private long heardAtNanos;
+
+        Client(QueueWire wire, int askedMillis, Watcher events) {
+            this.wire = wire;
+            this.process = wire.process();
+            this.askedMillis = askedMillis;
+            this.events = events;
+        }
+
+        private void event(Watcher.Event.EventType type, Watcher.Event.KeeperState state, @Nullable String path) {
+            events.process(new WatchedEvent(type, state, path));
+        }
+
+        private long timeoutNanos() {
+            return askedMillis * 1_000_000L;
+        }
+
+        /** Asks until a member answers. */
+        void connect() {
+            if (over || wire.isOver()) {
+                return;
+            }
+            long connection = ++connections;
+            CompletableFuture<Boolean> welcome = wire.call(this::welcome, () -> lost("/"));
+            welcome.whenComplete((alive, error) -> {
+                if (over || connection != connections) {
+                    return;
+                }
+                if (error != null) {
+                    process.schedule(RECONNECT_NANOS, this::connect);
+                } else if (alive) {
+                    connected = true;
+                    sent = 0;
+                    arrived = 0;
+                    heardAtNanos = process.nanoTime();
+                    event(Watcher.Event.EventType.None, Watcher.Event.KeeperState.SyncConnected, null);
+                    ping(connection);
+                } else {
+                    over = true;
+                    event(Watcher.Event.EventType.None, Watcher.Event.KeeperState.Expired, null);
+                }
+            });
+            process.schedule(timeoutNanos() / 3, () -> {
+                if (connection == connections && !connected) {
+                    connect();
+                }
+            });
+        }
+
+        /** At the ensemble: a new session, or the one that is known, whose watches are set again. */
+        private boolean welcome() {
+            Live known = session;
+            if (known == null) {
+                Live made = new Live(++sessionNumber, timeoutNanos(), this);
+                made.heardAtNanos = now();
+                sessions.put(made.id, made);
+                session = made;
+                awaitEnd(made);
+                return true;
+            }
+            if (sessions.get(known.id) != known) {
+                return false;
+            }
+            known.heardAtNanos = now();
+            for (String path : List.copyOf(watched)) {
+                if (nodes.containsKey(path)) {
+                    known.watched.add(path);
+                } else {
+                    tell(path);
+                }
+            }
+            return true;
+        }
+
+        /** Its connection breaks; what it tells is told over the next one. */
+        void disconnect() {
+            if (over || !connected || wire.isOver()) {
+                return;
+            }
+            Live known = session;
+            if (known != null) {
+                known.watched.clear();
+            }
+            long connection = connections;
+            process.execute(() -> broken(connection));
+        }
+
+        private void broken(long connection) {
+            if (over || !connected || connection != connections) {
+                return;
+            }
+            connected = false;
+            connections++;
+            event(Watcher.Event.EventType.None, Watcher.Event.KeeperState.Disconnected, null);
+            process.schedule(RECONNECT_NANOS, this::connect);
+        }
+
+        private void ping(long connection) {
+            if (over || connection != connections || wire.isOver()) {
+                return;
+            }
+            if (process.nanoTime() - heardAtNanos > timeoutNanos() * 2 / 3) {
+                broken(connection);
+                return;
+            }
+            Live known = session;
+            call("/", () -> {
+                        heard(Objects.requireNonNull(known));
+                        return true;
+                    })
+                    .whenComplete((pong, error) -> {
+                        if (error == null) {
+                            heardAtNanos = process.nanoTime();
+                        }
+                    });
+            process.schedule(Math.min(timeoutNanos() / 3, MAX_PING_NANOS), () -> ping(connection));
+        }
+
+        void tell(String path) {
+            wire.tell(() -> {
+                if (!over && watched.remove(path)) {
+                    event(Watcher.Event.EventType.NodeDeleted, Watcher.Event.KeeperState.SyncConnected, path);
+                }
+            });
+        }
+
+        private KeeperException lost(String path) {
+            return failure(KeeperException.Code.CONNECTIONLOSS, path);
+        }
+
+        private <T> CompletableFuture<T> call(String path, Callable<T> work) {
+            Live known = session;
+            if (over || known == null) {
+                return CompletableFuture.failedFuture(failure(KeeperException.Code.SESSIONEXPIRED, path));
+            }
+            if (!connected) {
+                CompletableFuture<T> refused = new CompletableFuture<>();
+                process.execute(() -> refused.completeExceptionally(lost(path)));
+                return refused;
+            }
+            long connection = connections;
+            long number = ++sent;
+            CompletableFuture<T> reply = wire.call(
+                    () -> {
+                        if (connection != connections || number != arrived + 1) {
+                            disconnect();
+                            throw lost(path);
+                        }
+                        arrived++;
+                        if (sessions.get(known.id) != known) {
+                            throw failure(KeeperException.Code.SESSIONEXPIRED, path);
+                        }
+                        return work.call();
+                    },
+                    () -> lost(path));
+            reply.whenComplete((value, error) -> {
+                if (error instanceof KeeperException.ConnectionLossException) {
+                    broken(connection);
+                }
+            });
+            return reply;
+        }
+
+        @Override
+        public long id() {
+            return session == null ? 0 : session.id;
+        }
+
+        @Override
+        public int timeoutMillis() {
+            return askedMillis;
+        }
+
+        @Override
+        public CompletableFuture<Created> create(String path, byte[] data, CreateMode mode) {
+            long sentAtNanos = run.world().elapsedNanos();
+            return call(path, () -> {
+                Created made = ZooKeeperModel.this.create(Objects.requireNonNull(session), path, data, mode);
+                if (mode.isSequential()) {
+                    String node = path.substring(path.lastIndexOf('/') + 1);
+                    run.made(node.substring("_c_".length(), node.length() - "-lock-".length()), sentAtNanos);
+                }
+                return made;
+            });
+        }
+
+        @Override
+        public CompletableFuture<List<String>> children(String path) {
+            return call(path, () -> {
+                require(path);
+                return childrenOf(path);
+            });
+        }
+
+        @Override
+        public CompletableFuture<Void> sync(String path) {
+            return this.<Void>call(path, () -> null);
+        }
+
+        @Override
+        public CompletableFuture<Node> read(String path, boolean watch) {
+            CompletableFuture<Node> reply = call(path, () -> {
+                require(path);
+                if (watch) {
+                    Objects.requireNonNull(session).watched.add(path);
+                    watched.add(path);
+                }
+                Znode node = Objects.requireNonNull(nodes.get(path));
+                return new Node(node.data(), node.czxid(), node.session());
+            });
+            return reply;
+        }
+
+        @Override
+        public CompletableFuture<Void> delete(String path) {
+            return this.<Void>call(path, () -> {
+                require(path);
+                ZooKeeperModel.this.remove(path);
+                return null;
+            });
+        }
+
+        @Override
+        public CompletableFuture<OptionalInt> firstMissing(List<String> paths) {
+            return call(paths.get(0), () -> {
+                for (int i = 0; i < paths.size(); i++) {
+                    if (!nodes.containsKey(paths.get(i))) {
+                        return OptionalInt.of(i);
+                    }
+                }
+                return OptionalInt.empty();
+            });
+        }
+
+        @Override
+        public CompletableFuture<?> close(int patienceMillis) {
+            Live known = session;
+            over = true;
+            if (known != null && !wire.isOver()) {
+                wire.ask(() -> ZooKeeperModel.this.end(known));
+            }
+            return CompletableFuture.completedFuture(null);
+        }
+    }
+}
