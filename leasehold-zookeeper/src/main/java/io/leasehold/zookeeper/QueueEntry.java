@@ -86,6 +86,7 @@ final class QueueEntry {
 
     private boolean held;
     private boolean ended;
+    private boolean heldToTheEnd;
     private boolean repeating;
     /** The node before ours, while its watch stands. */
     private @Nullable String awaited;
@@ -118,6 +119,28 @@ final class QueueEntry {
 
     synchronized boolean isIn(Session one) {
         return session == one;
+    }
+
+    /**
+     * Its session has ended, and its node is gone: it makes no other one, since the store forgets it.
+     *
+     * @return whether this was its session
+     */
+    boolean endedWith(Session one) {
+        synchronized (this) {
+            if (session != one || ended) {
+                return session == one;
+            }
+            ended = true;
+            heldToTheEnd = held;
+        }
+        kept.end();
+        return true;
+    }
+
+    /** Whether it held when its session ended. */
+    synchronized boolean hasHeld() {
+        return heldToTheEnd;
     }
 
     synchronized boolean isHeld() {

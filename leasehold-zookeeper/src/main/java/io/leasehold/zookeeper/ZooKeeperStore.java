@@ -123,15 +123,16 @@ final class ZooKeeperStore implements LockStore {
         @Override
         public void ended(Session session) {
             sessions.forget(session);
-            for (QueueEntry place : List.copyOf(byOwner.values())) {
-                if (place.isIn(session)) {
-                    boolean held = place.isHeld();
-                    byOwner.remove(place.owner(), place);
-                    if (held) {
-                        lost(place, LossCause.SESSION_LOST);
-                    } else {
-                        woken(place);
-                    }
+            List<QueueEntry> gone = byOwner.values().stream()
+                    .filter(place -> place.endedWith(session))
+                    .toList();
+            // All of them before one is told: what is told asks again at once, and by a new entry.
+            gone.forEach(place -> byOwner.remove(place.owner(), place));
+            for (QueueEntry place : gone) {
+                if (place.hasHeld()) {
+                    lost(place, LossCause.SESSION_LOST);
+                } else {
+                    woken(place);
                 }
             }
         }

@@ -234,6 +234,7 @@ public final class ZooKeeperModel implements QueueModel {
         private long sent;
 
         private long arrived;
+        private long pingedAtNanos;
         private long heardAtNanos;
 
         Client(QueueWire wire, int askedMillis, Watcher events) {
@@ -339,6 +340,16 @@ public final class ZooKeeperModel implements QueueModel {
                 broken(connection);
                 return;
             }
+            pingNow();
+            process.schedule(pingNanos(), () -> ping(connection));
+        }
+
+        private long pingNanos() {
+            return Math.min(timeoutNanos() / 3, MAX_PING_NANOS);
+        }
+
+        private void pingNow() {
+            pingedAtNanos = process.nanoTime();
             Live known = session;
             call("/", () -> {
                         heard(Objects.requireNonNull(known));
@@ -349,7 +360,6 @@ public final class ZooKeeperModel implements QueueModel {
                             heardAtNanos = process.nanoTime();
                         }
                     });
-            process.schedule(Math.min(timeoutNanos() / 3, MAX_PING_NANOS), () -> ping(connection));
         }
 
         void tell(String path) {
@@ -373,6 +383,9 @@ public final class ZooKeeperModel implements QueueModel {
                 CompletableFuture<T> refused = new CompletableFuture<>();
                 process.execute(() -> refused.completeExceptionally(lost(path)));
                 return refused;
+            }
+            if (process.nanoTime() - pingedAtNanos >= pingNanos()) {
+                pingNow(); // After a pause of the process it is due, and goes first.
             }
             long connection = connections;
             long number = ++sent;
