@@ -36,7 +36,7 @@ public final class VariantsCommand implements Callable<Integer> {
     @Option(names = "--only", paramLabel = "NAME", description = "This variant alone.")
     private @Nullable String only;
 
-    @Option(names = "--store", paramLabel = "redis|sql", description = "Those of this store alone.")
+    @Option(names = "--store", paramLabel = "redis|sql|etcd|zookeeper", description = "Those of this store alone.")
     private @Nullable String store;
 
     @Option(names = "--sql-sources", hidden = true, description = "The sources of the lease table.")
@@ -73,24 +73,42 @@ public final class VariantsCommand implements Callable<Integer> {
 
     private List<Variant> chosen() {
         List<Variant> chosen = new ArrayList<>();
-        if (!"sql".equals(store)) {
+        if (store == null || store.equals("redis")) {
             chosen.addAll(Variants.all());
         }
-        if (!"redis".equals(store)) {
+        if (store == null || store.equals("sql")) {
             chosen.addAll(SqlVariants.all());
+        }
+        if (store == null || store.equals("etcd")) {
+            chosen.addAll(QueueVariants.etcd());
+        }
+        if (store == null || store.equals("zookeeper")) {
+            chosen.addAll(QueueVariants.zooKeeper());
         }
         return chosen;
     }
 
+    /** The sources of a store's module stand beside those of core. */
+    private Path sourcesOf(String module) {
+        return Path.of(sources.toString().replace("leasehold-core", module));
+    }
+
     private String hunt(Variant variant, Path target) throws Exception {
         boolean isSql = SqlVariants.all().contains(variant);
-        try (URLClassLoader loader = Overlay.of(variant, isSql ? sqlSources : sources, target)) {
-            Class<?> hunter = isSql ? SqlHunt.class : Hunt.class;
+        boolean isEtcd = QueueVariants.etcd().contains(variant);
+        boolean isZooKeeper = QueueVariants.zooKeeper().contains(variant);
+        Path from = isSql
+                ? sqlSources
+                : isEtcd ? sourcesOf("leasehold-etcd") : isZooKeeper ? sourcesOf("leasehold-zookeeper") : sources;
+        try (URLClassLoader loader = Overlay.of(variant, from, target)) {
+            Class<?> hunter = isSql
+                    ? SqlHunt.class
+                    : isEtcd ? QueueHunt.OfEtcd.class : isZooKeeper ? QueueHunt.OfZooKeeper.class : Hunt.class;
             @SuppressWarnings("unchecked")
             IntFunction<String> hunt = (IntFunction<String>)
                     loader.loadClass(hunter.getName()).getConstructor().newInstance();
             String where = hunt.apply(runs);
-            if (!where.isEmpty() || isSql) {
+            if (!where.isEmpty() || isSql || isEtcd || isZooKeeper) {
                 return where;
             }
             @SuppressWarnings("unchecked")

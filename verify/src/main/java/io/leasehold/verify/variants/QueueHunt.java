@@ -1,0 +1,43 @@
+package io.leasehold.verify.variants;
+
+import io.leasehold.verify.queue.QueueSimulator;
+import java.util.function.IntFunction;
+
+/** Runs seeds over the stores whose locks are queues until something is found; made in the class loader of a variant. */
+public class QueueHunt implements IntFunction<String> {
+
+    private final QueueSimulator.Kind kind;
+
+    QueueHunt(QueueSimulator.Kind kind) {
+        this.kind = kind;
+    }
+
+    /** Over etcd. */
+    public static final class OfEtcd extends QueueHunt {
+        /** By reflection. */
+        public OfEtcd() {
+            super(QueueSimulator.Kind.ETCD);
+        }
+    }
+
+    /** Over ZooKeeper. */
+    public static final class OfZooKeeper extends QueueHunt {
+        /** By reflection. */
+        public OfZooKeeper() {
+            super(QueueSimulator.Kind.ZOOKEEPER);
+        }
+    }
+
+    /** Where it was caught within so many seeds, or an empty text. */
+    @Override
+    public String apply(int runs) {
+        for (long seed = 1; seed <= runs; seed++) {
+            String problem = QueueSimulator.problemOf(kind, seed);
+            if (!problem.isEmpty()) {
+                return "simulator, seed " + seed + ": "
+                        + (problem.length() > 110 ? problem.substring(0, 110) + "…" : problem);
+            }
+        }
+        return "";
+    }
+}

@@ -1,0 +1,60 @@
+package io.leasehold.verify.variants;
+
+import java.util.List;
+
+/** Those of the stores whose locks are queues. */
+final class QueueVariants {
+
+    private QueueVariants() {}
+
+    static List<Variant> etcd() {
+        return List.of(
+                new Variant(
+                        "etcd-lost-event",
+                        "a watch that has ended gives no second look",
+                        "etcd/QueueEntry.java",
+                        "(watch, what) -> awaitedIsOver(watch)",
+                        "(watch, what) -> { if (what == EtcdCalls.Heard.DELETED) awaitedIsOver(watch); }"),
+                new Variant(
+                        "etcd-key-before-the-answer",
+                        "a lock is granted as soon as the key is asked for, whoever is first",
+                        "etcd/QueueEntry.java",
+                        "if (first.getKey().equals(key)) {",
+                        "if (!first.getKey().equals(queue)) {"),
+                new Variant(
+                        "etcd-extended-from-the-reply",
+                        "an extension counts from its answer",
+                        "etcd/KeyLease.java",
+                        "current = kept.orElse(null);\n                    fromNanos = sentAtNanos;",
+                        "current = kept.orElse(null);\n                    fromNanos = runtime.nanoTime();"),
+                new Variant(
+                        "etcd-election-ignored",
+                        "what a cut-off leader promised counts in full",
+                        "etcd/KeyLease.java",
+                        "current == null ? 0 : current.ttlNanos() - unsureNanos;",
+                        "current == null ? 0 : current.ttlNanos() + NANOS_PER_SECOND;"));
+    }
+
+    static List<Variant> zooKeeper() {
+        return List.of(
+                new Variant(
+                        "zookeeper-lost-event",
+                        "a waiter's recheck is answered from memory after its event has come",
+                        "zookeeper/QueueEntry.java",
+                        "        shared.events.woken(this);\n    }\n\n    // ---- holding",
+                        "    }\n\n    // ---- holding"),
+                new Variant(
+                        "zookeeper-turn-of-another",
+                        "a lock is granted to the second as well",
+                        "zookeeper/QueueEntry.java",
+                        "if (place == 0) {",
+                        "if (place <= 1) {"),
+                new Variant(
+                        "zookeeper-session-in-full",
+                        "the time for which the leader may not have heard of a session is counted, too",
+                        "zookeeper/Session.java",
+                        "(negotiatedMillis - unheardMillis(negotiatedMillis, tickMillis)) * NANOS_PER_MILLI;",
+                        "Long.MAX_VALUE / 4;\n        ttlNanos -= NANOS_PER_MILLI * 1_500;\n        sentAtNanos +="
+                                + " NANOS_PER_MILLI * 1_500;"));
+    }
+}
