@@ -3,7 +3,7 @@ package io.leasehold.zookeeper;
 import io.leasehold.LockName;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
-import io.leasehold.spi.PlainName;
+import io.leasehold.spi.toolkit.PlainName;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.verify.queue.QueueFault;
 import io.leasehold.verify.queue.QueueModel;

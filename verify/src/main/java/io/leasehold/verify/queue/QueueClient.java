@@ -13,7 +13,7 @@ import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
-import io.leasehold.testkit.history.HistoryEvent;
+import io.leasehold.simulator.history.HistoryEvent;
 import io.leasehold.testkit.virtual.PassingStore;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import io.leasehold.testkit.virtual.VirtualWorld;
