@@ -9,7 +9,6 @@ import io.leasehold.LossCause;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.toolkit.CredentialsDesk;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
@@ -21,6 +20,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.toolkit.CredentialsDesk;
 import io.leasehold.spi.toolkit.TimeLimit;
 import java.util.List;
 import java.util.Map;
@@ -55,7 +55,11 @@ final class EtcdStore implements LockStore {
     }
 
     EtcdStore(EtcdUri uri, CredentialsProvider credentials, LockRuntime runtime) {
-        this(uri, runtime, new Etcd(uri, new Login(new CredentialsDesk(credentials, uri.toString(), runtime)), List.of()), true);
+        this(
+                uri,
+                runtime,
+                new Etcd(uri, new Login(new CredentialsDesk(credentials, uri.toString(), runtime)), List.of()),
+                true);
     }
 
     EtcdStore(EtcdUri uri, LockRuntime runtime, EtcdCalls etcd, boolean withProvider) {
@@ -180,8 +184,7 @@ final class EtcdStore implements LockStore {
     private CompletableFuture<RenewReply.Item> renewElsewhere(RenewBatch.Item item) {
         long sentAtNanos = runtime.nanoTime();
         long unsureNanos = uri.electionTimeout().toNanos();
-        return admin
-                .keepAlive(item.name(), item.owner())
+        return admin.keepAlive(item.name(), item.owner())
                 .thenApply(kept -> kept.<RenewReply.Item>map(leased -> new RenewReply.Renewed(
                                 sentAtNanos - Math.max(0, item.ttlNanos() + unsureNanos - leased.ttlNanos())))
                         .orElseGet(RenewReply.NotOurs::new));

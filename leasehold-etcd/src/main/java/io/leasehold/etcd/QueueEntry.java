@@ -12,11 +12,11 @@ import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.spi.toolkit.KeptUntil;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.TokenRange;
+import io.leasehold.spi.toolkit.KeptUntil;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -404,9 +404,8 @@ final class QueueEntry {
         return lease.extend()
                 .thenCombine(
                         etcd.look(key, ours, queue),
-                        (there, found) -> there && found.isThere()
-                                ? renewed(ours, found, forNanos)
-                                : new RenewReply.NotOurs());
+                        (there, found) ->
+                                there && found.isThere() ? renewed(ours, found, forNanos) : new RenewReply.NotOurs());
     }
 
     private RenewReply.Item renewed(long ours, EtcdCalls.Looked found, long forNanos) {

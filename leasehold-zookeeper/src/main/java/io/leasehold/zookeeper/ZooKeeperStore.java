@@ -235,8 +235,7 @@ final class ZooKeeperStore implements LockStore {
         return TimeLimit.within(
                 runtime,
                 limitNanos,
-                () -> admin
-                        .holds(item.name(), item.owner())
+                () -> admin.holds(item.name(), item.owner())
                         .thenApply(held -> held
                                 ? new RenewReply.Renewed(sentAtNanos - item.ttlNanos())
                                 : new RenewReply.NotOurs()),

@@ -100,8 +100,7 @@ public final class EtcdModel implements QueueModel {
 
     private void requireLease(long id) {
         if (!leases.containsKey(id)) {
-            throw EtcdExceptionFactory.newEtcdException(
-                    ErrorCode.NOT_FOUND, "etcdserver: requested lease not found");
+            throw EtcdExceptionFactory.newEtcdException(ErrorCode.NOT_FOUND, "etcdserver: requested lease not found");
         }
     }
 
@@ -187,7 +186,9 @@ public final class EtcdModel implements QueueModel {
 
     @Override
     public List<String> entries() {
-        return keys.keySet().stream().map(key -> key.toString(StandardCharsets.UTF_8)).toList();
+        return keys.keySet().stream()
+                .map(key -> key.toString(StandardCharsets.UTF_8))
+                .toList();
     }
 
     // ---- the seam

@@ -3,8 +3,8 @@ package io.leasehold.zookeeper;
 import io.leasehold.LockName;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
-import io.leasehold.spi.toolkit.PlainName;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.spi.toolkit.PlainName;
 import io.leasehold.verify.queue.QueueFault;
 import io.leasehold.verify.queue.QueueModel;
 import io.leasehold.verify.queue.QueueSimulation;
@@ -38,8 +38,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ZooKeeperModel implements QueueModel {
 
-    private static final ZooKeeperUri URI =
-            ZooKeeperUri.parse(StoreUri.parse("zk://model:2181/sim?tickTime=200ms"));
+    private static final ZooKeeperUri URI = ZooKeeperUri.parse(StoreUri.parse("zk://model:2181/sim?tickTime=200ms"));
     private static final long TICK_NANOS = URI.tickTime().toNanos();
     private static final long MAX_PING_NANOS = Duration.ofSeconds(10).toNanos();
     private static final long RECONNECT_NANOS = Duration.ofMillis(100).toNanos();
@@ -187,8 +186,7 @@ public final class ZooKeeperModel implements QueueModel {
         Live session = first == null || first.czxid() != token ? null : sessions.get(first.session());
         return session == null
                 ? OptionalLong.empty()
-                : OptionalLong.of(
-                        run.host().worldNanosAfter(session.heardAtNanos + session.timeoutNanos - now()));
+                : OptionalLong.of(run.host().worldNanosAfter(session.heardAtNanos + session.timeoutNanos - now()));
     }
 
     /** It begins each session anew. */

@@ -1,12 +1,12 @@
 package io.leasehold.verify.queue;
 
 import io.leasehold.LockListener;
-import io.leasehold.spi.OwnerToken;
 import io.leasehold.simulator.history.History;
 import io.leasehold.simulator.history.HistoryEvent;
 import io.leasehold.simulator.history.LostUpdateChecker;
 import io.leasehold.simulator.history.OverlapChecker;
 import io.leasehold.simulator.history.TokenChecker;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.testkit.virtual.ClockShape;
 import io.leasehold.testkit.virtual.LinkFaults;
 import io.leasehold.testkit.virtual.VirtualRuntime;
@@ -26,8 +26,7 @@ import org.jspecify.annotations.Nullable;
 /** One run of a plan: the world, the cluster, its clients, and what is done to them. */
 public final class QueueSimulation {
 
-    private static final LinkFaults CALM =
-            LinkFaults.none().delay(Duration.ofNanos(50_000), Duration.ofNanos(500_000));
+    private static final LinkFaults CALM = LinkFaults.none().delay(Duration.ofNanos(50_000), Duration.ofNanos(500_000));
 
     final QueuePlan plan;
     final QueueModel model;

@@ -1,6 +1,8 @@
 package io.leasehold.verify.queue;
 
+import io.leasehold.etcd.EtcdModel;
 import io.leasehold.simulator.history.HistoryEvent;
+import io.leasehold.zookeeper.ZooKeeperModel;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -8,8 +10,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import io.leasehold.etcd.EtcdModel;
-import io.leasehold.zookeeper.ZooKeeperModel;
 
 /** Runs plans over the stores whose locks are queues, finds failing seeds and makes them small. A run belongs to the thread that calls it. */
 public final class QueueSimulator {

@@ -59,8 +59,7 @@ public final class QueueWire {
         if (process.hasCrashed()) {
             return reply;
         }
-        LockRuntime.Timer silence =
-                process.schedule(SILENCE_NANOS, () -> reply.completeExceptionally(lost.get()));
+        LockRuntime.Timer silence = process.schedule(SILENCE_NANOS, () -> reply.completeExceptionally(lost.get()));
         reply.whenComplete((value, error) -> silence.cancel());
         mayPause(QueueFault.PAUSE_BEFORE_CALL, () -> {
             if (run.drawsReset(QueueFault.RESET_BEFORE_CALL)) {

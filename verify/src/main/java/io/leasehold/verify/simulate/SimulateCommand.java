@@ -102,11 +102,7 @@ public final class SimulateCommand implements Callable<Integer> {
         }
         if (traces) {
             for (long each = seed; each < seed + runs; each++) {
-                System.out.printf(
-                        Locale.ROOT,
-                        "%d %016x%n",
-                        each,
-                        traceHash(each));
+                System.out.printf(Locale.ROOT, "%d %016x%n", each, traceHash(each));
             }
             return 0;
         }
@@ -114,8 +110,9 @@ public final class SimulateCommand implements Callable<Integer> {
         if (fresh > 0 && code != 1) {
             long first = System.currentTimeMillis();
             // Before they run: a run that never ends can be repeated, too.
-            System.out.println("fresh: again by verify/run simulate" + (store == Store.REDIS ? "" : " --store " + store.name().toLowerCase(Locale.ROOT))
-                    + " --runs " + fresh + " --seed " + first);
+            System.out.println("fresh: again by verify/run simulate"
+                    + (store == Store.REDIS ? "" : " --store " + store.name().toLowerCase(Locale.ROOT)) + " --runs "
+                    + fresh + " --seed " + first);
             int later = from(first, fresh);
             code = code == 0 || later == 1 ? later : code;
         }
