@@ -35,7 +35,7 @@ class JavadocExamplesTest {
     /** What examples take as given: the reader's own objects. */
     private static final String GIVEN = """
             import io.leasehold.*;
-            import io.leasehold.ballot.*;
+            import io.leasehold.node.*;
             import io.leasehold.fencing.*;
             import io.leasehold.jdbc.*;
             import io.leasehold.redis.*;

@@ -1,7 +1,7 @@
 package io.leasehold.quorum;
 
-import io.leasehold.spi.Birth;
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.Birth;
+import io.leasehold.node.NodeReply;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -2,13 +2,13 @@ package io.leasehold.quorum;
 
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.spi.Ballot;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.LockNode;
+import io.leasehold.node.Membership;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRuntime;
-import io.leasehold.spi.Membership;
-import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import java.util.ArrayList;

@@ -1,7 +1,7 @@
 package io.leasehold.quorum;
 
 import io.leasehold.NodeVote;
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.RenewReply;
 import java.util.ArrayList;
 import java.util.Arrays;

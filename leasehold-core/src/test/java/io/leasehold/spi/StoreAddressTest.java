@@ -3,6 +3,7 @@ package io.leasehold.spi;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.leasehold.spi.toolkit.StoreAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -2,9 +2,9 @@ package io.leasehold.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.ClientRecord;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.admin.ClientRecord;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.PostgresDialect;
 import io.leasehold.spi.AcquireReply;

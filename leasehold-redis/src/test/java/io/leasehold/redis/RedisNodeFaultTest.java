@@ -5,9 +5,9 @@ import static io.leasehold.redis.NodeBench.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.node.NodeReply;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.spi.FailureKind;
-import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;

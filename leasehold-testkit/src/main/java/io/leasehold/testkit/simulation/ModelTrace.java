@@ -1,9 +1,9 @@
 package io.leasehold.testkit.simulation;
 
 import io.leasehold.LockName;
-import io.leasehold.spi.Ballot;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.HandOver;
-import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;

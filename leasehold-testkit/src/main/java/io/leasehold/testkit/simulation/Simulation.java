@@ -1,11 +1,11 @@
 package io.leasehold.testkit.simulation;
 
 import io.leasehold.LockName;
-import io.leasehold.ballot.SingleNodeStore;
+import io.leasehold.node.LockNode;
+import io.leasehold.node.SingleNodeStore;
 import io.leasehold.quorum.QuorumMember;
 import io.leasehold.quorum.QuorumSettings;
 import io.leasehold.quorum.QuorumStore;
-import io.leasehold.spi.LockNode;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.testkit.history.History;
 import io.leasehold.testkit.history.HistoryEvent;

@@ -1,6 +1,6 @@
 package io.leasehold.testkit.simulation;
 
-import io.leasehold.spi.LockNode;
+import io.leasehold.node.LockNode;
 import io.leasehold.testkit.history.HistoryEvent;
 import java.util.ArrayList;
 import java.util.Comparator;

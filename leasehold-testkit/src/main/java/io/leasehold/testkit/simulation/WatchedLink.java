@@ -1,11 +1,11 @@
 package io.leasehold.testkit.simulation;
 
 import io.leasehold.LockName;
-import io.leasehold.spi.Ballot;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.LockNode;
+import io.leasehold.node.Membership;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.FailureKind;
-import io.leasehold.spi.LockNode;
-import io.leasehold.spi.Membership;
-import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;

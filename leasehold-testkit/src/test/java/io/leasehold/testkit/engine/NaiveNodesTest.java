@@ -3,13 +3,13 @@ package io.leasehold.testkit.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.memory.InMemoryNode;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.LockNode;
+import io.leasehold.node.Membership;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.Ballot;
 import io.leasehold.spi.Grant;
-import io.leasehold.spi.LockNode;
-import io.leasehold.spi.Membership;
-import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;

@@ -3,10 +3,10 @@ package io.leasehold.testkit.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
+import io.leasehold.node.Birth;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireReply;
-import io.leasehold.spi.Birth;
 import io.leasehold.spi.Grant;
-import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;

@@ -3,10 +3,10 @@ package io.leasehold.testkit.simulation;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.leasehold.spi.Ballot;
-import io.leasehold.spi.LockNode;
-import io.leasehold.spi.Membership;
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.LockNode;
+import io.leasehold.node.Membership;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;

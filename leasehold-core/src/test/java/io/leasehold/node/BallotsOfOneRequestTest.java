@@ -1,4 +1,4 @@
-package io.leasehold.ballot;
+package io.leasehold.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -8,11 +8,8 @@ import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.Ballot;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.spi.LockNode;
-import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import java.lang.reflect.Proxy;
 import java.util.ArrayDeque;

@@ -1,4 +1,4 @@
-package io.leasehold.spi;
+package io.leasehold.spi.toolkit;
 
 import io.leasehold.LockName;
 import java.util.Objects;

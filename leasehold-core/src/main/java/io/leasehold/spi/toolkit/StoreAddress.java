@@ -1,5 +1,7 @@
-package io.leasehold.spi;
+package io.leasehold.spi.toolkit;
 
+import io.leasehold.spi.StoreUri;
+import io.leasehold.spi.TokenRange;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

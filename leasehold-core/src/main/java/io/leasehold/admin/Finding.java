@@ -1,4 +1,4 @@
-package io.leasehold;
+package io.leasehold.admin;
 
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;

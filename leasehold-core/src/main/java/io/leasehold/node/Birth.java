@@ -1,4 +1,4 @@
-package io.leasehold.spi;
+package io.leasehold.node;
 
 import java.util.Objects;
 

@@ -1,8 +1,16 @@
-package io.leasehold.spi;
+package io.leasehold.node;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.QueuedWaiter;
+import io.leasehold.admin.QueuedWaiter;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreOperations;
+import io.leasehold.spi.StoreSignals;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;

@@ -1,4 +1,4 @@
-package io.leasehold.ballot;
+package io.leasehold.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package io.leasehold.ballot;
+package io.leasehold.node;
 
 import io.leasehold.spi.Incarnation;
 import java.util.OptionalLong;

@@ -1,5 +1,12 @@
-package io.leasehold;
+package io.leasehold.admin;
 
+import io.leasehold.Guarantee;
+import io.leasehold.Holder;
+import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.NodeVote;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

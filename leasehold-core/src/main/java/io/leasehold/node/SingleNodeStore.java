@@ -1,19 +1,16 @@
-package io.leasehold.ballot;
+package io.leasehold.node;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.QueuedWaiter;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.Ballot;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
-import io.leasehold.spi.LockNode;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
-import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;

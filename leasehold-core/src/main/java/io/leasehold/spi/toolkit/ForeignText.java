@@ -1,4 +1,4 @@
-package io.leasehold.spi;
+package io.leasehold.spi.toolkit;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;

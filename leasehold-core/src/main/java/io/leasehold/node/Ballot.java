@@ -1,5 +1,7 @@
-package io.leasehold.spi;
+package io.leasehold.node;
 
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.TokenRange;
 import java.util.Objects;
 
 /**

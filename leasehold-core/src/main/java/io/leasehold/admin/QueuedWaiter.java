@@ -1,4 +1,4 @@
-package io.leasehold;
+package io.leasehold.admin;
 
 import java.time.Duration;
 import java.util.Objects;

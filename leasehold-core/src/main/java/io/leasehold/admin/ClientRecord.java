@@ -1,5 +1,6 @@
-package io.leasehold;
+package io.leasehold.admin;
 
+import io.leasehold.LockName;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
