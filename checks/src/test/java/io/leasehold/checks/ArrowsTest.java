@@ -36,6 +36,7 @@ class ArrowsTest {
     private static final String MICROMETER = "io.leasehold.micrometer..";
     private static final String SERVERS = "io.leasehold.servers..";
     private static final String TESTKIT = "io.leasehold.testkit..";
+    private static final String SIMULATOR = "io.leasehold.simulator..";
     private static final String CLI = "io.leasehold.cli..";
     private static final String VERIFY = "io.leasehold.verify..";
 
@@ -130,16 +131,17 @@ class ArrowsTest {
     }
 
     @Test
-    void serversKnowNothingOfOursAndTheTestkitOnlyCore() {
+    void serversKnowNothingOfOursTheTestkitOnlyCoreAndTheSimulatorTheTestkit() {
         room(SERVERS, SERVERS);
         room(TESTKIT, API, ADMIN, SPI, TOOLKIT, ENGINE, NODE, QUORUM, MEMORY, FENCING, TESTKIT);
-        outsideWorld(new String[] {SERVERS});
+        room(SIMULATOR, API, ADMIN, SPI, TOOLKIT, NODE, QUORUM, MEMORY, FENCING, TESTKIT, SIMULATOR);
+        outsideWorld(new String[] {SERVERS, SIMULATOR});
         outsideWorld(new String[] {TESTKIT}, "org.junit.jupiter.api..", "org.opentest4j..", "org.apiguardian..");
     }
 
     @Test
     void theSimulatorDecidesNothing() {
-        none("io.leasehold.testkit.simulation..", ENGINE, "io.leasehold.testkit.tck..");
+        none("io.leasehold.simulator", ENGINE, "io.leasehold.testkit.tck..");
         DescribedPredicate<JavaClass> decides = new DescribedPredicate<>("what decides in the protocol") {
             @Override
             public boolean test(JavaClass type) {
@@ -149,12 +151,13 @@ class ArrowsTest {
                                 "io.leasehold.quorum.QuorumSettings",
                                 "io.leasehold.quorum.QuorumStore")
                         .contains(name);
-                return !made && (name.equals("io.leasehold.node.BallotClock") || name.startsWith("io.leasehold.quorum."));
+                return !made
+                        && (name.equals("io.leasehold.node.BallotClock") || name.startsWith("io.leasehold.quorum."));
             }
         };
         noClasses()
                 .that()
-                .resideInAPackage("io.leasehold.testkit.simulation..")
+                .resideInAPackage("io.leasehold.simulator")
                 .should()
                 .dependOnClassesThat(decides)
                 .because("it makes stores and clients as users do, and what happens then is theirs")

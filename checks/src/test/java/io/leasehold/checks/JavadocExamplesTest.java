@@ -41,11 +41,11 @@ class JavadocExamplesTest {
             import io.leasehold.redis.*;
             import io.leasehold.servers.*;
             import io.leasehold.spi.*;
-            import io.leasehold.testkit.history.*;
+            import io.leasehold.simulator.history.*;
             import io.leasehold.testkit.process.*;
-            import io.leasehold.testkit.proxy.*;
+            import io.leasehold.simulator.proxy.*;
             import io.leasehold.testkit.tck.*;
-            import io.leasehold.testkit.simulation.*;
+            import io.leasehold.simulator.*;
             import io.leasehold.testkit.virtual.*;
             import io.lettuce.core.*;
             import io.lettuce.core.api.sync.*;

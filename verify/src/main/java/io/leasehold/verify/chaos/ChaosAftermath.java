@@ -6,7 +6,7 @@ import io.leasehold.LockOptions;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.LockAdmin;
-import io.leasehold.testkit.history.Violation;
+import io.leasehold.simulator.history.Violation;
 import io.leasehold.verify.client.Names;
 import io.leasehold.verify.client.StoreAccess;
 import java.time.Duration;
