@@ -3,175 +3,136 @@ package io.leasehold.engine;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.spi.HandOver;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The local queues: of each name's waiters at most the first contends with the store, so that a process is one contender
- * however many threads want the lock; and while this process holds the lock and may pass it on, none does.
+ * The {@link LocalQueue}s of a client, by name, so that a process is one contender however many threads want a lock.
  *
- * <p>A desk exists while somebody stands at it or a grant of this process is held; the map's per-key atomicity guards it.
- * Nothing else is locked inside.
+ * <p>A queue exists while an attempt waits in it or a grant of this process is held. It is guarded by itself; nothing else is locked
+ * inside, and nothing is called.
  */
 final class LocalQueues {
 
     private final TimerQueue timeline;
-    private final ConcurrentMap<LockName, Desk> desks = new ConcurrentHashMap<>();
+    private final ConcurrentMap<LockName, LocalQueue> queues = new ConcurrentHashMap<>();
 
     LocalQueues(TimerQueue timeline) {
         this.timeline = timeline;
     }
 
-    private static final class Desk {
-        private final Deque<AcquireAttempt> line = new ArrayDeque<>(2);
-        private @Nullable HeldGrant held;
-        /** The grant for whose hand-over the first waiter is being kept back. */
-        private @Nullable HeldGrant keptBackFor;
+    /** Asks the queue of this name, if there is one. */
+    private <R> R ask(LockName name, R otherwise, Function<LocalQueue, R> question) {
+        LocalQueue queue = queues.get(name);
+        while (queue != null) {
+            synchronized (queue) {
+                if (queues.get(name) == queue) {
+                    R answer = question.apply(queue);
+                    if (queue.isDeserted()) {
+                        queues.remove(name);
+                    }
+                    return answer;
+                }
+            }
+            queue = queues.get(name);
+        }
+        return otherwise;
+    }
 
-        private long seenToken;
-        /** Somebody is settling this desk, and looks again before it stops. */
-        private boolean settling;
-
-        private boolean settleAgain;
-
-        boolean isDeserted() {
-            return line.isEmpty() && held == null;
+    /** As {@link #ask}, and makes the queue if there is none. */
+    private boolean fill(LockName name, Function<LocalQueue, Boolean> change) {
+        while (true) {
+            LocalQueue queue = queues.computeIfAbsent(name, n -> new LocalQueue());
+            synchronized (queue) {
+                if (queues.get(name) == queue) {
+                    return change.apply(queue);
+                }
+            }
         }
     }
 
-    /** Lets the waiter stand in line, and start if it is first and nothing is held here. */
-    void enter(AcquireAttempt waiter) {
-        Desk entered = desks.compute(waiter.name(), (name, desk) -> {
-            Desk at = desk == null ? new Desk() : desk;
-            at.line.addLast(waiter);
-            return at;
-        });
-        if (isAlone(entered, waiter)) {
-            waiter.start();
+    /** Takes the attempt in; it starts if it is first and nothing is held here. */
+    void enter(LocalQueue.Contender attempt) {
+        if (fill(attempt.name(), queue -> queue.enter(attempt))) {
+            attempt.start();
         } else {
-            waiter.enqueued();
-            settle(waiter.name());
+            attempt.enqueued();
+            settle(attempt.name());
         }
     }
 
-    private boolean isAlone(Desk entered, AcquireAttempt waiter) {
-        boolean[] alone = new boolean[1];
-        desks.computeIfPresent(waiter.name(), (name, desk) -> {
-            alone[0] = desk == entered && desk.line.peekFirst() == waiter && desk.held == null;
-            return desk;
+    /** The attempt is done. */
+    void leave(LocalQueue.Contender attempt) {
+        ask(attempt.name(), false, queue -> {
+            queue.leave(attempt);
+            return true;
         });
-        return alone[0];
+        settle(attempt.name());
     }
 
-    /** The waiter is done. */
-    void leave(AcquireAttempt waiter) {
-        desks.computeIfPresent(waiter.name(), (name, desk) -> {
-            desk.line.remove(waiter);
-            return desk.isDeserted() ? null : desk;
-        });
-        settle(waiter.name());
-    }
-
-    /** This process holds the lock now; where it was granted with others at once, nobody stands at its desk. */
-    void granted(LockName name, HeldGrant grant, long lastToken) {
-        desks.compute(name, (n, desk) -> {
-            Desk at = desk == null ? new Desk() : desk;
-            at.held = grant;
-            at.seenToken = Math.max(at.seenToken, lastToken);
-            return at;
+    /** This process holds the lock now; where it was granted with others at once, no attempt is in its queue. */
+    void granted(LockName name, LocalQueue.Passable grant, long lastToken) {
+        fill(name, queue -> {
+            queue.granted(grant, lastToken);
+            return true;
         });
     }
 
     /** The grant is over. */
-    void ended(LockName name, HeldGrant grant) {
-        desks.computeIfPresent(name, (n, desk) -> {
-            if (desk.held == grant) {
-                desk.held = null;
-            }
-            return desk.isDeserted() ? null : desk;
+    void ended(LockName name, LocalQueue.Passable grant) {
+        ask(name, false, queue -> {
+            queue.ended(grant);
+            return true;
         });
         settle(name);
     }
 
-    /** Starts the first waiter, unless it may still be handed the grant that is held. */
+    /** Starts the first attempt, unless it may still be handed the grant that is held. */
     private void settle(LockName name) {
         // A loop: where the store answers at once, one that starts is done at once and calls this again; nested, ten
         // thousand of them would exhaust the stack.
-        boolean[] mine = new boolean[1];
-        desks.computeIfPresent(name, (n, desk) -> {
-            mine[0] = !desk.settling;
-            desk.settling = true;
-            desk.settleAgain = true;
-            return desk;
-        });
-        while (mine[0]) {
+        boolean isMine = ask(name, false, LocalQueue::beginSettling);
+        while (isMine) {
             boolean settled = false;
             try {
                 settleOnce(name);
                 settled = true;
             } finally {
-                mine[0] = mustSettleAgain(name, settled);
+                boolean done = settled;
+                isMine = ask(name, false, queue -> queue.goesOnSettling(done));
             }
         }
     }
 
-    private boolean mustSettleAgain(LockName name, boolean settled) {
-        boolean[] again = new boolean[1];
-        desks.computeIfPresent(name, (n, desk) -> {
-            again[0] = settled && desk.settleAgain;
-            desk.settling = again[0];
-            return desk;
-        });
-        return again[0];
-    }
-
     private void settleOnce(LockName name) {
-        AcquireAttempt[] first = new AcquireAttempt[1];
-        HeldGrant[] held = new HeldGrant[1];
-        desks.computeIfPresent(name, (n, desk) -> {
-            desk.settleAgain = false;
-            first[0] = desk.line.peekFirst();
-            held[0] = desk.held;
-            return desk;
-        });
-        if (first[0] == null) {
+        LocalQueue.Contender first = this.<LocalQueue.@Nullable Contender>ask(name, null, LocalQueue::look);
+        if (first == null) {
             return;
         }
-        long waitNanos = held[0] == null ? 0 : held[0].handOverNanos(first[0].options());
-        if (waitNanos <= 0) {
-            first[0].start();
-        } else if (keepBack(name, held[0])) {
+        LocalQueue.Passable held = held(name);
+        long waitNanos = held == null ? 0 : held.passableNanos(first.options());
+        if (held == null || waitNanos <= 0) {
+            first.start();
+        } else if (ask(name, false, queue -> queue.beginAwaiting(held))) {
             timeline.schedule(waitNanos, () -> settle(name));
         }
     }
 
-    /** Whether nobody is being kept back for this grant yet: then its end of hand-over needs a timer. */
-    private boolean keepBack(LockName name, HeldGrant grant) {
-        boolean[] first = new boolean[1];
-        desks.computeIfPresent(name, (n, desk) -> {
-            first[0] = desk.keptBackFor != grant;
-            desk.keptBackFor = grant;
-            return desk;
-        });
-        return first[0];
-    }
-
     /** Wakes the contender for this name, if there is one. */
     void wake(LockName name) {
-        AcquireAttempt first = firstInLine(name);
+        LocalQueue.Contender first = first(name);
         if (first != null) {
             first.woken();
         }
     }
 
-    /** Tells the contender for this name, if there is one, that somebody was given the lock. */
+    /** Tells the contender for this name, if there is one, that the store has handed the lock over. */
     void handedOver(HandOver handOver) {
-        AcquireAttempt first = firstInLine(handOver.name());
+        LocalQueue.Contender first = first(handOver.name());
         if (first != null) {
             first.handedOver(handOver);
         }
@@ -179,68 +140,43 @@ final class LocalQueues {
 
     /** Wakes all contenders. */
     void wakeAll() {
-        desks.keySet().forEach(this::wake);
+        queues.keySet().forEach(this::wake);
     }
 
-    /** The waiter that would be next. */
-    @Nullable
-    AcquireAttempt firstInLine(LockName name) {
-        AcquireAttempt[] first = new AcquireAttempt[1];
-        desks.computeIfPresent(name, (n, desk) -> {
-            first[0] = desk.line.peekFirst();
-            return desk;
-        });
-        return first[0];
+    /** The attempt that would be next. */
+    LocalQueue.@Nullable Contender first(LockName name) {
+        return this.<LocalQueue.@Nullable Contender>ask(name, null, LocalQueue::first);
     }
 
     /** The grant of this name that this process holds. */
-    @Nullable
-    HeldGrant held(LockName name) {
-        HeldGrant[] held = new HeldGrant[1];
-        desks.computeIfPresent(name, (n, desk) -> {
-            held[0] = desk.held;
-            return desk;
-        });
-        return held[0];
+    LocalQueue.@Nullable Passable held(LockName name) {
+        return this.<LocalQueue.@Nullable Passable>ask(name, null, LocalQueue::held);
     }
 
     /** This process as the holder, if it is. */
     @Nullable
     Holder localHolder(LockName name) {
-        HeldGrant held = held(name);
+        LocalQueue.Passable held = held(name);
         return held == null ? null : held.asHolder();
     }
 
-    /** How many tokens to reserve: one, or as many as a grant may be passed on when others wait here. */
+    /** How many tokens the next request for this name reserves. */
     int reserve(LockName name) {
-        boolean[] others = new boolean[1];
-        desks.computeIfPresent(name, (n, desk) -> {
-            others[0] = desk.line.size() > 1;
-            return desk;
-        });
-        return others[0] ? Timings.MAX_LEASES : 1;
+        return ask(name, 1, LocalQueue::reserve);
     }
 
     long seenToken(LockName name) {
-        long[] seen = new long[1];
-        desks.computeIfPresent(name, (n, desk) -> {
-            seen[0] = desk.seenToken;
-            return desk;
-        });
-        return seen[0];
+        return ask(name, 0L, LocalQueue::seenToken);
     }
 
     boolean isEmpty() {
-        return desks.isEmpty();
+        return queues.isEmpty();
     }
 
-    List<AcquireAttempt> all() {
-        List<AcquireAttempt> all = new ArrayList<>();
-        for (LockName name : desks.keySet()) {
-            desks.computeIfPresent(name, (n, desk) -> {
-                all.addAll(desk.line);
-                return desk;
-            });
+    List<LocalQueue.Contender> all() {
+        List<LocalQueue.Contender> all = new ArrayList<>();
+        for (LockName name : queues.keySet()) {
+            all.addAll(ask(name, List.of(), LocalQueue::all));
         }
         return all;
     }

@@ -35,8 +35,8 @@ final class MultiAcquire implements Pending<MultiLease> {
     private final WaitSettings settings;
     private final long maxWaitNanos;
     private final long startAtNanos;
-    private final EngineClient client;
-    private final EngineContext wiring;
+    private final Attempts attempts;
+    private final EngineContext context;
     /** Where the caller asked, if that is remembered. */
     private final @Nullable Throwable asked;
 
@@ -60,17 +60,17 @@ final class MultiAcquire implements Pending<MultiLease> {
             List<LockName> names,
             WaitSettings settings,
             long maxWaitNanos,
-            EngineClient client,
-            EngineContext wiring,
+            Attempts attempts,
+            EngineContext context,
             @Nullable Throwable asked) {
         this.asked = asked;
         this.names = names;
         this.settings = settings;
         this.maxWaitNanos = maxWaitNanos;
-        this.client = client;
-        this.wiring = wiring;
-        this.startAtNanos = wiring.runtime().nanoTime();
-        result.whenComplete((attempt, error) -> client.settled(this));
+        this.attempts = attempts;
+        this.context = context;
+        this.startAtNanos = context.runtime().nanoTime();
+        result.whenComplete((attempt, error) -> attempts.settled(this));
     }
 
     @Override
@@ -78,13 +78,13 @@ final class MultiAcquire implements Pending<MultiLease> {
         return result;
     }
 
-    /** Whether it has its result, and nothing of its own is in flight; its {@link AcquireAttempt}s are the desks' to watch. */
+    /** Whether it has its result, and nothing of its own is in flight; its {@link AcquireAttempt}s are the queues' to watch. */
     synchronized boolean isOver() {
         return result.isDone() && asking == 0;
     }
 
     void start() {
-        if (names.size() > 1 && wiring.store().isAtomicOver(names)) {
+        if (names.size() > 1 && context.store().isAtomicOver(names)) {
             takeAtOnce();
         } else {
             takeNext();
@@ -95,11 +95,11 @@ final class MultiAcquire implements Pending<MultiLease> {
 
     private void takeAtOnce() {
         Timings timings = settings.timings();
-        OwnerToken owner = OwnerToken.draw(wiring.runtime());
+        OwnerToken owner = OwnerToken.draw(context.runtime());
         AcquireRequest request = AcquireRequest.exclusive(
-                        names, owner, wiring.holderId(), timings.toldNanos(), timings.answerNanos())
+                        names, owner, context.holderId(), timings.toldNanos(), timings.answerNanos())
                 .nodeTimeout(settings.nodeTimeoutNanos());
-        long mark = wiring.suspensions().mark();
+        long mark = context.suspensions().mark();
         CompletableFuture<Void> dealt = new CompletableFuture<>();
         synchronized (this) {
             if (givenUp) {
@@ -108,7 +108,7 @@ final class MultiAcquire implements Pending<MultiLease> {
             asking++;
             dealtWith = dealt;
         }
-        Futures.ask(() -> wiring.store().acquire(request)).whenComplete((reply, error) -> {
+        Futures.ask(() -> context.store().acquire(request)).whenComplete((reply, error) -> {
             try {
                 answeredAtOnce(owner, mark, reply != null ? reply : broken(error), isGivenUp());
             } catch (RuntimeException | Error e) {
@@ -119,7 +119,7 @@ final class MultiAcquire implements Pending<MultiLease> {
                 synchronized (this) {
                     asking--;
                 }
-                client.settled(this);
+                attempts.settled(this);
                 dealt.complete(null);
             }
         });
@@ -133,12 +133,12 @@ final class MultiAcquire implements Pending<MultiLease> {
     }
 
     private String what() {
-        return "locks " + names + " at " + wiring.store().description();
+        return "locks " + names + " at " + context.store().description();
     }
 
     private void answeredAtOnce(OwnerToken owner, long mark, AcquireReply reply, boolean gone) {
         if (!gone && reply instanceof AcquireReply.Granted granted && isWorthKeeping(granted)) {
-            names.forEach(name -> keep(client.keep(name, granted.grant(), settings, mark, asked)));
+            names.forEach(name -> keep(attempts.keep(name, granted.grant(), settings, mark, asked)));
             tell(AttemptOutcome.ACQUIRED);
             finishAcquired();
             return;
@@ -199,7 +199,7 @@ final class MultiAcquire implements Pending<MultiLease> {
     private boolean isWorthKeeping(AcquireReply.Granted granted) {
         long validUntilAtNanos =
                 granted.grant().sentAtNanos() + settings.timings().validityNanos();
-        long leftNanos = validUntilAtNanos - wiring.runtime().nanoTime();
+        long leftNanos = validUntilAtNanos - context.runtime().nanoTime();
         return leftNanos >= leastValidityNanos();
     }
 
@@ -209,7 +209,7 @@ final class MultiAcquire implements Pending<MultiLease> {
 
     private void undo(OwnerToken owner, long ballot) {
         Timings timings = settings.timings();
-        leaves(wiring.undoer()
+        leaves(context.retrier()
                 .end(
                         new ReleaseRequest(names, owner, ballot, ReleaseRequest.Kind.UNDO, timings.answerNanos()),
                         timings.undoNanos())
@@ -229,8 +229,8 @@ final class MultiAcquire implements Pending<MultiLease> {
         Duration waited = waited();
         // What is asked for at once begins and ends as one; what is taken one after the other, its waiters tell.
         for (LockName name : names) {
-            wiring.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
-            wiring.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited)));
+            context.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
+            context.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited)));
         }
     }
 
@@ -275,7 +275,7 @@ final class MultiAcquire implements Pending<MultiLease> {
         }
         AcquireAttempt waiter;
         try {
-            waiter = client.enter(next, settings, patienceLeft(), asked);
+            waiter = attempts.enter(next, settings, patienceLeft(), asked);
         } catch (IllegalStateException e) {
             giveBack(true);
             result.completeExceptionally(e);
@@ -296,7 +296,7 @@ final class MultiAcquire implements Pending<MultiLease> {
         if (maxWaitNanos > Long.MAX_VALUE / 2) {
             return maxWaitNanos;
         }
-        return Math.max(0, maxWaitNanos - (wiring.runtime().nanoTime() - startAtNanos));
+        return Math.max(0, maxWaitNanos - (context.runtime().nanoTime() - startAtNanos));
     }
 
     private void answered(@Nullable Attempt<Lease> attempt, @Nullable Throwable error) {
@@ -323,7 +323,7 @@ final class MultiAcquire implements Pending<MultiLease> {
                 return true;
             }
         }
-        leaves(LeaseHandle.giveBackUnseen(lease));
+        leaves(Unseen.giveBack(lease));
         return false;
     }
 
@@ -409,10 +409,10 @@ final class MultiAcquire implements Pending<MultiLease> {
             acquired.clear();
             givenUp |= forGood;
         }
-        parts.forEach(part -> leaves(LeaseHandle.giveBackUnseen(part)));
+        parts.forEach(part -> leaves(Unseen.giveBack(part)));
     }
 
     private Duration waited() {
-        return Duration.ofNanos(wiring.runtime().nanoTime() - startAtNanos);
+        return Duration.ofNanos(context.runtime().nanoTime() - startAtNanos);
     }
 }

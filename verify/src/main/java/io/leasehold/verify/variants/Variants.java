@@ -8,7 +8,7 @@ final class Variants {
     private static final String NODE = "memory/InMemoryNode.java";
     private static final String LEASE = "engine/GrantMachine.java";
     private static final String ATTEMPT = "engine/AcquireMachine.java";
-    private static final String KEEPER = "engine/HeldGrant.java";
+    private static final String TOKENS = "engine/GrantTokens.java";
     private static final String SEVERAL = "engine/MultiAcquire.java";
     private static final String ROUND = "quorum/QuorumRound.java";
 
@@ -231,9 +231,9 @@ final class Variants {
                         "sleep-of-several",
                         "the grant of several locks at once is believed although the machine slept before it came",
                         SEVERAL,
-                        "names.forEach(name -> keep(client.keep(name, granted.grant(), settings, mark, asked)));",
-                        "names.forEach(name -> keep(client.keep(\n                    name, granted.grant(), settings,"
-                                + " wiring.suspensions().mark(), asked)));"),
+                        "names.forEach(name -> keep(attempts.keep(name, granted.grant(), settings, mark, asked)));",
+                        "names.forEach(name -> keep(attempts.keep(\n                    name, granted.grant(), settings,"
+                                + " context.suspensions().mark(), asked)));"),
                 new Variant(
                         "parts-not-looked-at",
                         "what was taken first of several locks is not looked at again when the last is taken",
@@ -249,15 +249,15 @@ final class Variants {
                 new Variant(
                         "token-beyond-the-range",
                         "a lease that is passed on has a token that was not reserved",
-                        KEEPER,
-                        "new ActiveLease(this, nextToken++, ",
-                        "new ActiveLease(this, nextToken++ + (current == null ? 0 : 64), "),
+                        TOKENS,
+                        "        return nextToken++;",
+                        "        return nextToken++ + (lastToken - nextToken < 62 ? 64 : 0);"),
                 new Variant(
                         "token-of-two-holders",
                         "a lease that is passed on has the token of the one before",
-                        KEEPER,
-                        "new ActiveLease(this, nextToken++, ",
-                        "new ActiveLease(this, nextToken, "),
+                        TOKENS,
+                        "        return nextToken++;",
+                        "        return nextToken;"),
                 new Variant(
                         "passed-on-for-long",
                         "a process passes a lock on for two seconds after its grant",
@@ -267,25 +267,25 @@ final class Variants {
                 new Variant(
                         "too-many-reserved",
                         "a process reserves tokens for more leases than it may pass on",
-                        "engine/LocalQueues.java",
-                        "return others[0] ? Timings.MAX_LEASES : 1;",
-                        "return others[0] ? 10 * Timings.MAX_LEASES : 1;"),
+                        "engine/LocalQueue.java",
+                        "return line.size() > 1 ? Timings.MAX_LEASES : 1;",
+                        "return line.size() > 1 ? 10 * Timings.MAX_LEASES : 1;"),
                 new Variant(
                         "passed-on-below-the-minimum",
                         "a lease is passed on with whatever validity is left",
-                        KEEPER,
-                        "&& machine.remainingNanos(nowNanos) >= Math.max(1, timings.minimumValidityNanos());",
-                        "&& machine.remainingNanos(nowNanos) >= 1;"),
+                        TOKENS,
+                        "Math.max(1, timings.minimumValidityNanos());",
+                        "1;"),
                 new Variant(
                         "fixed-ttl-passed-on",
                         "a lease that nothing renews is passed on",
-                        KEEPER,
-                        "return timings.renewed()\n                && options.fairness()",
-                        "return options.fairness()"),
+                        TOKENS,
+                        "timings.renewed() && options.fairness()",
+                        "options.fairness()"),
                 new Variant(
                         "strict-line-passed-on",
                         "a lease is passed on within the process though the options say strict order",
-                        KEEPER,
+                        TOKENS,
                         "&& options.fairness() == Fairness.BOUNDED_LOCAL_HAND_OVER",
                         "&& options.fairness() != null"));
     }
