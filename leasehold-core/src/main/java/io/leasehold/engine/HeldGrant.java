@@ -348,8 +348,14 @@ final class HeldGrant implements ActiveLease.Owner, HoldTable.Held, LocalQueue.P
         return context.retrier().end(request, timings.undoNanos()).firstReply();
     }
 
+    /** Whatever fails here: the holder waits for an outcome. */
     private synchronized ReleaseOutcome outcome(ReleaseReply reply) {
-        return machine.outcome(reply, now());
+        try {
+            return machine.outcome(reply, now());
+        } catch (RuntimeException | Error e) {
+            LOG.error("lock \"{}\": the answer to its release could not be taken in", name, e);
+            return ReleaseOutcome.UNCONFIRMED;
+        }
     }
 
     /** Both, for a client that closes may have come between the making of a lease and its acceptance. */
