@@ -14,14 +14,7 @@ import java.util.Objects;
  */
 public final class AcquireRequest {
 
-    /** How the locks are to be held. */
-    public enum Mode {
-        /** By nobody else. */
-        EXCLUSIVE
-    }
-
     private final List<LockName> names;
-    private final Mode mode;
     private final OwnerToken owner;
     private final String holderId;
     private final long ttlNanos;
@@ -46,7 +39,6 @@ public final class AcquireRequest {
             long claimNanos,
             long ballotSoFar) {
         this.names = names;
-        this.mode = Mode.EXCLUSIVE;
         this.owner = owner;
         this.holderId = holderId;
         this.ttlNanos = ttlNanos;
@@ -211,11 +203,6 @@ public final class AcquireRequest {
             throw new UnsupportedOperationException("this store takes one lock at a time, not " + names.size());
         }
         return names.get(0);
-    }
-
-    /** How they are to be held. */
-    public Mode mode() {
-        return mode;
     }
 
     /** What proves ownership; one for the whole attempt. */
