@@ -37,6 +37,7 @@ class PurityTest {
             "io.leasehold.quorum.NodeClocks",
             "io.leasehold.quorum.QuorumRenewal",
             "io.leasehold.quorum.QuorumRound",
+            "io.leasehold.spi.Repetition",
             "io.leasehold.spi.TokenRange");
 
     private static final String RUNTIME = "io.leasehold.engine.SystemLockRuntime";

@@ -6,8 +6,11 @@ import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.Repetition;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -33,11 +36,10 @@ final class NodeRelease {
     /** A copy before the last went unanswered: that it was not ours any more says nothing. */
     private final boolean[] doubtful;
 
-    private final int[] tries;
+    private final Repetition[] copies;
     private final LockRuntime.@Nullable Timer[] timers;
     private final CompletableFuture<Void> decided = new CompletableFuture<>();
     private final CompletableFuture<Void> over = new CompletableFuture<>();
-    private boolean closed;
     private boolean told;
 
     NodeRelease(NodeSet nodes, ReleaseRequest request, long forNanos) {
@@ -47,7 +49,8 @@ final class NodeRelease {
         int n = nodes.size();
         this.replies = new ReleaseReply[n];
         this.doubtful = new boolean[n];
-        this.tries = new int[n];
+        this.copies = new Repetition[n];
+        Arrays.setAll(copies, node -> new Repetition(FIRST_PAUSE_NANOS, MAX_PAUSE_NANOS));
         this.timers = new LockRuntime.Timer[n];
     }
 
@@ -67,8 +70,10 @@ final class NodeRelease {
     }
 
     private void send(int node) {
-        if (isClosed()) {
-            return;
+        synchronized (this) {
+            if (!copies[node].start()) {
+                return;
+            }
         }
         nodes.link(node)
                 .ask(target -> target.release(request), ReleaseReply.Failed::new)
@@ -80,17 +85,14 @@ final class NodeRelease {
         boolean isOver;
         synchronized (this) {
             replies[node] = reply;
-            boolean open = reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT;
-            long leftNanos = untilAtNanos - nodes.runtime().nanoTime();
-            if (open && leftNanos > 0 && !closed) {
-                doubtful[node] |= ((ReleaseReply.Failed) reply).kind() == FailureKind.UNKNOWN;
-                long pause = Math.min(MAX_PAUSE_NANOS, FIRST_PAUSE_NANOS << Math.min(tries[node]++, 10));
-                timers[node] = timer(Math.min(pause, leftNanos), node);
-                open = timers[node] == null;
-            }
-            if (open && timers[node] == null) {
-                // What it could end has ended by itself, or will.
-                replies[node] = new ReleaseReply.Failed(FailureKind.PERMANENT, ((ReleaseReply.Failed) reply).error());
+            if (reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT) {
+                doubtful[node] |= failed.kind() == FailureKind.UNKNOWN;
+                if (!isRepeated(node)) {
+                    // What it could end has ended by itself, or will.
+                    replies[node] = new ReleaseReply.Failed(FailureKind.PERMANENT, failed.error());
+                }
+            } else {
+                copies[node].end();
             }
             isOver = isOver();
             isDecided = isOver || verdict() != null;
@@ -103,32 +105,23 @@ final class NodeRelease {
         }
     }
 
-    private synchronized boolean isClosed() {
-        return closed;
-    }
-
-    /** The pause is over, unless it was cut short: then a second copy would be answered as if it had never been ours. */
-    private void due(int node) {
-        synchronized (this) {
-            if (timers[node] == null) {
-                return;
-            }
-            timers[node] = null;
+    /** Whether another copy will be sent, after a pause. */
+    private boolean isRepeated(int node) {
+        OptionalLong pause = copies[node].failed(untilAtNanos - nodes.runtime().nanoTime());
+        if (pause.isEmpty()) {
+            return false;
         }
-        send(node);
-    }
-
-    /** Null if none can be had: then the node is given up. */
-    private LockRuntime.@Nullable Timer timer(long delayNanos, int node) {
         try {
-            return nodes.runtime().schedule(delayNanos, () -> due(node));
+            timers[node] = nodes.runtime().schedule(pause.getAsLong(), () -> send(node));
+            return true;
         } catch (Error e) {
             LOG.error(
                     "the end of {} cannot be repeated at {}",
                     request.names(),
                     nodes.names().get(node),
                     e);
-            return null;
+            copies[node].end();
+            return false;
         }
     }
 
@@ -240,7 +233,9 @@ final class NodeRelease {
 
     void close() {
         synchronized (this) {
-            closed = true;
+            for (Repetition copy : copies) {
+                copy.end();
+            }
             for (LockRuntime.Timer timer : timers) {
                 if (timer != null) {
                     timer.cancel();
