@@ -2,6 +2,8 @@ package io.leasehold.quorum;
 
 import io.leasehold.LockName;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.Repetition;
 import io.leasehold.spi.StoreSignals;
 import java.util.HashMap;
 import java.util.Map;
@@ -28,7 +30,7 @@ final class ContentionBackoff {
 
     private final LockRuntime runtime;
     private final Supplier<StoreSignals> signals;
-    private final Map<QuorumSession, Integer> losses = new HashMap<>();
+    private final Map<OwnerToken, Integer> losses = new HashMap<>();
     private final Map<LockName, LockRuntime.Timer> pending = new HashMap<>();
     /** Until when those who were woken go first. */
     private final Map<LockName, Long> courtesies = new HashMap<>();
@@ -42,17 +44,17 @@ final class ContentionBackoff {
     }
 
     /** Votes of an attempt were split. */
-    void later(QuorumSession tenure, LockName name, long roundNanos) {
+    void later(OwnerToken attempt, LockName name, long roundNanos) {
         synchronized (this) {
-            int lost = losses.merge(tenure, 1, Integer::sum) - 1;
-            long base = Math.min(MAX_NANOS / 4, Math.max(MIN_NANOS, roundNanos) << Math.min(lost, 7));
+            int lost = losses.merge(attempt, 1, Integer::sum) - 1;
+            long base = Repetition.pauseNanos(Math.max(MIN_NANOS, roundNanos), MAX_NANOS / 4, lost);
             schedule(name, base + runtime.randomBelow(3 * base));
         }
     }
 
     /** An attempt has been answered otherwise: it begins anew with its delays. */
-    synchronized void done(QuorumSession tenure) {
-        losses.remove(tenure);
+    synchronized void done(OwnerToken attempt) {
+        losses.remove(attempt);
     }
 
     /** How many attempts are remembered for their delays. */

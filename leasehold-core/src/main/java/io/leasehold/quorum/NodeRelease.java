@@ -199,7 +199,7 @@ final class NodeRelease {
                 isOver() ? FailureKind.PERMANENT : FailureKind.UNKNOWN,
                 new StoreUnavailableException(
                         "the release of " + request.names() + " was not confirmed by " + nodes.quorum() + " of "
-                                + nodes.size() + " nodes; " + Words.of(votes),
+                                + nodes.size() + " nodes; " + Votes.line(votes),
                         votes,
                         null));
     }

@@ -42,7 +42,7 @@ final class NodeReleases {
             ending = new NodeRelease(
                     nodes,
                     new ReleaseRequest(names, owner, highest, kind, answerNanos),
-                    ttlNanos + ttlNanos / 100 + 2_000_000L);
+                    ttlNanos + QuorumSettings.driftNanos(ttlNanos));
             if (!closed) {
                 underWay.put(owner, ending);
             }

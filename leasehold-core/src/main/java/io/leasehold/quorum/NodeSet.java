@@ -3,6 +3,7 @@ package io.leasehold.quorum;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.Ballot;
+import io.leasehold.spi.Birth;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockNode;
@@ -17,13 +18,16 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The nodes of a set with what is known of them: sends ballots, learns from every answer, and keeps from a node what it must
- * not be sent. Safe for all threads; the trust is guarded by itself.
+ * not be sent. Safe for all threads; what is known of clocks and of births is each guarded by itself.
  */
 final class NodeSet {
 
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final Incarnation NOT_ASKED = new Incarnation("not asked");
 
     private final LockRuntime runtime;
@@ -46,7 +50,7 @@ final class NodeSet {
                 .toList();
         this.configuration = configuration(members, settings);
         this.trust = new NodeClocks(names, settings.exclusionNanos(), settings.boundMicros());
-        this.births = new BirthMarkers(this);
+        this.births = new BirthMarkers(members.size());
         this.standings = new NodeStatuses(names, settings.quarantineNanos() / 1_000_000);
     }
 
@@ -65,7 +69,7 @@ final class NodeSet {
     }
 
     int quorum() {
-        return members.size() / 2 + 1;
+        return Quorum.majority(members.size());
     }
 
     List<String> names() {
@@ -103,7 +107,7 @@ final class NodeSet {
 
     /** Why a node's votes do not count now, or null. */
     @Nullable
-    String distrust(int node) {
+    Distrust distrust(int node) {
         synchronized (trust) {
             return trust.distrust(node, runtime.nanoTime());
         }
@@ -117,7 +121,7 @@ final class NodeSet {
      */
     CompletableFuture<NodeReply> propose(int node, Ballot ballot, long estimateMicros, long floor) {
         long nowNanos = runtime.nanoTime();
-        String why;
+        Distrust why;
         long retryNanos;
         OptionalLong clock;
         synchronized (trust) {
@@ -128,7 +132,7 @@ final class NodeSet {
         if (why != null) {
             // Its clock is looked at again, so that it can be believed again.
             probe(node, ballot.request().timeoutNanos());
-            return refused(why, retryNanos);
+            return refused(why.text(), retryNanos);
         }
         long last = ballot.tokens().last();
         // What is further ahead could not be stopped by our own undo, which the node clamps.
@@ -143,9 +147,49 @@ final class NodeSet {
                 settings.boundMicros(),
                 members.get(node).persistence());
         return ask(node, true, target -> target.acquire(ballot, membership)).thenApply(reply -> {
-            births.answered(node, reply);
+            boolean asks;
+            synchronized (births) {
+                asks = births.answered(node, reply);
+            }
+            if (asks) {
+                askForBirths();
+            }
             return reply instanceof NodeReply.Yes ? believed(node, reply) : reply;
         });
+    }
+
+    private void askForBirths() {
+        long timeoutNanos =
+                10 * settings.nodeTimeoutNanos(settings.maxTtl().toNanos());
+        try {
+            sample(timeoutNanos).thenAccept(replies -> {
+                List<BirthMarkers.Told> told;
+                synchronized (births) {
+                    told = births.sampled(replies);
+                }
+                told.forEach(one -> tell(one, timeoutNanos));
+                boolean again;
+                synchronized (births) {
+                    again = births.asksAgain();
+                }
+                if (again) {
+                    askForBirths();
+                }
+            });
+        } catch (RuntimeException | Error e) {
+            // No timer could be had: the vote counts all the same.
+            LOG.error("nodes cannot be told their birth", e);
+            synchronized (births) {
+                births.failed();
+            }
+        }
+    }
+
+    private void tell(BirthMarkers.Told told, long timeoutNanos) {
+        Birth birth = new Birth(told.nonce(), told.bornMicros(), configuration, timeoutNanos);
+        links.get(told.node())
+                .ask(target -> target.birth(birth), NodeReply.Failed::new)
+                .thenAccept(reply -> LOG.debug("told {} its birth: {}", names.get(told.node()), reply));
     }
 
     private static CompletableFuture<NodeReply> refused(String why, long retryNanos) {
@@ -154,11 +198,11 @@ final class NodeSet {
 
     /** A yes whose own clock reading shows that the node is not to be believed may be left behind, and does not count. */
     private NodeReply believed(int node, NodeReply yes) {
-        String why = distrust(node);
+        Distrust why = distrust(node);
         return why == null
                 ? yes
                 : new NodeReply.Failed(
-                        FailureKind.UNKNOWN, new StoreUnavailableException(names.get(node) + " " + why, null));
+                        FailureKind.UNKNOWN, new StoreUnavailableException(names.get(node) + " " + why.text(), null));
     }
 
     /**
@@ -170,8 +214,8 @@ final class NodeSet {
         return links.get(node)
                 .ask(target -> target.renew(batch), (kind, error) -> allFailed(batch, error))
                 .thenApply(reply -> {
-                    String why = distrust(node);
-                    return why == null ? reply : allButNotOursFailed(reply, names.get(node) + " " + why);
+                    Distrust why = distrust(node);
+                    return why == null ? reply : allButNotOursFailed(reply, names.get(node) + " " + why.text());
                 });
     }
 
@@ -199,7 +243,7 @@ final class NodeSet {
         long sentAtNanos = runtime.nanoTime();
         return links.get(node).ask(request, NodeReply.Failed::new).thenApply(reply -> {
             long nowNanos = runtime.nanoTime();
-            String[] distrusted = new String[size()];
+            @Nullable Distrust[] distrusted = new Distrust[size()];
             synchronized (trust) {
                 if (reply instanceof NodeReply.Answered answered) {
                     trust.answered(node, answered.incarnation(), answered.serverMicros(), sentAtNanos, nowNanos);

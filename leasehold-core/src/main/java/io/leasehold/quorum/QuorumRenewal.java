@@ -84,7 +84,7 @@ final class QuorumRenewal {
     QuorumRenewal(List<String> nodes) {
         this.nodes = nodes.toArray(String[]::new);
         int n = nodes.size();
-        this.quorum = n / 2 + 1;
+        this.quorum = Quorum.majority(n);
         this.confirmed = new boolean[n];
         this.confirmedAtNanos = new long[n];
         this.replies = new RenewReply.Item[n];

@@ -121,7 +121,7 @@ final class QuorumRound {
      */
     QuorumRound(List<String> nodes, long boundMicros, long quarantineMillis) {
         this.nodes = nodes.toArray(String[]::new);
-        this.quorum = nodes.size() / 2 + 1;
+        this.quorum = Quorum.majority(nodes.size());
         this.boundMicros = boundMicros;
         this.quarantineMillis = quarantineMillis;
         int n = nodes.size();

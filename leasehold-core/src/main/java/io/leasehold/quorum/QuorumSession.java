@@ -21,6 +21,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.TokenRange;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -109,7 +110,9 @@ final class QuorumSession {
         void taken(OwnerToken granted, LossCause cause);
     }
 
-    private void forget() {
+    /** Nothing of it is left, or its caller has deserted it. */
+    void forget() {
+        retries.done(engineOwner);
         holders.forgotten(this, engineOwner, nodeOwner);
     }
 
@@ -180,19 +183,16 @@ final class QuorumSession {
                     round.highest()));
             return;
         }
-        String why = NodeSetCheck.refuseTtl(
-                wanted.ttlNanos(),
-                QuorumSettings.validityNanos(wanted.ttlNanos()),
-                wanted.nodeTimeoutNanos(),
-                nodes.settings());
-        if (!why.isEmpty()) {
+        Optional<NodeSetCheck.UnfitTtl> unfit =
+                NodeSetCheck.unfit(wanted.ttlNanos(), wanted.nodeTimeoutNanos(), nodes.settings());
+        if (unfit.isPresent()) {
             idle = true;
             if (request == null) {
                 // Nothing was ever sent: nobody will end it.
                 forget();
             }
             reply.complete(new AcquireReply.Failed(
-                    FailureKind.PERMANENT, new UnsafeStoreException(names + ": " + why, null), 0));
+                    FailureKind.PERMANENT, new UnsafeStoreException(names + ": " + unfit.get().text(), null), 0));
             return;
         }
         request = wanted;
@@ -326,7 +326,7 @@ final class QuorumSession {
             held = true;
             keptUntilAtNanos = won.sentAtNanos() + wanted.ttlNanos();
             retries.measured(nodes.runtime().nanoTime() - startedAtNanos);
-            retries.done(this);
+            retries.done(engineOwner);
             holders.granted(this, nodeOwner);
             answer(new AcquireReply.Granted(new Grant(nodeOwner, won.tokens(), won.sentAtNanos(), SET), votes));
         } else if (verdict instanceof QuorumRound.Contended contended) {
@@ -354,7 +354,7 @@ final class QuorumSession {
             patience = nodes.runtime()
                     .schedule(pauseNanos, () -> serial.run(() -> orFail(() -> startSampled(wanted, List.of()))));
         } else if (contended.holds()) {
-            retries.done(this);
+            retries.done(engineOwner);
             answer(
                     told
                             ? new AcquireReply.Queued(contended.holder(), ballot, votes)
@@ -362,7 +362,7 @@ final class QuorumSession {
         } else {
             // Votes were split: nobody will wake us, so we do, after a time drawn by lot.
             answer(new AcquireReply.Queued(contended.holder(), ballot, votes));
-            retries.later(this, names.get(0), nodes.runtime().nanoTime() - startedAtNanos);
+            retries.later(engineOwner, names.get(0), nodes.runtime().nanoTime() - startedAtNanos);
         }
     }
 
@@ -382,7 +382,7 @@ final class QuorumSession {
                     .toList();
         }
         String message = "no quorum for " + names + ": " + nodes.quorum() + " of " + nodes.size()
-                + " nodes are needed; " + Words.of(told);
+                + " nodes are needed; " + Votes.line(told);
         if (permanent) {
             message += "; this client is configured for " + nodes.configuration();
         }
@@ -492,7 +492,7 @@ final class QuorumSession {
                             case UNKNOWN ->
                                 new RenewReply.Failed(new StoreUnavailableException(
                                         "renewal of " + names + " found no quorum of " + nodes.quorum() + " of "
-                                                + nodes.size() + " nodes; " + Words.of(renewal.votes()),
+                                                + nodes.size() + " nodes; " + Votes.line(renewal.votes()),
                                         renewal.votes(),
                                         null));
                         });
@@ -549,7 +549,7 @@ final class QuorumSession {
         boolean first = !ended;
         ended = true;
         held = false;
-        retries.done(this);
+        retries.done(engineOwner);
         if (first) {
             perform(round.on(new QuorumRound.Ended()));
             keep(renewal.on(new QuorumRenewal.Ended()));

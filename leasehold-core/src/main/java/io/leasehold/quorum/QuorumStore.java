@@ -141,9 +141,8 @@ public final class QuorumStore implements LockStore, MemberSet {
                 silent.add(nodes.names().get(node) + " (" + failed.error().getMessage() + ")");
                 continue;
             }
-            String why = nodes.distrust(node);
-            if (why != null && why.startsWith("is the same server")) {
-                throw new UnsafeStoreException(nodes.names().get(node) + " " + why, null);
+            if (nodes.distrust(node) instanceof Distrust.SameServer same) {
+                throw new UnsafeStoreException(nodes.names().get(node) + " " + same.text(), null);
             }
         }
         if (nodes.size() - silent.size() < nodes.quorum()) {
@@ -258,7 +257,9 @@ public final class QuorumStore implements LockStore, MemberSet {
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         if (tenures.size() > sweepAbove) {
             long nowNanos = runtime.nanoTime();
-            tenures.values().removeIf(tenure -> tenure.isDeserted(nowNanos));
+            tenures.values().stream()
+                    .filter(tenure -> tenure.isDeserted(nowNanos))
+                    .forEach(QuorumSession::forget);
             sweepAbove = Math.max(MIN_SWEEP, 2 * tenures.size());
         }
         QuorumSession tenure =

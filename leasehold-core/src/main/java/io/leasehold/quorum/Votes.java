@@ -5,6 +5,8 @@ import io.leasehold.NodeVote;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
+import java.util.List;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** What nodes answer, in words for people. Pure. */
@@ -48,6 +50,11 @@ final class Votes {
             return new NodeVote(node, NodeVote.Answer.REFUSED, "did not hold the lock for this lease");
         }
         return reply instanceof ReleaseReply.Failed failed ? failed(node, failed.error()) : silent(node);
+    }
+
+    /** Votes in one line, for messages. */
+    static String line(List<NodeVote> votes) {
+        return votes.stream().map(NodeVote::toString).collect(Collectors.joining("; "));
     }
 
     private static NodeVote failed(String node, Throwable error) {

@@ -2,7 +2,6 @@ package io.leasehold.quorum;
 
 import static io.leasehold.quorum.ScriptedSet.MILLI;
 import static io.leasehold.quorum.ScriptedSet.NAME;
-import static io.leasehold.quorum.ScriptedSet.NAMES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
@@ -37,26 +36,8 @@ final class ContentionBackoffTest {
         public void reconnected() {}
     });
 
-    private QuorumSession tenure() {
-        ScriptedNode node = new ScriptedNode(clock);
-        NodeSet set = ScriptedSet.nodes(List.of(node), clock);
-        return new QuorumSession(
-                set,
-                new NodeReleases(set),
-                retries,
-                NAMES,
-                OwnerToken.draw(clock),
-                OwnerToken.draw(clock),
-                new QuorumSession.Holders() {
-                    @Override
-                    public void granted(QuorumSession tenure, OwnerToken owner) {}
-
-                    @Override
-                    public void forgotten(QuorumSession tenure, OwnerToken asked, OwnerToken granted) {}
-
-                    @Override
-                    public void taken(OwnerToken granted, LossCause cause) {}
-                });
+    private OwnerToken attempt() {
+        return OwnerToken.draw(clock);
     }
 
     /** The nanoseconds until the wake-up that is armed. */
@@ -68,31 +49,31 @@ final class ContentionBackoffTest {
         return wokenAt.get(before) - now;
     }
 
-    private long afterASplit(QuorumSession tenure, long roundNanos) {
-        retries.later(tenure, NAME, roundNanos);
+    private long afterASplit(OwnerToken attempt, long roundNanos) {
+        retries.later(attempt, NAME, roundNanos);
         return untilWoken();
     }
 
     @Test
     void thePausesAfterSplitVotesDoubleFromTenMillisecondsOrTheRound() {
-        QuorumSession tenure = tenure();
+        OwnerToken attempt = attempt();
         for (long millis : new long[] {10, 20, 40, 80, 160, 250, 250, 250, 250, 250}) {
-            assertThat(afterASplit(tenure, MILLI)).isEqualTo(millis * MILLI);
+            assertThat(afterASplit(attempt, MILLI)).isEqualTo(millis * MILLI);
         }
-        assertThat(afterASplit(tenure(), 15 * MILLI)).as("of another attempt").isEqualTo(15 * MILLI);
-        retries.done(tenure);
-        assertThat(afterASplit(tenure, 1)).as("once it has been answered").isEqualTo(10 * MILLI);
+        assertThat(afterASplit(attempt(), 15 * MILLI)).as("of another attempt").isEqualTo(15 * MILLI);
+        retries.done(attempt);
+        assertThat(afterASplit(attempt, 1)).as("once it has been answered").isEqualTo(10 * MILLI);
     }
 
     @Test
     void theLongestPauseIsFourTimesTheShortestAndAtMostASecond() {
         clock.lot = bound -> bound - 1;
-        QuorumSession tenure = tenure();
-        assertThat(afterASplit(tenure, MILLI)).isEqualTo(40 * MILLI - 1);
+        OwnerToken attempt = attempt();
+        assertThat(afterASplit(attempt, MILLI)).isEqualTo(40 * MILLI - 1);
         for (int i = 0; i < 10; i++) {
-            afterASplit(tenure, MILLI);
+            afterASplit(attempt, MILLI);
         }
-        assertThat(afterASplit(tenure, MILLI)).isEqualTo(1_000 * MILLI - 1);
+        assertThat(afterASplit(attempt, MILLI)).isEqualTo(1_000 * MILLI - 1);
     }
 
     @Test
@@ -116,10 +97,10 @@ final class ContentionBackoffTest {
     @Test
     void aSplitVotePutsOffWhatAWakeUpHadArmed() {
         clock.lot = bound -> bound - 1;
-        QuorumSession tenure = tenure();
+        OwnerToken attempt = attempt();
         retries.woken(NAME);
-        assertThat(afterASplit(tenure, MILLI)).isEqualTo(40 * MILLI - 1);
-        retries.later(tenure, NAME, MILLI);
+        assertThat(afterASplit(attempt, MILLI)).isEqualTo(40 * MILLI - 1);
+        retries.later(attempt, NAME, MILLI);
         retries.woken(NAME);
         assertThat(untilWoken()).as("a wake-up does not hasten it").isEqualTo(80 * MILLI - 1);
     }
@@ -174,15 +155,15 @@ final class ContentionBackoffTest {
 
     @Test
     void nothingIsArmedAfterTheClose() {
-        QuorumSession tenure = tenure();
-        retries.later(tenure, NAME, MILLI);
+        OwnerToken attempt = attempt();
+        retries.later(attempt, NAME, MILLI);
         retries.awaited(NAME);
         retries.close();
         assertThat(clock.armed()).isZero();
         assertThat(retries.remembered()).isZero();
         assertThat(retries.courtesyNanos(NAME)).isZero();
         retries.woken(NAME);
-        retries.later(tenure, NAME, MILLI);
+        retries.later(attempt, NAME, MILLI);
         assertThat(clock.armed()).isZero();
         clock.pass(Duration.ofSeconds(5));
         assertThat(wokenAt).isEmpty();

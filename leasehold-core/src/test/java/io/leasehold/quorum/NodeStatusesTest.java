@@ -27,7 +27,7 @@ final class NodeStatusesTest {
 
     private final NodeStatuses standings = new NodeStatuses(List.of("a", "b"), 4_000);
     private final List<NodeChanged> told = new ArrayList<>();
-    private final String[] distrusted = new String[2];
+    private final Distrust[] distrusted = new Distrust[2];
 
     private void vote(int node, NodeReply reply) {
         standings.heard(node, reply, true, distrusted.clone());
@@ -90,9 +90,9 @@ final class NodeStatusesTest {
     @Test
     void theAnswerOfOneNodeMayExcludeAnother() {
         standings.listen(told::add);
-        distrusted[1] = "its clock jumped";
+        distrusted[1] = new Distrust.SameServer("a");
         vote(0, YES);
-        assertThat(news()).containsExactly(new NodeChanged("b", TRUSTED, EXCLUDED, "its clock jumped"));
+        assertThat(news()).containsExactly(new NodeChanged("b", TRUSTED, EXCLUDED, "is the same server as a: one server has one vote"));
         distrusted[1] = null;
         vote(0, YES);
         assertThat(news()).containsExactly(new NodeChanged("b", EXCLUDED, TRUSTED, ""));

@@ -8,6 +8,7 @@ import static io.leasehold.quorum.ScriptedSet.SECOND;
 import static io.leasehold.quorum.ScriptedSet.TTL;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.LockName;
 import io.leasehold.NodeVote;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.AcquireReply;
@@ -473,6 +474,35 @@ final class QuorumSessionTest {
         assertThat(five.wokenAtNanos.get(0) - before)
                 .as("as long as its two ballots took")
                 .isEqualTo(50 * MILLI);
+    }
+
+    /** Its client's thread is gone: what was counted for its delays goes with it, also if it was never ended. */
+    @Test
+    void theDelaysOfADesertedAttemptAreForgottenWhenItIsSwept() {
+        ScriptedSet five = new ScriptedSet(5);
+        five.rival(0, 1);
+        five.nodes.get(4).answers("acquire", ScriptedSet.failed(FailureKind.NO_EFFECT));
+        AcquireRequest request = five.request(five.owner()).waiting(3 * SECOND);
+        for (int i = 0; i < 3; i++) {
+            assertThat(five.ask(request)).isInstanceOf(AcquireReply.Queued.class);
+            five.pass(1_000);
+        }
+        five.nodes.get(4).answersItself("acquire");
+        for (int i = 0; i < 1_024; i++) {
+            five.granted(AcquireRequest.exclusive(
+                    List.of(LockName.exactly("other-" + i)), five.owner(), "host/1/x", TTL, SECOND));
+        }
+        five.pass(61_000);
+        five.granted(AcquireRequest.exclusive(
+                List.of(LockName.exactly("last")), five.owner(), "host/1/x", TTL, SECOND));
+        assertThat(five.store.remembered()).as("it was swept").isEqualTo(1_025);
+
+        five.rival(0, 1);
+        five.nodes.get(4).answers("acquire", ScriptedSet.failed(FailureKind.NO_EFFECT));
+        five.woken.clear();
+        assertThat(five.ask(request)).isInstanceOf(AcquireReply.Queued.class);
+        five.pass(10);
+        assertThat(five.woken).as("the first delay").containsExactly(NAME);
     }
 
     // ---- what must not happen, and what fails unexpectedly

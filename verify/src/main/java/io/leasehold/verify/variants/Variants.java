@@ -139,7 +139,7 @@ final class Variants {
                         "minority-wins",
                         "one vote less than a quorum is enough",
                         ROUND,
-                        "this.quorum = nodes.size() / 2 + 1;",
+                        "this.quorum = Quorum.majority(nodes.size());",
                         "this.quorum = nodes.size() / 2;"),
                 new Variant(
                         "undo-of-a-late-yes",
