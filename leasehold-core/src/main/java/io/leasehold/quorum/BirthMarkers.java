@@ -3,9 +3,10 @@ package io.leasehold.quorum;
 import io.leasehold.spi.NodeReply;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+
 
 /**
  * Decides which nodes are told since when they remember: in two steps, since a request that was under way while the node
@@ -28,7 +29,7 @@ final class BirthMarkers {
 
     private final Standing[] standings;
     /** The lives that wait for their birth, by node. */
-    private final Map<Integer, String> waiting = new TreeMap<>();
+    private final Map<Integer, String> waiting = new HashMap<>();
     /** Those of them for which the clocks are being read. */
     private Map<Integer, String> asking = Map.of();
 
@@ -57,7 +58,7 @@ final class BirthMarkers {
 
     /** Whether clocks are asked for, for all lives that wait: one question at a time. */
     private boolean asks() {
-        asking = mayTell() ? new TreeMap<>(waiting) : Map.of();
+        asking = mayTell() ? new HashMap<>(waiting) : Map.of();
         if (!asking.isEmpty()) {
             waiting.clear();
         }
