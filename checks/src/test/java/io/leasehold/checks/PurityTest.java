@@ -34,9 +34,12 @@ class PurityTest {
             "io.leasehold.engine.GrantMachine",
             "io.leasehold.engine.Timings",
             "io.leasehold.engine.WaitPolicy",
+            "io.leasehold.quorum.BirthMarkers",
             "io.leasehold.quorum.NodeClocks",
+            "io.leasehold.quorum.QuorumAttempt",
             "io.leasehold.quorum.QuorumRenewal",
             "io.leasehold.quorum.QuorumRound",
+            "io.leasehold.quorum.VoteTally",
             "io.leasehold.spi.Repetition",
             "io.leasehold.spi.TokenRange");
 

@@ -317,21 +317,21 @@ final class QuorumSession {
         lookWhetherForgotten();
     }
 
-    private void finish(QuorumRound.Verdict verdict) {
+    private void finish(RoundVerdict verdict) {
         AcquireRequest wanted = java.util.Objects.requireNonNull(request);
         List<NodeVote> votes = round.votes();
         long ballot = round.highest();
         highest = Math.max(highest, ballot);
-        if (verdict instanceof QuorumRound.Won won) {
+        if (verdict instanceof RoundVerdict.Won won) {
             held = true;
             keptUntilAtNanos = won.sentAtNanos() + wanted.ttlNanos();
             retries.measured(nodes.runtime().nanoTime() - startedAtNanos);
             retries.done(engineOwner);
             holders.granted(this, nodeOwner);
             answer(new AcquireReply.Granted(new Grant(nodeOwner, won.tokens(), won.sentAtNanos(), SET), votes));
-        } else if (verdict instanceof QuorumRound.Contended contended) {
+        } else if (verdict instanceof RoundVerdict.Contended contended) {
             contended(wanted, contended, ballot, votes);
-        } else if (verdict instanceof QuorumRound.Refused refused) {
+        } else if (verdict instanceof RoundVerdict.Refused refused) {
             answer(new AcquireReply.Refused(
                     "no quorum of " + nodes.quorum() + " of " + nodes.size() + " nodes may grant now: "
                             + refused.reason(),
@@ -339,11 +339,11 @@ final class QuorumSession {
                     ballot,
                     votes));
         } else {
-            answer(noQuorum(((QuorumRound.NoQuorum) verdict).permanent(), votes, List.of()));
+            answer(noQuorum(((RoundVerdict.NoQuorum) verdict).permanent(), votes, List.of()));
         }
     }
 
-    private void contended(AcquireRequest wanted, QuorumRound.Contended contended, long ballot, List<NodeVote> votes) {
+    private void contended(AcquireRequest wanted, RoundVerdict.Contended contended, long ballot, List<NodeVote> votes) {
         boolean told = contended.queued() > nodes.size() - nodes.quorum();
         if (!wanted.isWaiting()) {
             answer(new AcquireReply.Busy(contended.holder(), ballot, votes));

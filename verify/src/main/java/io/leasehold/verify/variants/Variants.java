@@ -138,9 +138,9 @@ final class Variants {
                 new Variant(
                         "minority-wins",
                         "one vote less than a quorum is enough",
-                        ROUND,
-                        "this.quorum = Quorum.majority(nodes.size());",
-                        "this.quorum = nodes.size() / 2;"),
+                        "quorum/Quorum.java",
+                        "return nodes / 2 + 1;",
+                        "return nodes / 2;"),
                 new Variant(
                         "undo-of-a-late-yes",
                         "a late vote for an attempt that has been won is undone",
@@ -157,7 +157,7 @@ final class Variants {
                         "quorum-ballot-without-floor",
                         "a stale ballot is repeated without regard to the floor it was told",
                         ROUND,
-                        "propose(Math.max(highest, Math.max(tally.floor, estimateMicros)) + lead, actions);",
+                        "propose(Math.max(highest, Math.max(tally.floor(), estimateMicros)) + lead, actions);",
                         "propose(highest + 1, actions);"),
                 new Variant(
                         "validity-from-the-latest-node",
