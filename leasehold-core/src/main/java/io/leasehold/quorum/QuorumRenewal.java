@@ -13,13 +13,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Rules. Each confirmation (vote, late vote, renewal, repair) stands from its own sending; the lock is kept from the
  * quorum-th latest of them. A renewal needs a quorum. Once it has that, the nodes that said they are without the key are
- * repaired, with a fresh ballot each: before, a repair could re-create a lock that is lost. Only a node that has just told
- * so is repaired, once per renewal.
+ * repaired, with a fresh ballot each, while the lock is valid: before, or later, a repair could re-create a lock that is lost.
+ * Only a node that has just told so is repaired, once per renewal; a ballot that it has overtaken is replaced, twice at most.
  */
 final class QuorumRenewal {
 
     /** What happens. */
     sealed interface Event {}
+
+    /** The lock was granted: it is valid for so long from when a quorum keeps it. One that never was is not repaired. */
+    record Granted(long validityNanos) implements Event {}
 
     /** A node keeps the key, from this moment on: a vote or a late vote. */
     record Confirmed(int node, long sentAtNanos) implements Event {}
@@ -36,8 +39,8 @@ final class QuorumRenewal {
     /** A node has answered the repair that was sent to it. */
     record Repaired(int node, long sentAtNanos, NodeReply reply) implements Event {}
 
-    /** A node tells that somebody took the key away; heard at this moment. */
-    record Taken(int node, long heardAtNanos) implements Event {}
+    /** A node tells that the key was taken away by force. */
+    record Taken(int node) implements Event {}
 
     /** The owner token is ended. */
     record Ended() implements Event {}
@@ -48,7 +51,7 @@ final class QuorumRenewal {
     /** The renewal is over. */
     record Finish(Verdict verdict) implements Action {}
 
-    /** Propose a fresh ballot of the same owner token to this node, if the lock is still valid. */
+    /** Propose a fresh ballot of the same owner token to this node. */
     record Repair(int node) implements Action {}
 
     /** So many nodes are without the key by what they told that no quorum keeps it. */
@@ -64,17 +67,22 @@ final class QuorumRenewal {
         UNKNOWN
     }
 
+    private static final int MAX_REPAIR_BALLOTS = 3;
+
     private final String[] nodes;
     private final int quorum;
     private final boolean[] confirmed;
     private final long[] confirmedAtNanos;
     private final RenewReply.@Nullable Item[] replies;
-    private final boolean[] repairing;
+    /** The ballots of the repair that is under way; zero if none is. */
+    private final int[] repairBallots;
+
     /** Told that it is without the key, and has not confirmed it since. */
     private final boolean[] taken;
 
     private final long[] takenAtNanos;
 
+    private long validityNanos;
     private long round = -1;
     private boolean asking;
     private boolean kept;
@@ -88,7 +96,7 @@ final class QuorumRenewal {
         this.confirmed = new boolean[n];
         this.confirmedAtNanos = new long[n];
         this.replies = new RenewReply.Item[n];
-        this.repairing = new boolean[n];
+        this.repairBallots = new int[n];
         this.taken = new boolean[n];
         this.takenAtNanos = new long[n];
     }
@@ -107,22 +115,15 @@ final class QuorumRenewal {
         return Quorum.latestReachedBy(quorum, moments);
     }
 
-    /** Whether so many nodes have confirmed it that it was ever held. */
-    boolean isHeld() {
-        int count = 0;
-        for (boolean one : confirmed) {
-            count += one ? 1 : 0;
-        }
-        return count >= quorum && !ended;
-    }
-
     /** Takes in an event and says what to do, in this order. */
-    List<Action> on(Event event) {
+    List<Action> on(Event event, long nowNanos) {
         List<Action> actions = new ArrayList<>(1);
         if (ended) {
             return actions;
         }
-        if (event instanceof Confirmed confirmation) {
+        if (event instanceof Granted granted) {
+            validityNanos = granted.validityNanos();
+        } else if (event instanceof Confirmed confirmation) {
             confirm(confirmation.node(), confirmation.sentAtNanos());
         } else if (event instanceof Began began) {
             round = began.round();
@@ -130,18 +131,15 @@ final class QuorumRenewal {
             kept = false;
             Arrays.fill(replies, null);
         } else if (event instanceof Answered answered) {
-            answered(answered, actions);
+            answered(answered, nowNanos, actions);
         } else if (event instanceof Late late) {
             if (asking && late.round() == round) {
-                decide(true, actions);
+                decide(true, nowNanos, actions);
             }
         } else if (event instanceof Taken gone) {
-            taken(gone, actions);
+            taken(gone.node(), nowNanos, actions);
         } else if (event instanceof Repaired repaired) {
-            repairing[repaired.node()] = false;
-            if (repaired.reply() instanceof NodeReply.Yes) {
-                confirm(repaired.node(), repaired.sentAtNanos());
-            }
+            repaired(repaired, nowNanos, actions);
         } else {
             ended = true;
         }
@@ -159,9 +157,9 @@ final class QuorumRenewal {
         }
     }
 
-    private void taken(Taken event, List<Action> actions) {
-        taken[event.node()] = true;
-        takenAtNanos[event.node()] = event.heardAtNanos();
+    private void taken(int node, long nowNanos, List<Action> actions) {
+        taken[node] = true;
+        takenAtNanos[node] = nowNanos;
         int without = 0;
         for (boolean one : taken) {
             without += one ? 1 : 0;
@@ -171,7 +169,7 @@ final class QuorumRenewal {
         }
     }
 
-    private void answered(Answered event, List<Action> actions) {
+    private void answered(Answered event, long nowNanos, List<Action> actions) {
         int node = event.node();
         RenewReply.Item reply = event.reply();
         if (reply instanceof RenewReply.Renewed renewed) {
@@ -182,13 +180,13 @@ final class QuorumRenewal {
         }
         replies[node] = reply;
         if (asking) {
-            decide(false, actions);
+            decide(false, nowNanos, actions);
         } else if (kept) {
-            repair(node, actions);
+            repair(node, nowNanos, actions);
         }
     }
 
-    private void decide(boolean late, List<Action> actions) {
+    private void decide(boolean late, long nowNanos, List<Action> actions) {
         int yes = 0;
         int gone = 0;
         int pending = 0;
@@ -211,14 +209,35 @@ final class QuorumRenewal {
         kept = verdict == Verdict.KEPT;
         actions.add(new Finish(verdict));
         for (int node = 0; kept && node < nodes.length; node++) {
-            repair(node, actions);
+            repair(node, nowNanos, actions);
         }
     }
 
-    private void repair(int node, List<Action> actions) {
-        if (replies[node] instanceof RenewReply.NotOurs && !repairing[node]) {
-            repairing[node] = true;
+    private void repair(int node, long nowNanos, List<Action> actions) {
+        if (replies[node] instanceof RenewReply.NotOurs && repairBallots[node] == 0) {
+            propose(node, nowNanos, actions);
+        }
+    }
+
+    private void repaired(Repaired event, long nowNanos, List<Action> actions) {
+        int node = event.node();
+        if (event.reply() instanceof NodeReply.Stale && repairBallots[node] > 0) {
+            propose(node, nowNanos, actions);
+            return;
+        }
+        repairBallots[node] = 0;
+        if (event.reply() instanceof NodeReply.Yes) {
+            confirm(node, event.sentAtNanos());
+        }
+    }
+
+    private void propose(int node, long nowNanos, List<Action> actions) {
+        boolean isValid = keptFromNanos() + validityNanos - nowNanos > 0;
+        if (isValid && repairBallots[node] < MAX_REPAIR_BALLOTS) {
+            repairBallots[node]++;
             actions.add(new Repair(node));
+        } else {
+            repairBallots[node] = 0;
         }
     }
 
