@@ -7,7 +7,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-
 /**
  * Decides which nodes are told since when they remember: in two steps, since a request that was under way while the node
  * forgot carries a clock from before that. Pure: a question to all nodes for their clocks is sent when this says so.

@@ -4,10 +4,9 @@ import io.leasehold.LockName;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.Repetition;
-import io.leasehold.spi.StoreSignals;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.function.Supplier;
+import java.util.function.Consumer;
 
 /**
  * When to try again: after split votes a time drawn by lot, 1 to 4 × the measured round, at least 10 ms, doubling to 1 s;
@@ -29,7 +28,7 @@ final class ContentionBackoff {
     private static final int MAX_COURTESIES = 10_000;
 
     private final LockRuntime runtime;
-    private final Supplier<StoreSignals> signals;
+    private final Consumer<LockName> wake;
     private final Map<OwnerToken, Integer> losses = new HashMap<>();
     private final Map<LockName, LockRuntime.Timer> pending = new HashMap<>();
     /** Until when those who were woken go first. */
@@ -38,9 +37,9 @@ final class ContentionBackoff {
     private long roundNanos = FIRST_ROUND_NANOS;
     private boolean closed;
 
-    ContentionBackoff(LockRuntime runtime, Supplier<StoreSignals> signals) {
+    ContentionBackoff(LockRuntime runtime, Consumer<LockName> wake) {
         this.runtime = runtime;
-        this.signals = signals;
+        this.wake = wake;
     }
 
     /** Votes of an attempt were split. */
@@ -105,7 +104,7 @@ final class ContentionBackoff {
         synchronized (this) {
             pending.remove(name);
         }
-        signals.get().wake(name);
+        wake.accept(name);
     }
 
     synchronized void close() {

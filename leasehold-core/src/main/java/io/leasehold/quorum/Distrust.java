@@ -28,7 +28,8 @@ sealed interface Distrust {
         @Override
         public String text() {
             return "its clock jumped by " + seconds(micros)
-                    + " against ours, beyond 20 ms + 1 % of the time; excluded for " + wholeSeconds(leftNanos) + " more";
+                    + " against ours, beyond 20 ms + 1 % of the time; excluded for " + wholeSeconds(leftNanos)
+                    + " more";
         }
     }
 

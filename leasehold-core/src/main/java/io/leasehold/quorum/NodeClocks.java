@@ -114,7 +114,8 @@ final class NodeClocks {
         if (comparable.size() < quorum) {
             return;
         }
-        long median = Quorum.lowerMedian(comparable.stream().map(Watch::offsetMicros).toList());
+        long median =
+                Quorum.lowerMedian(comparable.stream().map(Watch::offsetMicros).toList());
         for (Watch watch : comparable) {
             long skew = watch.offsetMicros() - median;
             if (Math.abs(skew) > mostSkewMicros) {

@@ -7,7 +7,6 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.Repetition;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
@@ -205,11 +204,7 @@ final class NodeRelease {
     }
 
     private List<NodeVote> votes() {
-        List<NodeVote> votes = new ArrayList<>();
-        for (int node = 0; node < replies.length; node++) {
-            votes.add(Votes.of(nodes.names().get(node), replies[node]));
-        }
-        return votes;
+        return Votes.of(nodes.names(), replies, Votes::of);
     }
 
     /** Runs this when every node has answered, or has been given up. */

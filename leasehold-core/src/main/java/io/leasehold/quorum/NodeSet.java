@@ -12,11 +12,13 @@ import io.leasehold.spi.Membership;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
+import java.util.function.IntFunction;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,9 +38,9 @@ final class NodeSet {
     private final List<NodeLink> links;
     private final List<String> names;
     private final String configuration;
-    private final NodeClocks trust;
+    private final NodeClocks clocks;
     private final BirthMarkers births;
-    private final NodeStatuses standings;
+    private final NodeStatuses statuses;
 
     NodeSet(List<QuorumMember> members, QuorumSettings settings, LockRuntime runtime) {
         this.runtime = runtime;
@@ -49,9 +51,9 @@ final class NodeSet {
                 .map(member -> new NodeLink(member.node(), member.name()))
                 .toList();
         this.configuration = configuration(members, settings);
-        this.trust = new NodeClocks(names, settings.exclusionNanos(), settings.boundMicros());
+        this.clocks = new NodeClocks(names, settings.exclusionNanos(), settings.boundMicros());
         this.births = new BirthMarkers(members.size());
-        this.standings = new NodeStatuses(names, settings.quarantineNanos() / 1_000_000);
+        this.statuses = new NodeStatuses(names, settings.quarantineNanos() / 1_000_000);
     }
 
     private static String configuration(List<QuorumMember> members, QuorumSettings settings) {
@@ -93,23 +95,23 @@ final class NodeSet {
         return configuration;
     }
 
-    /** Who hears what the nodes count for. */
-    NodeStatuses standings() {
-        return standings;
+    /** What each node counts for. */
+    NodeStatuses statuses() {
+        return statuses;
     }
 
     /** The clock of the set, or empty before a quorum has answered. */
     OptionalLong estimateMicros() {
-        synchronized (trust) {
-            return trust.estimateMicros(runtime.nanoTime());
+        synchronized (clocks) {
+            return clocks.estimateMicros(runtime.nanoTime());
         }
     }
 
     /** Why a node's votes do not count now, or null. */
     @Nullable
     Distrust distrust(int node) {
-        synchronized (trust) {
-            return trust.distrust(node, runtime.nanoTime());
+        synchronized (clocks) {
+            return clocks.distrust(node, runtime.nanoTime());
         }
     }
 
@@ -124,10 +126,10 @@ final class NodeSet {
         Distrust why;
         long retryNanos;
         OptionalLong clock;
-        synchronized (trust) {
-            why = trust.distrust(node, nowNanos);
-            retryNanos = Math.max(10_000_000L, trust.excludedNanos(node, nowNanos));
-            clock = trust.nodeEstimateMicros(node, nowNanos);
+        synchronized (clocks) {
+            why = clocks.distrust(node, nowNanos);
+            retryNanos = Math.max(10_000_000L, clocks.excludedNanos(node, nowNanos));
+            clock = clocks.nodeEstimateMicros(node, nowNanos);
         }
         if (why != null) {
             // Its clock is looked at again, so that it can be believed again.
@@ -159,8 +161,7 @@ final class NodeSet {
     }
 
     private void askForBirths() {
-        long timeoutNanos =
-                10 * settings.nodeTimeoutNanos(settings.maxTtl().toNanos());
+        long timeoutNanos = 10 * settings.nodeTimeoutNanos(settings.maxTtl().toNanos());
         try {
             sample(timeoutNanos).thenAccept(replies -> {
                 List<BirthMarkers.Told> told;
@@ -244,55 +245,44 @@ final class NodeSet {
         return links.get(node).ask(request, NodeReply.Failed::new).thenApply(reply -> {
             long nowNanos = runtime.nanoTime();
             @Nullable Distrust[] distrusted = new Distrust[size()];
-            synchronized (trust) {
+            synchronized (clocks) {
                 if (reply instanceof NodeReply.Answered answered) {
-                    trust.answered(node, answered.incarnation(), answered.serverMicros(), sentAtNanos, nowNanos);
+                    clocks.answered(node, answered.incarnation(), answered.serverMicros(), sentAtNanos, nowNanos);
                 }
                 for (int one = 0; one < size(); one++) {
-                    distrusted[one] = trust.distrust(one, nowNanos);
+                    distrusted[one] = clocks.distrust(one, nowNanos);
                 }
             }
-            standings.heard(node, reply, ballot, distrusted);
+            statuses.heard(node, reply, ballot, distrusted);
             return reply;
         });
     }
 
     /** Asks all nodes for their clocks; done when a quorum has answered, or all have, or the time is over. */
     CompletableFuture<List<NodeReply>> sample(long timeoutNanos) {
-        Sampling sampling = new Sampling();
-        LockRuntime.Timer patience = runtime.schedule(timeoutNanos, sampling::finish);
-        sampling.done.whenComplete((all, error) -> patience.cancel());
-        for (int node = 0; node < size(); node++) {
-            probe(node, timeoutNanos).thenAccept(sampling::answered);
-        }
-        return sampling.done;
+        return gather(timeoutNanos, node -> probe(node, timeoutNanos), replies -> {
+            long answered = replies.stream()
+                    .filter(NodeReply.Answered.class::isInstance)
+                    .count();
+            return answered >= quorum();
+        });
     }
 
-    /** Answers to one question to all; guarded by itself. */
-    private final class Sampling {
-        private final List<NodeReply> replies = new ArrayList<>();
-        private final CompletableFuture<List<NodeReply>> done = new CompletableFuture<>();
-
-        void answered(NodeReply reply) {
-            boolean enough;
-            synchronized (this) {
-                replies.add(reply);
-                long clocks = replies.stream()
-                        .filter(NodeReply.Answered.class::isInstance)
-                        .count();
-                enough = clocks >= quorum() || replies.size() == size();
-            }
-            if (enough) {
-                finish();
-            }
+    /** Asks all nodes; done when what is answered is enough, or all have answered, or the time is over. */
+    <T> CompletableFuture<List<T>> gather(
+            long timeoutNanos, IntFunction<CompletableFuture<T>> question, Predicate<List<T>> enough) {
+        List<T> answers = new CopyOnWriteArrayList<>();
+        CompletableFuture<List<T>> done = new CompletableFuture<>();
+        LockRuntime.Timer patience = runtime.schedule(timeoutNanos, () -> done.complete(List.copyOf(answers)));
+        done.whenComplete((all, error) -> patience.cancel());
+        for (int node = 0; node < size(); node++) {
+            question.apply(node).thenAccept(answer -> {
+                answers.add(answer);
+                if (answers.size() == size() || enough.test(answers)) {
+                    done.complete(List.copyOf(answers));
+                }
+            });
         }
-
-        void finish() {
-            List<NodeReply> sofar;
-            synchronized (this) {
-                sofar = List.copyOf(replies);
-            }
-            done.complete(sofar);
-        }
+        return done;
     }
 }

@@ -14,8 +14,8 @@ import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.TokenRange;
-import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -76,6 +76,13 @@ final class QuorumAttempt {
         this.configuration = configuration;
         this.settings = settings;
         this.floors = new long[nodes];
+    }
+
+    /** What a request is answered with whose ttl the set cannot keep, whatever the nodes say. */
+    Optional<AcquireReply> refusal(AcquireRequest wanted) {
+        return NodeSetCheck.unfit(wanted.ttlNanos(), wanted.nodeTimeoutNanos(), settings)
+                .map(unfit -> new AcquireReply.Failed(
+                        FailureKind.PERMANENT, new UnsafeStoreException(names + ": " + unfit.text(), null), 0));
     }
 
     /**
@@ -172,8 +179,7 @@ final class QuorumAttempt {
     Ballot ballot(OwnerToken owner, long candidate) {
         AcquireRequest wanted = request();
         AcquireRequest sent = atNodes(owner).reserve(wanted.reserve()).seenToken(wanted.seenToken());
-        return new Ballot(
-                wanted.isWaiting() ? sent.waiting(wanted.recheckNanos()) : sent, candidate, wanted.reserve());
+        return new Ballot(wanted.isWaiting() ? sent.waiting(wanted.recheckNanos()) : sent, candidate, wanted.reserve());
     }
 
     /** The ballot that repairs a node which has lost the key. */
@@ -244,12 +250,13 @@ final class QuorumAttempt {
     private boolean mayAskForAPlace(QuorumRound round, long nowNanos) {
         return placeTries < MAX_PLACE_TRIES
                 && !round.isEnded()
-                && spentNanos(nowNanos) + (FIRST_PLACE_NANOS << placeTries) < request().timeoutNanos() / 2;
+                && spentNanos(nowNanos) + (FIRST_PLACE_NANOS << placeTries)
+                        < request().timeoutNanos() / 2;
     }
 
     private Next noQuorum(boolean permanent, List<NodeVote> votes, long ballot) {
-        String message = "no quorum for " + names + ": " + quorum() + " of " + nodes + " nodes are needed; "
-                + Votes.line(votes);
+        String message =
+                "no quorum for " + names + ": " + quorum() + " of " + nodes + " nodes are needed; " + Votes.line(votes);
         return new Answer(
                 permanent
                         ? new AcquireReply.Failed(

@@ -1,6 +1,8 @@
 package io.leasehold.quorum;
 
+import io.leasehold.LockName;
 import io.leasehold.NodeVote;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.NodeReply;
 import io.leasehold.spi.RenewReply;
 import java.util.ArrayList;
@@ -69,7 +71,7 @@ final class QuorumRenewal {
 
     private static final int MAX_REPAIR_BALLOTS = 3;
 
-    private final String[] nodes;
+    private final List<String> nodes;
     private final int quorum;
     private final boolean[] confirmed;
     private final long[] confirmedAtNanos;
@@ -90,7 +92,7 @@ final class QuorumRenewal {
 
     /** A lock that is about to be held. */
     QuorumRenewal(List<String> nodes) {
-        this.nodes = nodes.toArray(String[]::new);
+        this.nodes = nodes;
         int n = nodes.size();
         this.quorum = Quorum.majority(n);
         this.confirmed = new boolean[n];
@@ -104,13 +106,13 @@ final class QuorumRenewal {
     /** From when a quorum keeps the lock. */
     long keptFromNanos() {
         List<Long> moments = new ArrayList<>();
-        for (int node = 0; node < nodes.length; node++) {
+        for (int node = 0; node < nodes.size(); node++) {
             if (confirmed[node]) {
                 moments.add(confirmedAtNanos[node]);
             }
         }
         if (moments.size() < quorum) {
-            throw new IllegalStateException("only " + moments.size() + " of " + nodes.length + " nodes ever kept it");
+            throw new IllegalStateException("only " + moments.size() + " of " + nodes.size() + " nodes ever kept it");
         }
         return Quorum.latestReachedBy(quorum, moments);
     }
@@ -164,7 +166,7 @@ final class QuorumRenewal {
         for (boolean one : taken) {
             without += one ? 1 : 0;
         }
-        if (nodes.length - without < quorum) {
+        if (nodes.size() - without < quorum) {
             actions.add(new TellTaken());
         }
     }
@@ -198,7 +200,7 @@ final class QuorumRenewal {
         Verdict verdict;
         if (yes >= quorum) {
             verdict = Verdict.KEPT;
-        } else if (nodes.length - gone < quorum) {
+        } else if (nodes.size() - gone < quorum) {
             verdict = Verdict.LOST;
         } else if (yes + pending < quorum) {
             verdict = Verdict.UNKNOWN;
@@ -208,7 +210,7 @@ final class QuorumRenewal {
         asking = false;
         kept = verdict == Verdict.KEPT;
         actions.add(new Finish(verdict));
-        for (int node = 0; kept && node < nodes.length; node++) {
+        for (int node = 0; kept && node < nodes.size(); node++) {
             repair(node, nowNanos, actions);
         }
     }
@@ -241,12 +243,22 @@ final class QuorumRenewal {
         }
     }
 
+    /** What a renewal of these locks is answered with. */
+    RenewReply.Item reply(Verdict verdict, List<LockName> names) {
+        return switch (verdict) {
+            case KEPT -> new RenewReply.Renewed(keptFromNanos());
+            case LOST -> new RenewReply.NotOurs(votes());
+            case UNKNOWN ->
+                new RenewReply.Failed(new StoreUnavailableException(
+                        "renewal of " + names + " found no quorum of " + quorum + " of " + nodes.size() + " nodes; "
+                                + Votes.line(votes()),
+                        votes(),
+                        null));
+        };
+    }
+
     /** What each node said to the last renewal. */
     List<NodeVote> votes() {
-        List<NodeVote> told = new ArrayList<>(nodes.length);
-        for (int node = 0; node < nodes.length; node++) {
-            told.add(Votes.of(nodes[node], replies[node]));
-        }
-        return told;
+        return Votes.of(nodes, replies, Votes::of);
     }
 }

@@ -66,7 +66,7 @@ final class QuorumRound {
         ENDED
     }
 
-    private final String[] nodes;
+    private final List<String> nodes;
     private final long boundMicros;
     private final long quarantineMillis;
 
@@ -95,7 +95,7 @@ final class QuorumRound {
      * @param quarantineMillis how long a node that may have forgotten grants nothing, for messages
      */
     QuorumRound(List<String> nodes, long boundMicros, long quarantineMillis) {
-        this.nodes = nodes.toArray(String[]::new);
+        this.nodes = nodes;
         this.boundMicros = boundMicros;
         this.quarantineMillis = quarantineMillis;
         int n = nodes.size();
@@ -122,7 +122,7 @@ final class QuorumRound {
         if (phase == Phase.ASKING || held) {
             return false;
         }
-        for (int node = 0; node < nodes.length; node++) {
+        for (int node = 0; node < nodes.size(); node++) {
             if (mayKeep(node)) {
                 return false;
             }
@@ -166,7 +166,7 @@ final class QuorumRound {
         highest = ballot + reserve - 1;
         Arrays.fill(votes, null);
         Arrays.fill(late, false);
-        for (int node = 0; node < nodes.length; node++) {
+        for (int node = 0; node < nodes.size(); node++) {
             outstanding[node]++;
         }
         actions.add(new Propose(ballot));
@@ -176,7 +176,7 @@ final class QuorumRound {
         if (phase != Phase.ASKING || event.candidate() != candidate) {
             return;
         }
-        for (int node = 0; node < nodes.length; node++) {
+        for (int node = 0; node < nodes.size(); node++) {
             late[node] = votes[node] == null;
         }
         decide(actions);
@@ -234,16 +234,16 @@ final class QuorumRound {
 
     private void won(List<Action> actions) {
         List<Long> times = new ArrayList<>();
-        for (int node = 0; node < nodes.length; node++) {
+        for (int node = 0; node < nodes.size(); node++) {
             if (votes[node] instanceof NodeReply.Yes) {
                 times.add(sentAtNanos[node]);
             }
         }
         phase = Phase.IDLE;
         held = true;
-        long sentAt = Quorum.latestReachedBy(Quorum.majority(nodes.length), times);
+        long sentAt = Quorum.latestReachedBy(Quorum.majority(nodes.size()), times);
         actions.add(new Finish(new RoundVerdict.Won(TokenRange.of(candidate, reserve), sentAt)));
-        for (int node = 0; node < nodes.length; node++) {
+        for (int node = 0; node < nodes.size(); node++) {
             if (votes[node] instanceof NodeReply.Yes) {
                 actions.add(new Confirm(node, sentAtNanos[node]));
             }
@@ -254,7 +254,7 @@ final class QuorumRound {
         phase = Phase.IDLE;
         if (!held) {
             boolean left = false;
-            for (int node = 0; node < nodes.length; node++) {
+            for (int node = 0; node < nodes.size(); node++) {
                 left |= yes[node] || unknown[node] || late[node];
             }
             if (left) {
@@ -266,10 +266,6 @@ final class QuorumRound {
 
     /** What each node said to the last ballot. */
     List<NodeVote> votes() {
-        List<NodeVote> told = new ArrayList<>(nodes.length);
-        for (int node = 0; node < nodes.length; node++) {
-            told.add(Votes.of(nodes[node], votes[node]));
-        }
-        return told;
+        return Votes.of(nodes, votes, Votes::of);
     }
 }

@@ -3,7 +3,6 @@ package io.leasehold.quorum;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Ballot;
@@ -16,9 +15,11 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,12 +34,11 @@ final class QuorumSession {
 
     private static final long MIN_SILENCE_NANOS = 60_000_000_000L;
 
+    private final Shared shared;
     private final NodeSet nodes;
-    private final NodeReleases releases;
     private final ContentionBackoff backoff;
     private final OwnerToken engineOwner;
     private final List<LockName> names;
-    private final Holders holders;
     private final SerialExecutor serial = new SerialExecutor();
     private final QuorumAttempt attempt;
 
@@ -58,17 +58,18 @@ final class QuorumSession {
     /** The end of what a quorum is known to keep, while it is held. */
     private volatile long keptUntilAtNanos;
 
-    /** The caller that finds sessions by their owner tokens. */
-    interface Holders {
-        /** The grant's owner token may be another than the request's: it is what proves the hold to the nodes. */
-        void granted(QuorumSession session, OwnerToken owner);
-
-        /** Nothing of it is left. */
-        void forgotten(QuorumSession session, OwnerToken asked, OwnerToken granted);
-
-        /** So many nodes have told that it was taken away that no quorum keeps it. */
-        void taken(OwnerToken granted, LossCause cause);
-    }
+    /**
+     * What all sessions of a store share.
+     *
+     * @param sessions by the owner tokens under which they were asked for and granted
+     * @param lost hears that so many nodes have told that a grant was taken away that no quorum keeps it
+     */
+    record Shared(
+            NodeSet nodes,
+            NodeReleases releases,
+            ContentionBackoff backoff,
+            Map<OwnerToken, QuorumSession> sessions,
+            BiConsumer<OwnerToken, LossCause> lost) {}
 
     private record PendingRenewal(long round, CompletableFuture<RenewReply.Item> reply) {}
 
@@ -78,21 +79,13 @@ final class QuorumSession {
      * @param engineOwner by which the engine asks for it
      * @param nodeOwner by which the nodes know it, or will
      */
-    QuorumSession(
-            NodeSet nodes,
-            NodeReleases releases,
-            ContentionBackoff backoff,
-            List<LockName> names,
-            OwnerToken engineOwner,
-            OwnerToken nodeOwner,
-            Holders holders) {
-        this.nodes = nodes;
-        this.releases = releases;
-        this.backoff = backoff;
+    QuorumSession(Shared shared, List<LockName> names, OwnerToken engineOwner, OwnerToken nodeOwner) {
+        this.shared = shared;
+        this.nodes = shared.nodes();
+        this.backoff = shared.backoff();
         this.names = names;
         this.engineOwner = engineOwner;
         this.nodeOwner = nodeOwner;
-        this.holders = holders;
         this.attempt = new QuorumAttempt(names, nodes.size(), nodes.configuration(), nodes.settings());
         this.round = newRound(nodes);
         this.renewal = new QuorumRenewal(nodes.names());
@@ -118,7 +111,8 @@ final class QuorumSession {
     /** Nothing of it is left, or its caller has deserted it. */
     void forget() {
         backoff.done(engineOwner);
-        holders.forgotten(this, engineOwner, nodeOwner);
+        shared.sessions().remove(engineOwner, this);
+        shared.sessions().remove(nodeOwner, this);
     }
 
     // ---- acquiring
@@ -143,7 +137,8 @@ final class QuorumSession {
             step.run();
         } catch (RuntimeException | Error e) {
             if (reply != null) {
-                AcquireReply failure = failure(FailureKind.UNKNOWN, "acquiring " + names + " failed unexpectedly: " + e, e);
+                AcquireReply failure =
+                        failure(FailureKind.UNKNOWN, "acquiring " + names + " failed unexpectedly: " + e, e);
                 if (asked == reply) {
                     answer(failure);
                 } else {
@@ -164,18 +159,14 @@ final class QuorumSession {
             reply.complete(failure(FailureKind.NO_EFFECT, "an acquire of " + names + " came " + why, null));
             return;
         }
-        Optional<NodeSetCheck.UnfitTtl> unfit =
-                NodeSetCheck.unfit(wanted.ttlNanos(), wanted.nodeTimeoutNanos(), nodes.settings());
-        if (unfit.isPresent()) {
+        Optional<AcquireReply> refusal = attempt.refusal(wanted);
+        if (refusal.isPresent()) {
             idle = true;
             if (!attempt.isAsked()) {
                 // Nothing was ever sent: nobody will end it.
                 forget();
             }
-            reply.complete(new AcquireReply.Failed(
-                    FailureKind.PERMANENT,
-                    new UnsafeStoreException(names + ": " + unfit.get().text(), null),
-                    0));
+            reply.complete(refusal.get());
             return;
         }
         asked = reply;
@@ -240,7 +231,8 @@ final class QuorumSession {
         keptUntilAtNanos = won.sentAtNanos() + attempt.ttlNanos();
         keep(new QuorumRenewal.Granted(QuorumSettings.validityNanos(attempt.ttlNanos())));
         backoff.measured(attempt.spentNanos(now()));
-        holders.granted(this, nodeOwner);
+        // The grant names the owner token that proves the hold to the nodes.
+        shared.sessions().put(nodeOwner, this);
     }
 
     private void propose(long candidate) {
@@ -248,8 +240,7 @@ final class QuorumSession {
         Ballot ballot = attempt.ballot(nodeOwner, candidate);
         long sentAtNanos = now();
         QuorumRound asking = round;
-        schedule(
-                attempt.nodeTimeoutNanos(sentAtNanos), () -> perform(asking.on(new QuorumRound.Late(candidate))));
+        schedule(attempt.nodeTimeoutNanos(sentAtNanos), () -> perform(asking.on(new QuorumRound.Late(candidate))));
         for (int node = 0; node < nodes.size(); node++) {
             int voter = node;
             nodes.propose(node, ballot, Math.min(estimateMicros, candidate), attempt.floor(node))
@@ -292,7 +283,8 @@ final class QuorumSession {
     /** An attempt that does not wait and has nothing left at any node is not heard of again. */
     private void forgetIfNothingIsLeft() {
         boolean waits = attempt.isWaiting() && !ended;
-        boolean nothingLeft = round.isForgotten() || (round.isEnded() && !releases.isUnderWay(nodeOwner));
+        boolean nothingLeft =
+                round.isForgotten() || (round.isEnded() && !shared.releases().isUnderWay(nodeOwner));
         if (asked == null && !waits && nothingLeft) {
             forget();
         }
@@ -337,7 +329,7 @@ final class QuorumSession {
             // Of an owner token that was given up before this one, nothing is told.
             if (owner.equals(nodeOwner)
                     && renewal.on(new QuorumRenewal.Taken(node), now()).contains(new QuorumRenewal.TellTaken())) {
-                holders.taken(nodeOwner, cause);
+                shared.lost().accept(nodeOwner, cause);
             }
         });
     }
@@ -349,25 +341,12 @@ final class QuorumSession {
             } else if (action instanceof QuorumRenewal.Finish finish && pendingRenewal != null) {
                 CompletableFuture<RenewReply.Item> reply = pendingRenewal.reply();
                 pendingRenewal = null;
-                reply.complete(renewed(finish.verdict()));
+                if (finish.verdict() == QuorumRenewal.Verdict.KEPT) {
+                    keptUntilAtNanos = renewal.keptFromNanos() + attempt.ttlNanos();
+                }
+                reply.complete(renewal.reply(finish.verdict(), names));
             }
         }
-    }
-
-    private RenewReply.Item renewed(QuorumRenewal.Verdict verdict) {
-        return switch (verdict) {
-            case KEPT -> {
-                keptUntilAtNanos = renewal.keptFromNanos() + attempt.ttlNanos();
-                yield new RenewReply.Renewed(renewal.keptFromNanos());
-            }
-            case LOST -> new RenewReply.NotOurs(renewal.votes());
-            case UNKNOWN ->
-                new RenewReply.Failed(new StoreUnavailableException(
-                        "renewal of " + names + " found no quorum of " + nodes.quorum() + " of " + nodes.size()
-                                + " nodes; " + Votes.line(renewal.votes()),
-                        renewal.votes(),
-                        null));
-        };
     }
 
     private void repair(int node) {
@@ -419,6 +398,6 @@ final class QuorumSession {
     }
 
     private NodeRelease end(ReleaseRequest.Kind kind, long ballot) {
-        return releases.end(names, nodeOwner, ballot, kind, attempt.ttlNanos());
+        return shared.releases().end(names, nodeOwner, ballot, kind, attempt.ttlNanos());
     }
 }

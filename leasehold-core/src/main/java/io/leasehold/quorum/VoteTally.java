@@ -15,7 +15,7 @@ final class VoteTally {
     /** When to ask again where no node says for how long it refuses. */
     private static final long RETRY_NANOS = 10_000_000L;
 
-    private final String[] nodes;
+    private final List<String> nodes;
     private final @Nullable NodeReply[] votes;
     private final int quorum;
     private final long quarantineMillis;
@@ -38,7 +38,7 @@ final class VoteTally {
      * @param boundMicros B: a floor further ahead of the clock is refused
      */
     VoteTally(
-            String[] nodes,
+            List<String> nodes,
             @Nullable NodeReply[] votes,
             boolean[] late,
             long estimateMicros,
@@ -46,13 +46,15 @@ final class VoteTally {
             long quarantineMillis) {
         this.nodes = nodes;
         this.votes = votes;
-        this.quorum = Quorum.majority(nodes.length);
+        this.quorum = Quorum.majority(nodes.size());
         this.quarantineMillis = quarantineMillis;
-        for (int node = 0; node < nodes.length; node++) {
+        for (int node = 0; node < nodes.size(); node++) {
             NodeReply vote = votes[node];
             if (vote == null && !late[node]) {
                 pending++;
-            } else if (vote instanceof NodeReply.Stale told && estimateMicros > 0 && told.floor() > estimateMicros + boundMicros) {
+            } else if (vote instanceof NodeReply.Stale told
+                    && estimateMicros > 0
+                    && told.floor() > estimateMicros + boundMicros) {
                 refused++;
             } else {
                 count(vote);
@@ -103,7 +105,7 @@ final class VoteTally {
 
     /** How the round ends if there is no other ballot. */
     RoundVerdict verdict() {
-        int n = nodes.length;
+        int n = nodes.size();
         if (n - permanent < quorum) {
             return new RoundVerdict.NoQuorum(true);
         }
@@ -145,11 +147,11 @@ final class VoteTally {
 
     private String reasons() {
         StringBuilder text = new StringBuilder();
-        for (int node = 0; node < nodes.length; node++) {
+        for (int node = 0; node < nodes.size(); node++) {
             String why = refusal(votes[node]);
             if (why != null) {
                 text.append(text.isEmpty() ? "" : "; ")
-                        .append(nodes[node])
+                        .append(nodes.get(node))
                         .append(": ")
                         .append(why);
             }
@@ -187,7 +189,7 @@ final class VoteTally {
             }
         }
         times.sort(null);
-        int needed = quorum - (nodes.length - refused - failed);
+        int needed = quorum - (nodes.size() - refused - failed);
         return times.isEmpty() ? RETRY_NANOS : times.get(Math.max(0, Math.min(times.size(), needed) - 1));
     }
 }

@@ -5,9 +5,7 @@ import static io.leasehold.quorum.ScriptedSet.NAME;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
-import io.leasehold.LossCause;
 import io.leasehold.spi.OwnerToken;
-import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,18 +20,9 @@ final class ContentionBackoffTest {
 
     private final HandClock clock = new HandClock();
     private final List<Long> wokenAt = new ArrayList<>();
-    private final ContentionBackoff retries = new ContentionBackoff(clock, () -> new StoreSignals() {
-        @Override
-        public void wake(LockName name) {
-            assertThat(name).isEqualTo(NAME);
-            wokenAt.add(clock.nanoTime());
-        }
-
-        @Override
-        public void lost(OwnerToken owner, LossCause cause) {}
-
-        @Override
-        public void reconnected() {}
+    private final ContentionBackoff backoff = new ContentionBackoff(clock, name -> {
+        assertThat(name).isEqualTo(NAME);
+        wokenAt.add(clock.nanoTime());
     });
 
     private OwnerToken attempt() {
@@ -50,7 +39,7 @@ final class ContentionBackoffTest {
     }
 
     private long afterASplit(OwnerToken attempt, long roundNanos) {
-        retries.later(attempt, NAME, roundNanos);
+        backoff.later(attempt, NAME, roundNanos);
         return untilWoken();
     }
 
@@ -61,7 +50,7 @@ final class ContentionBackoffTest {
             assertThat(afterASplit(attempt, MILLI)).isEqualTo(millis * MILLI);
         }
         assertThat(afterASplit(attempt(), 15 * MILLI)).as("of another attempt").isEqualTo(15 * MILLI);
-        retries.done(attempt);
+        backoff.done(attempt);
         assertThat(afterASplit(attempt, 1)).as("once it has been answered").isEqualTo(10 * MILLI);
     }
 
@@ -79,18 +68,18 @@ final class ContentionBackoffTest {
     @Test
     void severalNodesWakeOnceALittleLater() {
         clock.lot = bound -> bound - 1;
-        retries.woken(NAME);
-        retries.woken(NAME);
+        backoff.woken(NAME);
+        backoff.woken(NAME);
         assertThat(untilWoken()).as("within a round").isEqualTo(FIRST_ROUND);
-        retries.woken(NAME);
+        backoff.woken(NAME);
         assertThat(untilWoken()).as("and the next time again").isEqualTo(FIRST_ROUND);
         for (int i = 0; i < 100; i++) {
-            retries.measured(50 * MILLI);
+            backoff.measured(50 * MILLI);
         }
-        retries.woken(NAME);
+        backoff.woken(NAME);
         assertThat(untilWoken()).as("of long rounds").isEqualTo(4 * MILLI);
         clock.lot = bound -> 0;
-        retries.woken(NAME);
+        backoff.woken(NAME);
         assertThat(untilWoken()).isEqualTo(1);
     }
 
@@ -98,72 +87,72 @@ final class ContentionBackoffTest {
     void aSplitVotePutsOffWhatAWakeUpHadArmed() {
         clock.lot = bound -> bound - 1;
         OwnerToken attempt = attempt();
-        retries.woken(NAME);
+        backoff.woken(NAME);
         assertThat(afterASplit(attempt, MILLI)).isEqualTo(40 * MILLI - 1);
-        retries.later(attempt, NAME, MILLI);
-        retries.woken(NAME);
+        backoff.later(attempt, NAME, MILLI);
+        backoff.woken(NAME);
         assertThat(untilWoken()).as("a wake-up does not hasten it").isEqualTo(80 * MILLI - 1);
     }
 
     @Test
     void theRoundIsAnAverageOfEight() {
-        retries.measured(10 * MILLI);
-        retries.awaited(NAME);
-        assertThat(retries.courtesyNanos(NAME)).isEqualTo(2 * 3 * MILLI);
+        backoff.measured(10 * MILLI);
+        backoff.awaited(NAME);
+        assertThat(backoff.courtesyNanos(NAME)).isEqualTo(2 * 3 * MILLI);
         for (int i = 0; i < 1_000; i++) {
-            retries.measured(-MILLI);
+            backoff.measured(-MILLI);
         }
         clock.lot = bound -> {
             assertThat(bound).as("a bound that can be drawn below").isPositive();
             return 0;
         };
-        retries.awaited(NAME);
-        assertThat(retries.courtesyNanos(NAME)).isBetween(2L, 16L);
+        backoff.awaited(NAME);
+        assertThat(backoff.courtesyNanos(NAME)).isBetween(2L, 16L);
     }
 
     @Test
     void whoGivesBackWhatIsAwaitedWaitsTwoToThreeRoundsOnce() {
-        assertThat(retries.courtesyNanos(NAME)).isZero();
-        retries.awaited(NAME);
-        assertThat(retries.courtesyNanos(NAME)).isEqualTo(2 * FIRST_ROUND);
-        assertThat(retries.courtesyNanos(NAME)).as("told once").isZero();
+        assertThat(backoff.courtesyNanos(NAME)).isZero();
+        backoff.awaited(NAME);
+        assertThat(backoff.courtesyNanos(NAME)).isEqualTo(2 * FIRST_ROUND);
+        assertThat(backoff.courtesyNanos(NAME)).as("told once").isZero();
         clock.lot = bound -> bound - 1;
-        retries.awaited(NAME);
+        backoff.awaited(NAME);
         clock.pass(Duration.ofMillis(1));
-        assertThat(retries.courtesyNanos(NAME)).isEqualTo(3 * FIRST_ROUND - 1 - MILLI);
-        retries.awaited(NAME);
+        assertThat(backoff.courtesyNanos(NAME)).isEqualTo(3 * FIRST_ROUND - 1 - MILLI);
+        backoff.awaited(NAME);
         clock.pass(Duration.ofMillis(100));
-        assertThat(retries.courtesyNanos(NAME)).as("long ago").isZero();
+        assertThat(backoff.courtesyNanos(NAME)).as("long ago").isZero();
         for (int i = 0; i < 100; i++) {
-            retries.measured(50 * MILLI);
+            backoff.measured(50 * MILLI);
         }
-        retries.awaited(NAME);
-        assertThat(retries.courtesyNanos(NAME)).as("at most").isEqualTo(20 * MILLI);
+        backoff.awaited(NAME);
+        assertThat(backoff.courtesyNanos(NAME)).as("at most").isEqualTo(20 * MILLI);
     }
 
     @Test
     void courtesiesAreBounded() {
         for (int i = 0; i < 10_000; i++) {
-            retries.awaited(LockName.exactly("n-" + i));
+            backoff.awaited(LockName.exactly("n-" + i));
         }
-        assertThat(retries.courtesyNanos(LockName.exactly("n-0"))).isPositive();
-        retries.awaited(LockName.exactly("n-0"));
-        retries.awaited(NAME);
-        assertThat(retries.courtesyNanos(LockName.exactly("n-1"))).isZero();
-        assertThat(retries.courtesyNanos(NAME)).isPositive();
+        assertThat(backoff.courtesyNanos(LockName.exactly("n-0"))).isPositive();
+        backoff.awaited(LockName.exactly("n-0"));
+        backoff.awaited(NAME);
+        assertThat(backoff.courtesyNanos(LockName.exactly("n-1"))).isZero();
+        assertThat(backoff.courtesyNanos(NAME)).isPositive();
     }
 
     @Test
     void nothingIsArmedAfterTheClose() {
         OwnerToken attempt = attempt();
-        retries.later(attempt, NAME, MILLI);
-        retries.awaited(NAME);
-        retries.close();
+        backoff.later(attempt, NAME, MILLI);
+        backoff.awaited(NAME);
+        backoff.close();
         assertThat(clock.armed()).isZero();
-        assertThat(retries.remembered()).isZero();
-        assertThat(retries.courtesyNanos(NAME)).isZero();
-        retries.woken(NAME);
-        retries.later(attempt, NAME, MILLI);
+        assertThat(backoff.remembered()).isZero();
+        assertThat(backoff.courtesyNanos(NAME)).isZero();
+        backoff.woken(NAME);
+        backoff.later(attempt, NAME, MILLI);
         assertThat(clock.armed()).isZero();
         clock.pass(Duration.ofSeconds(5));
         assertThat(wokenAt).isEmpty();

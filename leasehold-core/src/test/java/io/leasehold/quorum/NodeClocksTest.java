@@ -17,11 +17,11 @@ final class NodeClocksTest {
     private static final long EXCLUSION = 30 * SECOND;
     private static final long EPOCH_MICROS = 1_700_000_000_000_000L;
 
-    private final NodeClocks trust = new NodeClocks(List.of("a", "b", "c"), EXCLUSION, 7_500_000);
+    private final NodeClocks clocks = new NodeClocks(List.of("a", "b", "c"), EXCLUSION, 7_500_000);
     private final long[] aheadMicros = new long[3];
 
     private void sample(int node, long atNanos) {
-        trust.answered(
+        clocks.answered(
                 node,
                 new Incarnation("life-" + node),
                 EPOCH_MICROS + atNanos / 1_000 + aheadMicros[node],
@@ -37,7 +37,7 @@ final class NodeClocksTest {
 
     /** Why a node's votes do not count, or null. */
     private String why(int node, long nowNanos) {
-        Distrust distrust = trust.distrust(node, nowNanos);
+        Distrust distrust = clocks.distrust(node, nowNanos);
         return distrust == null ? null : distrust.text();
     }
 
@@ -45,17 +45,17 @@ final class NodeClocksTest {
     void theClockIsTheMedianOfAQuorumOrNothing() {
         aheadMicros[2] = 3_000_000;
         sample(0, SECOND);
-        assertThat(trust.estimateMicros(SECOND)).isEmpty();
+        assertThat(clocks.estimateMicros(SECOND)).isEmpty();
         sample(1, SECOND);
         sample(2, SECOND);
-        assertThat(trust.estimateMicros(SECOND).orElseThrow() - EPOCH_MICROS - 1_000_000)
+        assertThat(clocks.estimateMicros(SECOND).orElseThrow() - EPOCH_MICROS - 1_000_000)
                 .isBetween(-1_000L, 1_000L);
     }
 
     @Test
     void anOldEstimateIsTakenBackByTheDrift() {
         sampleAll(SECOND);
-        long later = trust.estimateMicros(101 * SECOND).orElseThrow() - EPOCH_MICROS - 101_000_000;
+        long later = clocks.estimateMicros(101 * SECOND).orElseThrow() - EPOCH_MICROS - 101_000_000;
         assertThat(later).isBetween(-1_001_000L, -999_000L);
     }
 
@@ -133,7 +133,7 @@ final class NodeClocksTest {
     @Test
     void oneServerHasOneVote() {
         sample(0, SECOND);
-        trust.answered(1, new Incarnation("life-0"), EPOCH_MICROS, 0, MS);
+        clocks.answered(1, new Incarnation("life-0"), EPOCH_MICROS, 0, MS);
         assertThat(why(1, SECOND)).contains("same server as a");
         assertThat(why(0, SECOND)).isNull();
     }

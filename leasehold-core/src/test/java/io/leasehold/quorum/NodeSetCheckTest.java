@@ -117,8 +117,7 @@ final class NodeSetCheckTest {
         long second = Duration.ofSeconds(1).toNanos();
         long validity = QuorumSettings.validityNanos(second);
         assertThat(validity).isEqualTo(988_000_000);
-        assertThat(refuse(second, validity / 2 - 1, STANDARD))
-                .isEmpty();
+        assertThat(refuse(second, validity / 2 - 1, STANDARD)).isEmpty();
         assertThat(refuse(second, validity / 2, STANDARD))
                 .as("a node timeout of the lock's own")
                 .contains("2 × node timeout 494.0 ms");

@@ -143,8 +143,10 @@ final class QuorumRenewalTest {
                 switch (random.nextInt(4)) {
                     case 0 -> renewal.on(new QuorumRenewal.Began(++round), 0);
                     case 1 -> {
-                        renewal.on(new QuorumRenewal.Answered(
-                                node, random.nextLong(round + 1), new RenewReply.Renewed(step)), 0);
+                        renewal.on(
+                                new QuorumRenewal.Answered(
+                                        node, random.nextLong(round + 1), new RenewReply.Renewed(step)),
+                                0);
                         latest[node] = step;
                     }
                     case 2 -> renewal.on(new QuorumRenewal.Answered(node, round, NOT_OURS), 0);
@@ -198,7 +200,9 @@ final class QuorumRenewalTest {
         QuorumRenewal renewal = held(3, 10);
         renewal.on(new QuorumRenewal.Began(2), 0);
         assertThat(renewal.on(new QuorumRenewal.Answered(0, 2, RENEWED), 0)).isEmpty();
-        assertThat(renewal.on(new QuorumRenewal.Late(1), 0)).as("another renewal").isEmpty();
+        assertThat(renewal.on(new QuorumRenewal.Late(1), 0))
+                .as("another renewal")
+                .isEmpty();
         assertThat(renewal.on(new QuorumRenewal.Late(2), 0))
                 .containsExactly(new QuorumRenewal.Finish(QuorumRenewal.Verdict.UNKNOWN));
         assertThat(renewal.on(new QuorumRenewal.Late(2), 0)).as("it is over").isEmpty();
