@@ -12,7 +12,7 @@ import java.util.Map;
  * forgot carries a clock from before that. Pure: a question to all nodes for their clocks is sent when this says so.
  *
  * <p>The birth is the clock of the set, read at a quorum of nodes <em>after</em> the node had named its life; the node takes
- * it only for that very life. Only a client does so whose configuration a quorum of nodes knows, or nobody has told yet.
+ * it only for that very life. Only a client does so whose configuration a quorum of nodes knows, or that no node was told yet.
  */
 final class BirthMarkers {
 

@@ -186,7 +186,7 @@ final class NodeRelease {
     private synchronized ReleaseReply known() {
         ReleaseReply verdict = verdict();
         if (verdict instanceof ReleaseReply.Released) {
-            // Whoever asks again is told that nothing was left.
+            // A caller that asks again is told that nothing was left.
             boolean first = !told;
             told = true;
             return first ? verdict : new ReleaseReply.NotOurs(votes());

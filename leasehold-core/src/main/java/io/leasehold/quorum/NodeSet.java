@@ -90,7 +90,7 @@ final class NodeSet {
         return settings;
     }
 
-    /** The set as people would describe it, and as all its clients must. */
+    /** The description of the set: all its clients must have the same. */
     String configuration() {
         return configuration;
     }

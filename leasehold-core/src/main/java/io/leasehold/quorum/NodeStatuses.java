@@ -49,7 +49,7 @@ final class NodeStatuses {
         return all;
     }
 
-    /** Who is told from now on, beginning with every node that does not count as trusted already. */
+    /** Tells this listener from now on, beginning with every node that does not count as trusted already. */
     void listen(Consumer<NodeChanged> listener) {
         serial.run(() -> {
             ear = listener;

@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * verdict of a round is answered with. Pure.
  *
  * <p>A waiter that others keep out is answered once so many nodes will wake it that one of them may fail; until then it asks
- * again, after 5, 10, 20 … ms, since the subscriptions of the nodes may have only begun. After split votes nobody wakes it but
- * its own client.
+ * again, after 5, 10, 20 … ms, since the subscriptions of the nodes may have only begun. After split votes only its own
+ * client wakes it.
  */
 final class QuorumAttempt {
 

@@ -90,7 +90,7 @@ final class QuorumRound {
     /**
      * An owner token that was never sent.
      *
-     * @param nodes their names, for people
+     * @param nodes their names, for messages
      * @param boundMicros B: a floor further ahead of the clock is refused and never remembered
      * @param quarantineMillis how long a node that may have forgotten grants nothing, for messages
      */

@@ -50,7 +50,7 @@ final class QuorumSession {
     private LockRuntime.@Nullable Timer patience;
     private @Nullable PendingRenewal pendingRenewal;
 
-    // For how long it is left alone.
+    // What says whether it is deserted.
     private volatile long silenceNanos = MIN_SILENCE_NANOS;
     private volatile long touchedAtNanos;
     private volatile boolean idle = true;
@@ -108,7 +108,7 @@ final class QuorumSession {
         return idle && expired && nowNanos - touchedAtNanos > silenceNanos;
     }
 
-    /** Nothing of it is left, or its caller has deserted it. */
+    /** It is over, or deserted. */
     void forget() {
         backoff.done(engineOwner);
         shared.sessions().remove(engineOwner, this);
@@ -163,7 +163,7 @@ final class QuorumSession {
         if (refusal.isPresent()) {
             idle = true;
             if (!attempt.isAsked()) {
-                // Nothing was ever sent: nobody will end it.
+                // Nothing was ever sent, so it will not be ended.
                 forget();
             }
             reply.complete(refusal.get());
@@ -231,7 +231,6 @@ final class QuorumSession {
         keptUntilAtNanos = won.sentAtNanos() + attempt.ttlNanos();
         keep(new QuorumRenewal.Granted(QuorumSettings.validityNanos(attempt.ttlNanos())));
         backoff.measured(attempt.spentNanos(now()));
-        // The grant names the owner token that proves the hold to the nodes.
         shared.sessions().put(nodeOwner, this);
     }
 
@@ -292,14 +291,12 @@ final class QuorumSession {
 
     // ---- keeping
 
-    /** Which renewals of a batch this is. */
+    /** A renewal of this number is about to be sent to all nodes. */
     void renewing(long renewalRound, CompletableFuture<RenewReply.Item> reply) {
         serial.run(() -> {
             if (pendingRenewal != null) {
-                pendingRenewal
-                        .reply()
-                        .complete(new RenewReply.Failed(new StoreUnavailableException(
-                                "another renewal of " + names + " began before this one was answered", null)));
+                String message = "another renewal of " + names + " began before this one was answered";
+                pendingRenewal.reply().complete(new RenewReply.Failed(new StoreUnavailableException(message, null)));
             }
             pendingRenewal = new PendingRenewal(renewalRound, reply);
             keep(new QuorumRenewal.Began(renewalRound));
@@ -317,7 +314,7 @@ final class QuorumSession {
             keep(new QuorumRenewal.Late(renewalRound));
             PendingRenewal waiting = pendingRenewal;
             if (waiting != null && waiting.round() == renewalRound) {
-                // Ended meanwhile: nobody decides any more.
+                // Ended meanwhile: no verdict will come.
                 waiting.reply().complete(new RenewReply.NotOurs());
             }
         });

@@ -38,14 +38,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Locks over independent nodes: held by whoever a quorum of them keeps it for (Redlock, with its holes closed).
+ * Locks over independent nodes: the holder is the client for which a quorum of them keeps the lock (Redlock, with its holes closed).
  *
  * <p><b>Guarantee.</b> Two holders are never inside their validity at once, and fencing tokens increase, while clocks run at
  * the same rate within the drift, no node's clock jumps, and of the nodes that lose what they granted each notices:
  * it then grants nothing for one largest ttl. A minority of nodes may be down, slow or cut off at no cost in time.
  *
  * <p>Each request goes to all nodes at once and is answered at the quorum-th yes, or as soon as that has become impossible.
- * There is no hand-over and no queue: nodes wake the first waiter, and whoever asks may get the lock. Safe for all threads.
+ * There is no hand-over and no queue: nodes wake the first waiter, and any client that asks may get the lock. Safe for all threads.
  */
 public final class QuorumStore implements LockStore, MemberSet {
 
@@ -63,7 +63,7 @@ public final class QuorumStore implements LockStore, MemberSet {
     private final QuorumSession.Shared shared;
     private volatile @Nullable StoreSignals signals;
     private final AtomicLong renewalRounds = new AtomicLong();
-    /** What nobody ends, since its hold ran out or its client's thread is gone, is forgotten when the number has doubled. */
+    /** Sessions that were never ended, since the hold ran out or the thread is gone, are swept when their number has doubled. */
     private volatile int sweepAbove = MIN_SWEEP;
 
     /**
@@ -101,7 +101,7 @@ public final class QuorumStore implements LockStore, MemberSet {
     }
 
     /**
-     * Asks all nodes who and how they are.
+     * Asks all nodes for their identity and their clock.
      *
      * @return completes exceptionally with {@link UnsafeStoreException} if two of them are the same server, and with
      *     {@link StoreUnavailableException} if no quorum answers within the time; of a minority that does not answer is told
@@ -260,7 +260,7 @@ public final class QuorumStore implements LockStore, MemberSet {
         return request.isWaiting() ? OwnerToken.draw(runtime) : request.owner();
     }
 
-    /** How many attempts and holds are remembered. */
+    /** How many attempts and holds are remembered; for tests. */
     long remembered() {
         return sessions.values().stream().distinct().count();
     }

@@ -13,8 +13,8 @@ sealed interface RoundVerdict {
     /**
      * Nodes that could have made a quorum do not, because others hold them.
      *
-     * @param holder who holds most of them
-     * @param holds whether so many are held by others that nobody else can have a quorum; else votes were split
+     * @param holder the one that holds most of them
+     * @param holds whether so many are held by others that no other client can have a quorum; else votes were split
      * @param queued how many nodes will wake us
      */
     record Contended(@Nullable Holder holder, boolean holds, int queued) implements RoundVerdict {}

@@ -11,7 +11,7 @@ import java.util.function.BiFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** What nodes answer, in words for people. Pure. */
+/** What nodes answer, in words for messages. Pure. */
 final class Votes {
 
     private Votes() {}
