@@ -86,7 +86,7 @@ final class NodeRelease {
             replies[node] = reply;
             if (reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT) {
                 doubtful[node] |= failed.kind() == FailureKind.UNKNOWN;
-                if (!isRepeated(node)) {
+                if (!sendAgain(node)) {
                     // What it could end has ended by itself, or will.
                     replies[node] = new ReleaseReply.Failed(FailureKind.PERMANENT, failed.error());
                 }
@@ -104,8 +104,8 @@ final class NodeRelease {
         }
     }
 
-    /** Whether another copy will be sent, after a pause. */
-    private boolean isRepeated(int node) {
+    /** Arms the next copy; false if none follows. */
+    private boolean sendAgain(int node) {
         OptionalLong pause = copies[node].failed(untilAtNanos - nodes.runtime().nanoTime());
         if (pause.isEmpty()) {
             return false;

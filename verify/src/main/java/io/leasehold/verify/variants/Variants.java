@@ -169,8 +169,8 @@ final class Variants {
                         "undo-once",
                         "an undo at a node that does not answer is not repeated",
                         "quorum/NodeRelease.java",
-                        "if (!isRepeated(node)) {",
-                        "copies[node].end();\n                if (!isRepeated(node)) {"),
+                        "if (!sendAgain(node)) {",
+                        "copies[node].end();\n                if (!sendAgain(node)) {"),
                 new Variant(
                         "release-repeated-once",
                         "a release or undo that is not answered is sent once more, and then no more",
