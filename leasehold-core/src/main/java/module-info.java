@@ -6,7 +6,7 @@ module io.leasehold.core {
 
     exports io.leasehold;
     exports io.leasehold.spi;
-    exports io.leasehold.ballot;
+    exports io.leasehold.node;
     exports io.leasehold.fencing;
     exports io.leasehold.memory;
     exports io.leasehold.quorum;

@@ -6,10 +6,10 @@ module io.leasehold.testkit {
     requires static transitive java.sql;
     requires static org.jspecify;
 
-    exports io.leasehold.testkit.history;
+    exports io.leasehold.simulator.history;
     exports io.leasehold.testkit.process;
-    exports io.leasehold.testkit.proxy;
-    exports io.leasehold.testkit.simulation;
+    exports io.leasehold.simulator.proxy;
+    exports io.leasehold.simulator;
     exports io.leasehold.testkit.tck;
     exports io.leasehold.testkit.virtual;
 }

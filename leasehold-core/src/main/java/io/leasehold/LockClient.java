@@ -1,5 +1,7 @@
 package io.leasehold;
 
+import io.leasehold.admin.LockAdmin;
+
 import java.time.Duration;
 import java.util.stream.Stream;
 

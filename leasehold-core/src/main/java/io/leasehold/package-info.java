@@ -59,7 +59,7 @@
  *   <li>{@link io.leasehold.LockOptions}: ttl, renewal, drift, and the formulas that tie them together;
  *   <li>{@link io.leasehold.DistributedLock#asReentrantLock()}: a {@link java.util.concurrent.locks.Lock};
  *   <li>{@link io.leasehold.LockClient#all}: several locks, all or none;
- *   <li>{@link io.leasehold.LockAdmin}: who holds what, and taking it away;
+ *   <li>{@link io.leasehold.admin.LockAdmin}: who holds what, and taking it away;
  *   <li>{@link io.leasehold.spi}: a store of one's own.
  * </ul>
  */

@@ -1,9 +1,12 @@
 package io.leasehold;
 
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.LockAdmin;
+
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.leasehold.ballot.SingleNodeStore;
+import io.leasehold.node.SingleNodeStore;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.spi.LockStore;

@@ -23,7 +23,7 @@ class ArrowsTest {
     private static final String API = "io.leasehold";
     private static final String SPI = "io.leasehold.spi..";
     private static final String ENGINE = "io.leasehold.engine..";
-    private static final String BALLOT = "io.leasehold.ballot..";
+    private static final String BALLOT = "io.leasehold.node..";
     private static final String QUORUM = "io.leasehold.quorum..";
     private static final String MEMORY = "io.leasehold.memory..";
     private static final String FENCING = "io.leasehold.fencing..";
@@ -133,23 +133,23 @@ class ArrowsTest {
 
     @Test
     void theSimulatorDecidesNothing() {
-        none("io.leasehold.testkit.simulation..", ENGINE, "io.leasehold.testkit.tck..");
+        none("io.leasehold.simulator..", ENGINE, "io.leasehold.testkit.tck..");
         DescribedPredicate<JavaClass> decides = new DescribedPredicate<>("what decides in the protocol") {
             @Override
             public boolean test(JavaClass type) {
                 String name = type.getName();
                 boolean made = List.of(
-                                "io.leasehold.ballot.SingleNodeStore",
+                                "io.leasehold.node.SingleNodeStore",
                                 "io.leasehold.quorum.QuorumMember",
                                 "io.leasehold.quorum.QuorumSettings",
                                 "io.leasehold.quorum.QuorumStore")
                         .contains(name);
-                return !made && (name.startsWith("io.leasehold.ballot.") || name.startsWith("io.leasehold.quorum."));
+                return !made && (name.startsWith("io.leasehold.node.") || name.startsWith("io.leasehold.quorum."));
             }
         };
         noClasses()
                 .that()
-                .resideInAPackage("io.leasehold.testkit.simulation..")
+                .resideInAPackage("io.leasehold.simulator..")
                 .should()
                 .dependOnClassesThat(decides)
                 .because("it makes stores and clients as users do, and what happens then is theirs")

@@ -35,17 +35,17 @@ class JavadocExamplesTest {
     /** What examples take as given: the reader's own objects. */
     private static final String GIVEN = """
             import io.leasehold.*;
-            import io.leasehold.ballot.*;
+            import io.leasehold.node.*;
             import io.leasehold.fencing.*;
             import io.leasehold.jdbc.*;
             import io.leasehold.redis.*;
             import io.leasehold.servers.*;
             import io.leasehold.spi.*;
-            import io.leasehold.testkit.history.*;
+            import io.leasehold.simulator.history.*;
             import io.leasehold.testkit.process.*;
-            import io.leasehold.testkit.proxy.*;
+            import io.leasehold.simulator.proxy.*;
             import io.leasehold.testkit.tck.*;
-            import io.leasehold.testkit.simulation.*;
+            import io.leasehold.simulator.*;
             import io.leasehold.testkit.virtual.*;
             import io.lettuce.core.*;
             import io.lettuce.core.api.sync.*;

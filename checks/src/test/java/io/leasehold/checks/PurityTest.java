@@ -29,7 +29,7 @@ class PurityTest {
 
     /** Who has to be pure whatever it says of itself. A class that is renamed is renamed here too. */
     private static final Set<String> REQUIRED = Set.of(
-            "io.leasehold.ballot.BallotClock",
+            "io.leasehold.node.BallotClock",
             "io.leasehold.engine.AcquireMachine",
             "io.leasehold.engine.GrantMachine",
             "io.leasehold.engine.Timings",
@@ -40,7 +40,7 @@ class PurityTest {
             "io.leasehold.quorum.QuorumRenewal",
             "io.leasehold.quorum.QuorumRound",
             "io.leasehold.quorum.VoteTally",
-            "io.leasehold.spi.Repetition",
+            "io.leasehold.spi.toolkit.Repetition",
             "io.leasehold.spi.TokenRange");
 
     private static final String RUNTIME = "io.leasehold.engine.SystemLockRuntime";
@@ -62,7 +62,7 @@ class PurityTest {
     private static final Set<String> IMPURE_OURS = Set.of(
             "io.leasehold.spi.LockRuntime",
             "io.leasehold.spi.LockStore",
-            "io.leasehold.spi.LockNode",
+            "io.leasehold.node.LockNode",
             "io.leasehold.spi.StoreSignals",
             "io.leasehold.spi.StoreProvider");
 

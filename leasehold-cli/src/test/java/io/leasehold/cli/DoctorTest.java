@@ -3,8 +3,8 @@ package io.leasehold.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.abort;
 
-import io.leasehold.Finding;
-import io.leasehold.Finding.Grade;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Finding.Grade;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.servers.ClockShim;

@@ -1,6 +1,6 @@
 package io.leasehold.engine;
 
-import io.leasehold.ClientRecord;
+import io.leasehold.admin.ClientRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.time.Instant;

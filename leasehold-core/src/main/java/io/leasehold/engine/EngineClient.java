@@ -3,7 +3,7 @@ package io.leasehold.engine;
 import io.leasehold.DistributedLock;
 import io.leasehold.Guarantees;
 import io.leasehold.Lease;
-import io.leasehold.LockAdmin;
+import io.leasehold.admin.LockAdmin;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;

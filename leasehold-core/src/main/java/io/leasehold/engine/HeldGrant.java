@@ -1,7 +1,7 @@
 // Long because everything that can happen to a grant changes the same few fields under one guard.
 package io.leasehold.engine;
 
-import io.leasehold.ClientRecord;
+import io.leasehold.admin.ClientRecord;
 import io.leasehold.Fairness;
 import io.leasehold.Holder;
 import io.leasehold.LockListener;

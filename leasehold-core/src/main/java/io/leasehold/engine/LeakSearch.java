@@ -1,9 +1,9 @@
 package io.leasehold.engine;
 
-import io.leasehold.ClientRecord;
+import io.leasehold.admin.ClientRecord;
 import io.leasehold.Holder;
-import io.leasehold.Leak;
-import io.leasehold.LockAdmin;
+import io.leasehold.admin.Leak;
+import io.leasehold.admin.LockAdmin;
 import io.leasehold.LockName;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;

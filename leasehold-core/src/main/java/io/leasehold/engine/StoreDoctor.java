@@ -1,6 +1,6 @@
 package io.leasehold.engine;
 
-import io.leasehold.Finding;
+import io.leasehold.admin.Finding;
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;

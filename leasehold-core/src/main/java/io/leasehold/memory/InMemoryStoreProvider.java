@@ -1,6 +1,6 @@
 package io.leasehold.memory;
 
-import io.leasehold.ballot.SingleNodeStore;
+import io.leasehold.node.SingleNodeStore;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreProvider;

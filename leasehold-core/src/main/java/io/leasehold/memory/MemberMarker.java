@@ -1,9 +1,9 @@
 package io.leasehold.memory;
 
-import io.leasehold.spi.Birth;
+import io.leasehold.node.Birth;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.spi.Membership;
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.Membership;
+import io.leasehold.node.NodeReply;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -1,6 +1,6 @@
 package io.leasehold.quorum;
 
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.NodeReply;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;

@@ -3,7 +3,7 @@ package io.leasehold.quorum;
 import io.leasehold.LockName;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
-import io.leasehold.spi.Repetition;
+import io.leasehold.spi.toolkit.Repetition;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Consumer;

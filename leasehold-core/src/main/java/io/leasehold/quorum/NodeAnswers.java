@@ -1,7 +1,7 @@
 package io.leasehold.quorum;
 
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.spi.LockNode;
+import io.leasehold.node.LockNode;
 import io.leasehold.spi.LockRecord;
 import java.util.ArrayList;
 import java.util.HashMap;

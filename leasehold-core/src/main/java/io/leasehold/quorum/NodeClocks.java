@@ -1,6 +1,6 @@
 package io.leasehold.quorum;
 
-import io.leasehold.ballot.BallotClock;
+import io.leasehold.node.BallotClock;
 import io.leasehold.spi.Incarnation;
 import java.util.ArrayList;
 import java.util.List;

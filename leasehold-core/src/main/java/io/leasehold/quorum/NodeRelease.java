@@ -6,7 +6,7 @@ import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
-import io.leasehold.spi.Repetition;
+import io.leasehold.spi.toolkit.Repetition;
 import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;

@@ -2,7 +2,7 @@ package io.leasehold.quorum;
 
 import io.leasehold.LockListener.NodeChanged;
 import io.leasehold.LockListener.NodeStanding;
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.NodeReply;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;

@@ -1,8 +1,8 @@
 package io.leasehold.quorum;
 
 import io.leasehold.Guarantee;
-import io.leasehold.spi.LockNode;
-import io.leasehold.spi.Membership;
+import io.leasehold.node.LockNode;
+import io.leasehold.node.Membership;
 import java.util.Objects;
 
 /**

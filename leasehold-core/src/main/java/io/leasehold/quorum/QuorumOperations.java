@@ -1,10 +1,10 @@
 package io.leasehold.quorum;
 
-import io.leasehold.ClientRecord;
-import io.leasehold.Finding;
-import io.leasehold.Leak;
-import io.leasehold.spi.LockNode;
-import io.leasehold.spi.NodeReply;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Leak;
+import io.leasehold.node.LockNode;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.StoreOperations;
 import java.time.Duration;
 import java.util.ArrayList;

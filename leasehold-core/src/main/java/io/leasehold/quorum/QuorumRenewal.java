@@ -3,7 +3,7 @@ package io.leasehold.quorum;
 import io.leasehold.LockName;
 import io.leasehold.NodeVote;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.RenewReply;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -2,7 +2,7 @@ package io.leasehold.quorum;
 
 import io.leasehold.NodeVote;
 import io.leasehold.spi.FailureKind;
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.TokenRange;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -2,7 +2,7 @@ package io.leasehold.quorum;
 
 import io.leasehold.Holder;
 import io.leasehold.spi.FailureKind;
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.NodeReply;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

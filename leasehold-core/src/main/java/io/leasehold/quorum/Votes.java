@@ -2,7 +2,7 @@ package io.leasehold.quorum;
 
 import io.leasehold.Holder;
 import io.leasehold.NodeVote;
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
 import java.util.ArrayList;

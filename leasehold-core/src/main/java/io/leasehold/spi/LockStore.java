@@ -2,7 +2,7 @@ package io.leasehold.spi;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.QueuedWaiter;
+import io.leasehold.admin.QueuedWaiter;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

@@ -1,8 +1,8 @@
 package io.leasehold.spi;
 
-import io.leasehold.ClientRecord;
-import io.leasehold.Finding;
-import io.leasehold.Leak;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Leak;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -37,7 +37,7 @@ public interface StoreOperations {
         return CompletableFuture.completedFuture(Optional.empty());
     }
 
-    /** See {@link io.leasehold.LockAdmin#coverChildren}; empty for a store whose holds end with their ttl or session alone. */
+    /** See {@link io.leasehold.admin.LockAdmin#coverChildren}; empty for a store whose holds end with their ttl or session alone. */
     default Optional<Path> coverChildren() {
         return Optional.empty();
     }

@@ -1,6 +1,6 @@
 /**
  * What a store implements. Two levels: {@link io.leasehold.spi.LockStore} is what the engine sees and
- * knows no ballots; {@link io.leasehold.spi.LockNode} is what one node answers to a ballot, and core lifts
+ * knows no ballots; {@link io.leasehold.node.LockNode} is what one node answers to a ballot, and core lifts
  * one of them, or a quorum of them, into a {@code LockStore}.
  *
  * <p>The engine counts validity, renews, queues and tells; a store only answers. It never reads a clock, sleeps or draws

@@ -2,8 +2,8 @@ package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.ClientRecord;
-import io.leasehold.ClientRecord.ClientHold;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.admin.ClientRecord.ClientHold;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;

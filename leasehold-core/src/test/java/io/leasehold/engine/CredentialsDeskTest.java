@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Credentials;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.spi.CredentialsDesk;
+import io.leasehold.spi.toolkit.CredentialsDesk;
 import io.leasehold.spi.LockRuntime;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;

@@ -2,7 +2,7 @@ package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.spi.KeptUntil;
+import io.leasehold.spi.toolkit.KeptUntil;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;

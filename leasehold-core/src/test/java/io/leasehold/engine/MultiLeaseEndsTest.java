@@ -14,7 +14,7 @@ import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
 import io.leasehold.MultiLease;
 import io.leasehold.ReleaseOutcome;
-import io.leasehold.ballot.SingleNodeStore;
+import io.leasehold.node.SingleNodeStore;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.Grant;

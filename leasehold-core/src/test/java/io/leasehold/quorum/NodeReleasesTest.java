@@ -8,7 +8,7 @@ import io.leasehold.memory.InMemoryNode;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Grant;
-import io.leasehold.spi.LockNode;
+import io.leasehold.node.LockNode;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;

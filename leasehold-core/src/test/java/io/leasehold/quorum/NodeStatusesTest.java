@@ -10,7 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.LockListener.NodeChanged;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.NodeReply;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Tag;

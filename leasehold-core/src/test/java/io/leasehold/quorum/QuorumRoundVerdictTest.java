@@ -7,7 +7,7 @@ import io.leasehold.NodeVote;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;

@@ -10,7 +10,7 @@ import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -131,7 +131,7 @@ final class ScriptedSet {
         for (int node : at) {
             NodeReply reply = nodes.get(node)
                     .memory
-                    .acquire(new io.leasehold.spi.Ballot(
+                    .acquire(new io.leasehold.node.Ballot(
                             AcquireRequest.exclusive(NAMES, rival, "host/2/rival", TTL, SECOND),
                             clock.wallMillis() * 1_000 + 1_000,
                             1))

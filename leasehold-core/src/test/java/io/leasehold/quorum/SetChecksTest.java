@@ -2,7 +2,7 @@ package io.leasehold.quorum;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.Finding.Grade;
+import io.leasehold.admin.Finding.Grade;
 import io.leasehold.quorum.QuorumOperations.Probe;
 import io.leasehold.quorum.QuorumOperations.SetChecks;
 import java.util.List;

@@ -1,5 +1,7 @@
 package io.leasehold.spi;
 
+import io.leasehold.spi.toolkit.Repetition;
+
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;

@@ -1,5 +1,7 @@
 package io.leasehold.spi;
 
+import io.leasehold.spi.toolkit.StoreAddress;
+
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 

@@ -20,7 +20,7 @@ import io.etcd.jetcd.watch.WatchEvent;
 import io.grpc.ClientInterceptor;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.LockRuntime;
-import io.leasehold.spi.TimeLimit;
+import io.leasehold.spi.toolkit.TimeLimit;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

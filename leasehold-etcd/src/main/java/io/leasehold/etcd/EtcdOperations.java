@@ -1,6 +1,6 @@
 package io.leasehold.etcd;
 
-import io.leasehold.Finding;
+import io.leasehold.admin.Finding;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreOperations;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package io.leasehold.etcd;
 
-import io.leasehold.spi.StoreAddress;
+import io.leasehold.spi.toolkit.StoreAddress;
 import io.leasehold.spi.StoreUri;
 import java.net.URI;
 import java.nio.file.Path;

@@ -3,7 +3,7 @@ package io.leasehold.etcd;
 import io.etcd.jetcd.ByteSequence;
 import io.leasehold.LockName;
 import io.leasehold.spi.OwnerToken;
-import io.leasehold.spi.PlainName;
+import io.leasehold.spi.toolkit.PlainName;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Optional;

@@ -12,7 +12,7 @@ import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.leasehold.Credentials;
-import io.leasehold.spi.CredentialsDesk;
+import io.leasehold.spi.toolkit.CredentialsDesk;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 

@@ -3,7 +3,7 @@ package io.leasehold.etcd;
 import io.etcd.jetcd.ByteSequence;
 import io.leasehold.LossCause;
 import io.leasehold.spi.LockRuntime;
-import io.leasehold.spi.TimeLimit;
+import io.leasehold.spi.toolkit.TimeLimit;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 

@@ -13,7 +13,7 @@ import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.spi.KeptUntil;
+import io.leasehold.spi.toolkit.KeptUntil;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;

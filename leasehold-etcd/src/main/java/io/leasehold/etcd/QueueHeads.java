@@ -2,7 +2,7 @@ package io.leasehold.etcd;
 
 import io.etcd.jetcd.KeyValue;
 import io.leasehold.Holder;
-import io.leasehold.spi.ForeignText;
+import io.leasehold.spi.toolkit.ForeignText;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalLong;

@@ -11,7 +11,7 @@ import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.LeaseOption;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
-import io.leasehold.QueuedWaiter;
+import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.engine.SystemLockRuntime;

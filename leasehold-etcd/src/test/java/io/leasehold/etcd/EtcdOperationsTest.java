@@ -2,8 +2,8 @@ package io.leasehold.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.Finding;
-import io.leasehold.Finding.Grade;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Finding.Grade;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

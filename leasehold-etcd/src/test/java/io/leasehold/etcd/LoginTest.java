@@ -18,7 +18,7 @@ import io.leasehold.Credentials;
 import io.leasehold.CredentialsProvider;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.engine.SystemLockRuntime;
-import io.leasehold.spi.CredentialsDesk;
+import io.leasehold.spi.toolkit.CredentialsDesk;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.virtual.SteppedRuntime;

@@ -17,7 +17,7 @@ import io.leasehold.jdbc.store.Lives;
 import io.leasehold.jdbc.store.Loan;
 import io.leasehold.jdbc.store.SchemaCheck;
 import io.leasehold.jdbc.store.ServerOpener;
-import io.leasehold.spi.CredentialsDesk;
+import io.leasehold.spi.toolkit.CredentialsDesk;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;

@@ -3,9 +3,9 @@ package io.leasehold.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
-import io.leasehold.ClientRecord;
+import io.leasehold.admin.ClientRecord;
 import io.leasehold.HoldEnd;
-import io.leasehold.Leak;
+import io.leasehold.admin.Leak;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;

@@ -3,8 +3,8 @@ package io.leasehold.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.leasehold.Finding;
-import io.leasehold.Finding.Grade;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Finding.Grade;
 import io.leasehold.HoldEnd;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;

@@ -14,7 +14,7 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreUri;
-import io.leasehold.testkit.proxy.TcpProxy;
+import io.leasehold.simulator.proxy.TcpProxy;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;

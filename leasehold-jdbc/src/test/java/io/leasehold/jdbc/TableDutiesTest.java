@@ -3,7 +3,7 @@ package io.leasehold.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.leasehold.ClientRecord;
+import io.leasehold.admin.ClientRecord;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.spi.AcquireReply;

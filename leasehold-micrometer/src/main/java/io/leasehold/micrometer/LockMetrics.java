@@ -1,6 +1,6 @@
 package io.leasehold.micrometer;
 
-import io.leasehold.Leak;
+import io.leasehold.admin.Leak;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.fencing.Admission;
@@ -82,7 +82,7 @@ public final class LockMetrics implements LockListener {
     }
 
     /**
-     * Shows the result of a search ({@link io.leasehold.LockAdmin#leaks}) as the gauge {@code distributed.lock.leaks}, by kind;
+     * Shows the result of a search ({@link io.leasehold.admin.LockAdmin#leaks}) as the gauge {@code distributed.lock.leaks}, by kind;
      * call it again after each search.
      */
     public void leaksFound(Collection<Leak> leaks) {

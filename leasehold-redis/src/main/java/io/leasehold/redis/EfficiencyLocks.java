@@ -1,7 +1,7 @@
 package io.leasehold.redis;
 
 import io.leasehold.Leasehold;
-import io.leasehold.LockAdmin;
+import io.leasehold.admin.LockAdmin;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;

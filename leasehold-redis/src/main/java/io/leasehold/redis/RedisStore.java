@@ -1,7 +1,7 @@
 package io.leasehold.redis;
 
 import io.leasehold.CredentialsProvider;
-import io.leasehold.ballot.SingleNodeStore;
+import io.leasehold.node.SingleNodeStore;
 import io.leasehold.redis.node.EfficiencyStore;
 import io.leasehold.redis.node.RedisNode;
 import io.leasehold.redis.topology.Deployment;

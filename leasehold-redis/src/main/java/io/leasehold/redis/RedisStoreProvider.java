@@ -3,7 +3,7 @@ package io.leasehold.redis;
 import io.leasehold.CredentialsProvider;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.ballot.SingleNodeStore;
+import io.leasehold.node.SingleNodeStore;
 import io.leasehold.redis.node.DurabilityCheck;
 import io.leasehold.redis.node.EfficiencyStore;
 import io.leasehold.redis.node.NodeSettings;

@@ -7,7 +7,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreUri;
-import io.leasehold.testkit.proxy.TcpProxy;
+import io.leasehold.simulator.proxy.TcpProxy;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
-import io.leasehold.ballot.SingleNodeStore;
+import io.leasehold.node.SingleNodeStore;
 import io.leasehold.redis.node.NodeSettings;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;

@@ -11,7 +11,7 @@ import io.leasehold.servers.RedisReplicated;
 import io.leasehold.servers.RedisSentinelGroup;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.servers.ServerException;
-import io.leasehold.testkit.proxy.TcpProxy;
+import io.leasehold.simulator.proxy.TcpProxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,11 +3,11 @@ package io.leasehold.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
-import io.leasehold.ClientRecord;
-import io.leasehold.Finding;
-import io.leasehold.Finding.Grade;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Finding.Grade;
 import io.leasehold.HoldEnd;
-import io.leasehold.Leak;
+import io.leasehold.admin.Leak;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;

@@ -5,7 +5,7 @@ import static io.leasehold.redis.NodeBench.NAME;
 import static io.leasehold.redis.NodeBench.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;

@@ -23,7 +23,7 @@ import io.leasehold.ReleaseOutcome;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.servers.RedisServer;
-import io.leasehold.testkit.proxy.TcpProxy;
+import io.leasehold.simulator.proxy.TcpProxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

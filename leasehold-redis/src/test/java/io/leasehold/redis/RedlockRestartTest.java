@@ -14,7 +14,7 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.servers.DataCopy;
 import io.leasehold.servers.RedisServer;
-import io.leasehold.testkit.proxy.ScheduledLoss;
+import io.leasehold.simulator.proxy.ScheduledLoss;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;

@@ -4,7 +4,7 @@ import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.quorum.QuorumStore;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.spi.StoreUri;
-import io.leasehold.testkit.proxy.TcpProxy;
+import io.leasehold.simulator.proxy.TcpProxy;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;

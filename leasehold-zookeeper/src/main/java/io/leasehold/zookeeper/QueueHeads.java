@@ -1,7 +1,7 @@
 package io.leasehold.zookeeper;
 
 import io.leasehold.Holder;
-import io.leasehold.spi.ForeignText;
+import io.leasehold.spi.toolkit.ForeignText;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;

@@ -7,7 +7,7 @@ import java.util.List;
 /**
  * How locks and their queues are named in the tree. Pure.
  *
- * <p>A lock is the node {@code <chroot>/<name>}, the name {@linkplain io.leasehold.spi.PlainName plain}; below it stands one ephemeral sequential node
+ * <p>A lock is the node {@code <chroot>/<name>}, the name {@linkplain io.leasehold.spi.toolkit.PlainName plain}; below it stands one ephemeral sequential node
  * for each holder or waiter: {@code _c_<id>-lock-<sequence>}, as Curator's recipes name them, so that an
  * {@code InterProcessMutex} on the same path stands in the same queue. The id is a digest of the owner token: it finds
  * the node again and reveals nothing.

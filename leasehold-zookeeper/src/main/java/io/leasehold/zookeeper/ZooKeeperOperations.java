@@ -1,6 +1,6 @@
 package io.leasehold.zookeeper;
 
-import io.leasehold.Finding;
+import io.leasehold.admin.Finding;
 import io.leasehold.spi.StoreOperations;
 import java.time.Duration;
 import java.util.List;

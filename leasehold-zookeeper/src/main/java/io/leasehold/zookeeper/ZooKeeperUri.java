@@ -1,6 +1,6 @@
 package io.leasehold.zookeeper;
 
-import io.leasehold.spi.StoreAddress;
+import io.leasehold.spi.toolkit.StoreAddress;
 import io.leasehold.spi.StoreUri;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.StoreUri;
-import io.leasehold.testkit.proxy.TcpProxy;
+import io.leasehold.simulator.proxy.TcpProxy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

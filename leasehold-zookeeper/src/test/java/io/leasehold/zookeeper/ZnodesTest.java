@@ -3,7 +3,7 @@ package io.leasehold.zookeeper;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
-import io.leasehold.spi.PlainName;
+import io.leasehold.spi.toolkit.PlainName;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

@@ -20,7 +20,7 @@ final class Compiled {
             "io.leasehold.jdbc.*",
             "io.leasehold.micrometer.*",
             "io.leasehold.redis.*",
-            "io.leasehold.testkit.simulation.*",
+            "io.leasehold.simulator.*",
             "io.lettuce.core.RedisURI",
             "io.lettuce.core.ScriptOutputType",
             "java.nio.file.Path",

@@ -1,8 +1,8 @@
 package io.leasehold.cli.command;
 
-import io.leasehold.ClientRecord;
+import io.leasehold.admin.ClientRecord;
 import io.leasehold.Holder;
-import io.leasehold.LockAdmin;
+import io.leasehold.admin.LockAdmin;
 import io.leasehold.LockName;
 import java.time.Duration;
 import java.time.Instant;

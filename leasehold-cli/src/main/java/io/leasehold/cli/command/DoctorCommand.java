@@ -1,7 +1,7 @@
 package io.leasehold.cli.command;
 
-import io.leasehold.Finding;
-import io.leasehold.Finding.Grade;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Finding.Grade;
 import io.leasehold.LockClient;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;

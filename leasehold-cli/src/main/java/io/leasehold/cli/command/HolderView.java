@@ -1,7 +1,7 @@
 package io.leasehold.cli.command;
 
 import io.leasehold.Holder;
-import io.leasehold.QueuedWaiter;
+import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.cli.output.Json;
 import java.time.Duration;
 import java.util.LinkedHashMap;

@@ -1,6 +1,6 @@
 package io.leasehold.cli.command;
 
-import io.leasehold.Leak;
+import io.leasehold.admin.Leak;
 import io.leasehold.LockClient;
 import io.leasehold.cli.DurationConverter;
 import io.leasehold.cli.ExitCode;

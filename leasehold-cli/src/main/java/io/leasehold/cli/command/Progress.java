@@ -1,6 +1,6 @@
 package io.leasehold.cli.command;
 
-import io.leasehold.LockAdmin;
+import io.leasehold.admin.LockAdmin;
 import io.leasehold.cli.output.Terminal;
 import java.util.concurrent.atomic.AtomicBoolean;
 

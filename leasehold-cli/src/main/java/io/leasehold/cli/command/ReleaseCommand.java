@@ -1,7 +1,7 @@
 package io.leasehold.cli.command;
 
 import io.leasehold.Holder;
-import io.leasehold.LockAdmin;
+import io.leasehold.admin.LockAdmin;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.cli.ExitCode;

@@ -1,6 +1,6 @@
 package io.leasehold.cli.command;
 
-import io.leasehold.LockAdmin.HeldLock;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.LockClient;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;

@@ -1,7 +1,7 @@
 package io.leasehold.cli.command;
 
 import io.leasehold.Holder;
-import io.leasehold.LockAdmin.HeldLock;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.output.Json;
 import io.leasehold.cli.output.Table;

@@ -1,6 +1,6 @@
 package io.leasehold.jdbc.store;
 
-import io.leasehold.ClientRecord;
+import io.leasehold.admin.ClientRecord;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.SqlTrouble;
 import io.leasehold.jdbc.lease.StoreTime;

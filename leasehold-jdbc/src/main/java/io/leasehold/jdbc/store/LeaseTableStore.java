@@ -8,7 +8,7 @@ import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.jdbc.lease.StoreTime;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.Glob;
+import io.leasehold.spi.toolkit.Glob;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;

@@ -1,7 +1,7 @@
 package io.leasehold.jdbc.store;
 
-import io.leasehold.ClientRecord;
-import io.leasehold.Finding;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.admin.Finding;
 import io.leasehold.LockName;
 import io.leasehold.StoreAccessException;
 import io.leasehold.jdbc.dialect.Dialect;

@@ -4,8 +4,8 @@ import static io.leasehold.jdbc.store.VerbsBench.ORIGIN;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.leasehold.ClientRecord;
-import io.leasehold.Finding;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.admin.Finding;
 import io.leasehold.LockName;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.H2Dialect;

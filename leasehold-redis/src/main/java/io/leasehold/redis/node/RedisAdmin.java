@@ -2,7 +2,7 @@ package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
-import io.leasehold.QueuedWaiter;
+import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;

@@ -1,8 +1,8 @@
 package io.leasehold.redis.node;
 
-import io.leasehold.ClientRecord;
-import io.leasehold.Finding;
-import io.leasehold.Leak;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Leak;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;

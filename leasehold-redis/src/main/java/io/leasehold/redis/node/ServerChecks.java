@@ -1,6 +1,6 @@
 package io.leasehold.redis.node;
 
-import io.leasehold.Finding;
+import io.leasehold.admin.Finding;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

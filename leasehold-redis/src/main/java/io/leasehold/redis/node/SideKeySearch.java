@@ -1,6 +1,6 @@
 package io.leasehold.redis.node;
 
-import io.leasehold.Leak;
+import io.leasehold.admin.Leak;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.redis.topology.Link;

@@ -7,7 +7,7 @@ import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.FailureKind;
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.NodeReply;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 

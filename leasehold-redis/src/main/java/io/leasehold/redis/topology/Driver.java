@@ -1,6 +1,6 @@
 package io.leasehold.redis.topology;
 
-import io.leasehold.spi.CredentialsDesk;
+import io.leasehold.spi.toolkit.CredentialsDesk;
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.ReauthenticateBehavior;

@@ -3,7 +3,7 @@ package io.leasehold.redis.topology;
 import io.leasehold.CredentialsProvider;
 import io.leasehold.LockStoreException;
 import io.leasehold.redis.wire.RedisErrors;
-import io.leasehold.spi.CredentialsDesk;
+import io.leasehold.spi.toolkit.CredentialsDesk;
 import io.leasehold.spi.LockRuntime;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

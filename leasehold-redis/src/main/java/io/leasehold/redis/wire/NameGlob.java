@@ -1,7 +1,7 @@
 package io.leasehold.redis.wire;
 
 import io.leasehold.LockName;
-import io.leasehold.spi.Glob;
+import io.leasehold.spi.toolkit.Glob;
 
 /**
  * A {@link Glob} over lock names, and the pattern of Redis that finds at least their keys.

@@ -2,7 +2,7 @@ package io.leasehold.redis.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.Leak;
+import io.leasehold.admin.Leak;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.engine.SystemLockRuntime;
@@ -14,11 +14,11 @@ import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.Ballot;
-import io.leasehold.spi.Birth;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.Birth;
 import io.leasehold.spi.LockRuntime;
-import io.leasehold.spi.Membership;
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.Membership;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;

@@ -11,7 +11,7 @@ import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.Ballot;
+import io.leasehold.node.Ballot;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;

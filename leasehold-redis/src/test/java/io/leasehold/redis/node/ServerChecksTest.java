@@ -2,8 +2,8 @@ package io.leasehold.redis.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.Finding;
-import io.leasehold.Finding.Grade;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Finding.Grade;
 import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;

@@ -11,7 +11,7 @@ import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
-import io.leasehold.spi.NodeReply;
+import io.leasehold.node.NodeReply;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import org.junit.jupiter.api.Tag;

@@ -9,7 +9,7 @@ import io.leasehold.servers.RedisCluster;
 import io.leasehold.servers.ServerUnavailableException;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreUri;
-import io.leasehold.testkit.proxy.TcpProxy;
+import io.leasehold.simulator.proxy.TcpProxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;

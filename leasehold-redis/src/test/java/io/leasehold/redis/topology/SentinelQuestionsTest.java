@@ -8,7 +8,7 @@ import io.leasehold.redis.WatchedRuntime;
 import io.leasehold.servers.RedisSentinelGroup;
 import io.leasehold.servers.ServerUnavailableException;
 import io.leasehold.spi.StoreUri;
-import io.leasehold.testkit.proxy.TcpProxy;
+import io.leasehold.simulator.proxy.TcpProxy;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;

@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.leasehold.Guarantee;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
-import io.leasehold.QueuedWaiter;
+import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.OwnerToken;

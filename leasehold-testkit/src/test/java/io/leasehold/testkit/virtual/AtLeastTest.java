@@ -13,7 +13,7 @@ import io.leasehold.MultiLease;
 import io.leasehold.ReentrantLockView;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.Renewal;
-import io.leasehold.ballot.SingleNodeStore;
+import io.leasehold.node.SingleNodeStore;
 import io.leasehold.memory.InMemoryNode;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;

@@ -8,7 +8,7 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.ReentrantLockView;
-import io.leasehold.ballot.SingleNodeStore;
+import io.leasehold.node.SingleNodeStore;
 import io.leasehold.memory.InMemoryNode;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;

@@ -1,9 +1,9 @@
 package io.leasehold.verify.chaos;
 
-import io.leasehold.testkit.history.History;
-import io.leasehold.testkit.history.Violation;
+import io.leasehold.simulator.history.History;
+import io.leasehold.simulator.history.Violation;
 import io.leasehold.testkit.process.ChildJvm;
-import io.leasehold.testkit.proxy.TcpProxy;
+import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.verify.resource.ResourceMain;
 import java.io.IOException;
 import java.nio.file.Files;

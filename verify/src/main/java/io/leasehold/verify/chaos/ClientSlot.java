@@ -1,10 +1,10 @@
 package io.leasehold.verify.chaos;
 
-import io.leasehold.testkit.history.History;
-import io.leasehold.testkit.history.HistoryEvent;
-import io.leasehold.testkit.history.HistoryFile;
+import io.leasehold.simulator.history.History;
+import io.leasehold.simulator.history.HistoryEvent;
+import io.leasehold.simulator.history.HistoryFile;
 import io.leasehold.testkit.process.ChildJvm;
-import io.leasehold.testkit.proxy.TcpProxy;
+import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.verify.client.ClientMain;
 import java.nio.file.Files;
 import java.nio.file.Path;

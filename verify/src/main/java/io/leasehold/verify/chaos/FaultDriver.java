@@ -1,9 +1,9 @@
 package io.leasehold.verify.chaos;
 
-import io.leasehold.testkit.proxy.Connections;
-import io.leasehold.testkit.proxy.Direction;
-import io.leasehold.testkit.proxy.TcpProxy;
-import io.leasehold.testkit.proxy.Traffic;
+import io.leasehold.simulator.proxy.Connections;
+import io.leasehold.simulator.proxy.Direction;
+import io.leasehold.simulator.proxy.TcpProxy;
+import io.leasehold.simulator.proxy.Traffic;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -1,7 +1,7 @@
 package io.leasehold.verify.chaos;
 
-import io.leasehold.testkit.history.Violation;
-import io.leasehold.testkit.proxy.TcpProxy;
+import io.leasehold.simulator.history.Violation;
+import io.leasehold.simulator.proxy.TcpProxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

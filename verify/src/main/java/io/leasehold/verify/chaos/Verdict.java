@@ -1,11 +1,11 @@
 package io.leasehold.verify.chaos;
 
-import io.leasehold.testkit.history.History;
-import io.leasehold.testkit.history.LostUpdateChecker;
-import io.leasehold.testkit.history.MutexModel;
-import io.leasehold.testkit.history.OverlapChecker;
-import io.leasehold.testkit.history.TokenChecker;
-import io.leasehold.testkit.history.Violation;
+import io.leasehold.simulator.history.History;
+import io.leasehold.simulator.history.LostUpdateChecker;
+import io.leasehold.simulator.history.MutexModel;
+import io.leasehold.simulator.history.OverlapChecker;
+import io.leasehold.simulator.history.TokenChecker;
+import io.leasehold.simulator.history.Violation;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;

@@ -1,7 +1,7 @@
 package io.leasehold.verify.client;
 
-import io.leasehold.testkit.history.HistoryEvent;
-import io.leasehold.testkit.history.HistorySink;
+import io.leasehold.simulator.history.HistoryEvent;
+import io.leasehold.simulator.history.HistorySink;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

@@ -1,6 +1,6 @@
 package io.leasehold.verify.client;
 
-import io.leasehold.testkit.history.HistoryFile;
+import io.leasehold.simulator.history.HistoryFile;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

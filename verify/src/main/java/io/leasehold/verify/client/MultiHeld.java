@@ -3,8 +3,8 @@ package io.leasehold.verify.client;
 import io.leasehold.LockName;
 import io.leasehold.MultiLease;
 import io.leasehold.ReleaseOutcome;
-import io.leasehold.testkit.history.HistoryEvent;
-import io.leasehold.testkit.history.HistorySink;
+import io.leasehold.simulator.history.HistoryEvent;
+import io.leasehold.simulator.history.HistorySink;
 
 /** Several locks held as one; each is written down as a lease of its own. */
 final class MultiHeld implements Contender.Held {

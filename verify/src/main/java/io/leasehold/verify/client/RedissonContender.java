@@ -1,6 +1,6 @@
 package io.leasehold.verify.client;
 
-import io.leasehold.testkit.history.HistorySink;
+import io.leasehold.simulator.history.HistorySink;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;

@@ -1,6 +1,6 @@
 package io.leasehold.verify.client;
 
-import io.leasehold.testkit.history.HistorySink;
+import io.leasehold.simulator.history.HistorySink;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisFuture;

@@ -1,7 +1,7 @@
 package io.leasehold.verify.resource;
 
-import io.leasehold.testkit.history.HistoryEvent;
-import io.leasehold.testkit.history.HistorySink;
+import io.leasehold.simulator.history.HistoryEvent;
+import io.leasehold.simulator.history.HistorySink;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.LongSupplier;

@@ -1,6 +1,6 @@
 package io.leasehold.verify.resource;
 
-import io.leasehold.testkit.history.HistoryFile;
+import io.leasehold.simulator.history.HistoryFile;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

@@ -1,10 +1,10 @@
 package io.leasehold.verify.simulate;
 
 import com.sun.management.OperatingSystemMXBean;
-import io.leasehold.testkit.simulation.SimulationPlan;
-import io.leasehold.testkit.simulation.SimulationReport;
-import io.leasehold.testkit.simulation.SimulationResult;
-import io.leasehold.testkit.simulation.Simulator;
+import io.leasehold.simulator.SimulationPlan;
+import io.leasehold.simulator.SimulationReport;
+import io.leasehold.simulator.SimulationResult;
+import io.leasehold.simulator.Simulator;
 import io.leasehold.verify.sql.SqlSimulator;
 import java.lang.management.ManagementFactory;
 import java.util.Locale;

@@ -9,7 +9,7 @@ import io.leasehold.LockOptions;
 import io.leasehold.Renewal;
 import io.leasehold.jdbc.StoresOverModel;
 import io.leasehold.spi.LockStore;
-import io.leasehold.testkit.history.HistoryEvent;
+import io.leasehold.simulator.history.HistoryEvent;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import io.leasehold.testkit.virtual.VirtualWorld;
 import java.sql.SQLException;

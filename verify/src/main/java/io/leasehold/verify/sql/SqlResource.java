@@ -1,7 +1,7 @@
 package io.leasehold.verify.sql;
 
-import io.leasehold.testkit.history.HistoryEvent;
-import io.leasehold.testkit.history.HistoryEvent.Access;
+import io.leasehold.simulator.history.HistoryEvent;
+import io.leasehold.simulator.history.HistoryEvent.Access;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import io.leasehold.testkit.virtual.VirtualWorld;
 import java.time.Duration;

@@ -1,6 +1,6 @@
 package io.leasehold.verify.sql;
 
-import io.leasehold.testkit.history.HistoryEvent;
+import io.leasehold.simulator.history.HistoryEvent;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;

@@ -1,8 +1,8 @@
 package io.leasehold.verify.variants;
 
-import io.leasehold.testkit.simulation.SimulationPlan;
-import io.leasehold.testkit.simulation.SimulationResult;
-import io.leasehold.testkit.simulation.Simulator;
+import io.leasehold.simulator.SimulationPlan;
+import io.leasehold.simulator.SimulationResult;
+import io.leasehold.simulator.Simulator;
 import java.util.function.IntFunction;
 
 /** Runs seeds until something is found; made in the class loader of a variant. */

@@ -66,7 +66,7 @@ final class Variants {
                 new Variant(
                         "ballots-do-not-rise",
                         "a request of an attempt may propose what an earlier one did",
-                        "ballot/SingleNodeStore.java",
+                        "node/SingleNodeStore.java",
                         "Math.max(seen, request.ballotSoFar()) + 1);",
                         "seen + 1) - 400_000;"),
                 new Variant(

@@ -1,0 +1,113 @@
+package io.leasehold.node;
+
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreOperations;
+import io.leasehold.spi.StoreSignals;
+
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.admin.QueuedWaiter;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One member store that answers ballots. Core lifts one node, or a quorum of nodes, into a {@link LockStore}.
+ *
+ * <p><b>The grant rule.</b> A candidate is granted iff it beats the floor <em>and</em> the lock is free or
+ * held by the same owner token. The checks come in the order: floor (else {@code Stale}), own or free ({@code
+ * Yes}), held ({@code Held}). On a grant the node stores {@code candidate + reserve − 1} as its fence, and the
+ * stored fence never goes down; {@code release} raises it too, even if there was nothing to release.
+ *
+ * <p>Futures always complete normally, within the request's time limit. At most once: a node never repeats a
+ * request by itself.
+ */
+public interface LockNode extends AutoCloseable {
+
+    /** The node as people would name it, without secrets. */
+    String description();
+
+    /** What it promises as a store of its own. */
+    Guarantees guarantees();
+
+    /** See {@link LockStore#isAtomicOver}. */
+    default boolean isAtomicOver(List<LockName> names) {
+        return names.size() == 1;
+    }
+
+    /** Gives the node the ear of whoever lifts it; called once, before any request. */
+    void listen(StoreSignals signals);
+
+    /** Takes the ear away again: the lifting client is closed, though the node may live on for others. */
+    default void unlisten(StoreSignals signals) {}
+
+    /** Reads the node's life and clock; {@code Stale} with floor zero, or a failure. */
+    CompletableFuture<NodeReply> probe(long timeoutNanos);
+
+    /**
+     * What serves this lock, if the node is made of parts (the masters of a Cluster): each has a clock and a life of its own,
+     * and a lock can go from one to another. Empty for a node that is one.
+     */
+    default String part(LockName name) {
+        return "";
+    }
+
+    /** As {@link #probe(long)}, of the part that serves this lock. */
+    default CompletableFuture<NodeReply> probe(LockName name, long timeoutNanos) {
+        return probe(timeoutNanos);
+    }
+
+    /** Proposes a ballot. */
+    CompletableFuture<NodeReply> acquire(Ballot ballot);
+
+    /**
+     * Proposes a ballot to a member of a quorum: as {@link #acquire(Ballot)}, but before everything else the node makes
+     * sure that it is of this set ({@code OtherSet}), knows since when it remembers ({@code Unborn}) and has
+     * remembered for long enough ({@code Refused}). A member has no queue: a waiter is remembered only to be woken, in the
+     * order of their first ballots, and a free lock goes to whoever asks. Nothing is ever handed over.
+     */
+    CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership);
+
+    /**
+     * Tells a member since when it remembers; {@code Stale} with floor zero if it has taken that in, {@code Refused} if it
+     * is another life by now or was told already, or a failure.
+     */
+    CompletableFuture<NodeReply> birth(Birth birth);
+
+    /**
+     * Extends grants whose owner tokens still hold; touches nothing else. The {@code sentAtNanos} of its answers are by
+     * the clock of the runtime that the client gave it.
+     */
+    CompletableFuture<RenewReply> renew(RenewBatch batch);
+
+    /** Ends an owner token and raises the fence to the request's ballot. */
+    CompletableFuture<ReleaseReply> release(ReleaseRequest request);
+
+    /** See {@link LockStore#describe}. */
+    CompletableFuture<Optional<LockRecord>> describe(LockName name);
+
+    /** See {@link LockStore#list}. */
+    CompletableFuture<List<LockRecord>> list(String glob, int limit);
+
+    /** See {@link LockStore#waiters}. */
+    default CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
+        return CompletableFuture.completedFuture(List.of());
+    }
+
+    /** See {@link LockStore#forceRelease}. */
+    CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId);
+
+    /** See {@link LockStore#operations}. */
+    default StoreOperations operations() {
+        return StoreOperations.none();
+    }
+
+    @Override
+    void close();
+}

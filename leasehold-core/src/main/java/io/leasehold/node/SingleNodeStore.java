@@ -1,0 +1,298 @@
+package io.leasehold.node;
+
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.admin.QueuedWaiter;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreOperations;
+import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.TokenRange;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One node as a store: proposes candidates for fencing tokens and repeats a stale one with a higher ballot of the
+ * same owner token. Waiters that ask for it are handed the lock by the node.
+ *
+ * <p>A candidate is {@code max(seen token + 1, ballot so far + 1, estimate of the node's clock in µs)}. A stale answer carries the
+ * floor; the k-th ballot after it adds {@code reserve × 2^k}, so that contenders that all learned the same floor
+ * separate. Safe for all threads.
+ */
+public final class SingleNodeStore implements LockStore {
+
+    /** Ballots of one request before it is answered as refused; doubling makes more of them pointless. */
+    private static final int MAX_BALLOTS = 12;
+
+    /** Of as many waiters at once the place is kept; of more it may be lost. */
+    private static final int MAX_FLOORS = 10_000;
+
+    private static final long RETRY_NANOS = 10_000_000L;
+
+    /**
+     * How far ahead of the estimate a ballot may be that does not answer a floor: half of the bound of every node, so
+     * that an undo carried out a little later is never cut off at that bound.
+     */
+    private static final long MAX_LEAD_MICROS = 3_750_000L;
+
+    private final LockNode node;
+    private final LockRuntime runtime;
+    /** The clock of each part of the node that has answered; there are few. */
+    private final Map<String, BallotClock> clocks = new ConcurrentHashMap<>();
+    /** What the node told to waiters that asked below its floor, where that is far ahead of its clock; bounded. */
+    private final Map<OwnerToken, NodeReply.Stale> floors = new ConcurrentHashMap<>();
+
+    private volatile @Nullable StoreSignals ear;
+
+    /** Lifts a node, which is closed with this store. */
+    public SingleNodeStore(LockNode node, LockRuntime runtime) {
+        this.node = Objects.requireNonNull(node, "node");
+        this.runtime = Objects.requireNonNull(runtime, "runtime");
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        LockName name = request.names().get(0);
+        BallotClock clock = clockOf(name);
+        OptionalLong estimate = estimate(clock);
+        if (estimate.isPresent()) {
+            return begin(request, runtime.nanoTime(), estimate.getAsLong());
+        }
+        long startAtNanos = runtime.nanoTime();
+        return node.probe(name, request.timeoutNanos()).thenCompose(reply -> {
+            if (reply instanceof NodeReply.Answered answered) {
+                learn(clock, answered, startAtNanos);
+                return begin(request, startAtNanos, estimate(clock).orElse(runtime.nanoTime()));
+            }
+            return CompletableFuture.completedFuture(failed(((NodeReply.Failed) reply), FailureKind.NO_EFFECT, 0));
+        });
+    }
+
+    /**
+     * One request on its way through its ballots.
+     *
+     * @param startAtNanos when the first of them began
+     * @param stale how many were stale
+     */
+    private record Effort(AcquireRequest request, long startAtNanos, int stale) {
+        Effort afterStale() {
+            return new Effort(request, startAtNanos, stale + 1);
+        }
+    }
+
+    private CompletableFuture<AcquireReply> begin(AcquireRequest request, long startAtNanos, long estimate) {
+        long most = Math.max(estimate, floorTold(request)) + MAX_LEAD_MICROS;
+        if (request.ballotSoFar() >= most) {
+            return CompletableFuture.completedFuture(new AcquireReply.Refused(
+                    "the clock of " + node.description() + " went back: the attempt has proposed fencing token "
+                            + request.ballotSoFar() + ", and the clock is at " + estimate,
+                    0,
+                    0,
+                    List.of(),
+                    true));
+        }
+        // What was seen is a hint; a floor that is really above the clock is told by the node.
+        long seen = request.seenToken() < most ? request.seenToken() : 0;
+        long candidate = Math.max(Math.max(1, estimate), Math.max(seen, request.ballotSoFar()) + 1);
+        return propose(new Effort(request, startAtNanos, 0), candidate);
+    }
+
+    private CompletableFuture<AcquireReply> propose(Effort effort, long candidate) {
+        AcquireRequest request = effort.request();
+        if (candidate >= TokenRange.LIMIT - request.reserve()) {
+            return CompletableFuture.completedFuture(tokensExhausted(candidate));
+        }
+        Ballot ballot = new Ballot(request, candidate, request.reserve(), request.claimNanos());
+        BallotClock clock = clockOf(request.names().get(0));
+        long sentAtNanos = runtime.nanoTime();
+        return node.acquire(ballot)
+                .exceptionally(error -> broken(ballot, error))
+                .thenCompose(reply -> {
+                    if (reply instanceof NodeReply.Answered answered) {
+                        learn(clock, answered, sentAtNanos);
+                    }
+                    if (reply instanceof NodeReply.Yes) {
+                        floors.remove(request.owner());
+                    }
+                    if (reply instanceof NodeReply.Stale stale && mayGoOn(effort)) {
+                        remember(request, stale);
+                        long floor = Math.max(stale.floor(), estimate(clock).orElse(0));
+                        long lead = (long) request.reserve() << effort.stale();
+                        return propose(effort.afterStale(), Math.max(candidate, floor) + lead);
+                    }
+                    return CompletableFuture.completedFuture(answer(ballot, sentAtNanos, reply));
+                });
+    }
+
+    /** A floor counts as long as the node that told it remembers it. */
+    private long floorTold(AcquireRequest request) {
+        NodeReply.Stale told = floors.get(request.owner());
+        if (told == null) {
+            return 0;
+        }
+        BallotClock clock = clockOf(request.names().get(0));
+        synchronized (clock) {
+            return clock.isOf(told.incarnation()) ? told.floor() : 0;
+        }
+    }
+
+    /** Without it a waiter would lose its place at each recheck for as long as a clock that was set back is behind. */
+    private void remember(AcquireRequest request, NodeReply.Stale stale) {
+        if (request.isWaiting() && stale.floor() > stale.serverMicros()) {
+            if (floors.size() >= MAX_FLOORS) {
+                floors.clear();
+            }
+            floors.put(request.owner(), stale);
+        }
+    }
+
+    private NodeReply broken(Ballot ballot, Throwable error) {
+        return new NodeReply.Failed(
+                FailureKind.UNKNOWN,
+                new StoreUnavailableException(
+                        "acquiring " + ballot.request().names() + " at " + node.description() + " failed: " + error,
+                        error));
+    }
+
+    private boolean mayGoOn(Effort effort) {
+        return effort.stale() < MAX_BALLOTS
+                && runtime.nanoTime() - effort.startAtNanos() < effort.request().timeoutNanos();
+    }
+
+    private AcquireReply answer(Ballot ballot, long sentAtNanos, NodeReply reply) {
+        long highest = ballot.tokens().last();
+        if (reply instanceof NodeReply.Yes yes) {
+            return new AcquireReply.Granted(
+                    new Grant(ballot.request().owner(), ballot.tokens(), sentAtNanos, yes.incarnation()), List.of());
+        } else if (reply instanceof NodeReply.Held held) {
+            return held.queued()
+                    ? new AcquireReply.Queued(held.holder(), highest, List.of())
+                    : new AcquireReply.Busy(held.holder(), highest, List.of());
+        } else if (reply instanceof NodeReply.Refused refused) {
+            return new AcquireReply.Refused(
+                    refused.reason(), refused.retryNanos(), highest, List.of(), refused.spent());
+        } else if (reply instanceof NodeReply.Stale stale) {
+            return new AcquireReply.Refused(
+                    "every fencing token proposed for " + ballot.request().names() + " at " + node.description()
+                            + " was overtaken (fence " + stale.floor() + ")",
+                    RETRY_NANOS,
+                    highest,
+                    List.of());
+        }
+        return failed((NodeReply.Failed) reply, null, highest);
+    }
+
+    private static AcquireReply failed(NodeReply.Failed failure, @Nullable FailureKind atMost, long ballot) {
+        FailureKind kind = atMost != null && failure.kind() == FailureKind.UNKNOWN ? atMost : failure.kind();
+        return new AcquireReply.Failed(kind, failure.error(), ballot);
+    }
+
+    private AcquireReply tokensExhausted(long candidate) {
+        return new AcquireReply.Failed(
+                FailureKind.PERMANENT,
+                new StoreUnavailableException(
+                        "fencing token " + candidate + " at " + node.description()
+                                + " would reach 2^53; the node's clock or a stored fence is absurd",
+                        null),
+                0);
+    }
+
+    private BallotClock clockOf(LockName name) {
+        return clocks.computeIfAbsent(node.part(name), part -> new BallotClock());
+    }
+
+    private OptionalLong estimate(BallotClock clock) {
+        synchronized (clock) {
+            return clock.estimateMicros(runtime.nanoTime());
+        }
+    }
+
+    private void learn(BallotClock clock, NodeReply.Answered answered, long sentAtNanos) {
+        synchronized (clock) {
+            clock.answered(answered.incarnation(), answered.serverMicros(), sentAtNanos, runtime.nanoTime());
+        }
+    }
+
+    @Override
+    public String description() {
+        return node.description();
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return node.guarantees();
+    }
+
+    @Override
+    public boolean isAtomicOver(List<LockName> names) {
+        return node.isAtomicOver(names);
+    }
+
+    @Override
+    public void listen(StoreSignals signals) {
+        ear = signals;
+        node.listen(signals);
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        return node.renew(batch);
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        floors.remove(request.owner());
+        return node.release(request);
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return node.describe(name);
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return node.list(glob, limit);
+    }
+
+    @Override
+    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
+        return node.waiters(name, limit);
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        return node.forceRelease(name, holderId);
+    }
+
+    @Override
+    public StoreOperations operations() {
+        return node.operations();
+    }
+
+    @Override
+    public void close() {
+        StoreSignals signals = ear;
+        if (signals != null) {
+            node.unlisten(signals);
+        }
+        node.close();
+    }
+}

@@ -1,0 +1,134 @@
+package io.leasehold.spi.toolkit;
+
+import io.leasehold.spi.LockRuntime;
+
+import io.leasehold.Credentials;
+import io.leasehold.CredentialsProvider;
+import io.leasehold.StoreUnavailableException;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where a store gets its credentials: asks a {@link CredentialsProvider} on a thread for callbacks, once at a time, for all that
+ * want them meanwhile. Safe for use by any thread.
+ */
+public final class CredentialsDesk {
+
+    /** An answer that has not come by then is waited for no more. */
+    private static final long PATIENCE_NANOS = 10_000_000_000L;
+
+    private final CredentialsProvider provider;
+    private final String store;
+    private final LockRuntime runtime;
+    private @Nullable CompletableFuture<Credentials> asked;
+    private long askedAtNanos;
+
+    /**
+     * A desk for one store.
+     *
+     * @param store as people would name it
+     */
+    public CredentialsDesk(CredentialsProvider provider, String store, LockRuntime runtime) {
+        this.provider = Objects.requireNonNull(provider, "provider");
+        this.store = store;
+        this.runtime = runtime;
+    }
+
+    /**
+     * The credentials now; fails with {@link StoreUnavailableException} where the provider does, or does not answer in time. One
+     * that hangs is not asked again before it has answered.
+     */
+    public CompletableFuture<Credentials> ask() {
+        CompletableFuture<Credentials> answer;
+        long nowNanos = runtime.nanoTime();
+        synchronized (this) {
+            CompletableFuture<Credentials> before = asked;
+            if (before != null && !before.isDone()) {
+                return within(PATIENCE_NANOS - (nowNanos - askedAtNanos), before);
+            }
+            answer = new CompletableFuture<>();
+            asked = answer;
+            askedAtNanos = nowNanos;
+        }
+        try {
+            runtime.execute(() -> fetch(answer));
+        } catch (RuntimeException | Error e) {
+            answer.completeExceptionally(failed(e));
+        }
+        return within(PATIENCE_NANOS, answer);
+    }
+
+    private CompletableFuture<Credentials> within(long nanos, CompletableFuture<Credentials> answer) {
+        if (nanos <= 0) {
+            return CompletableFuture.failedFuture(late());
+        }
+        CompletableFuture<Credentials> waited = answer.copy();
+        if (!waited.isDone()) {
+            LockRuntime.Timer limit = runtime.schedule(nanos, () -> waited.completeExceptionally(late()));
+            waited.whenComplete((login, error) -> limit.cancel());
+        }
+        return waited;
+    }
+
+    private void fetch(CompletableFuture<Credentials> answer) {
+        try {
+            answer.complete(given());
+        } catch (StoreUnavailableException e) {
+            answer.completeExceptionally(e);
+        } catch (Error e) {
+            answer.completeExceptionally(failed(e));
+            throw e;
+        }
+    }
+
+    /**
+     * The same for a thread that may wait.
+     *
+     * @throws StoreUnavailableException where the provider fails, or does not answer in time
+     */
+    public Credentials now() {
+        CompletableFuture<Credentials> answer = ask();
+        try {
+            runtime.await(answer);
+            return answer.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw failed(e);
+        } catch (CompletionException e) {
+            throw e.getCause() instanceof StoreUnavailableException failure ? failure : failed(e);
+        }
+    }
+
+    private Credentials given() {
+        try {
+            Credentials given = provider.credentials();
+            if (given == null) {
+                throw new NullPointerException("the provider gave none");
+            }
+            return given;
+        } catch (StoreUnavailableException e) {
+            throw e;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw failed(e);
+        } catch (Exception e) {
+            throw failed(e);
+        }
+    }
+
+    private StoreUnavailableException late() {
+        return new StoreUnavailableException(
+                "the credentials provider has not answered within " + PATIENCE_NANOS / 1_000_000_000 + " s for " + store
+                        + ", and is not asked again before it has; look at what it asks",
+                null);
+    }
+
+    private StoreUnavailableException failed(Throwable cause) {
+        return new StoreUnavailableException(
+                "the credentials provider has no credentials for " + store + " now ("
+                        + cause.getClass().getName() + "); look at what it asks",
+                cause);
+    }
+}

@@ -1,0 +1,42 @@
+package io.leasehold.spi.toolkit;
+
+import io.leasehold.LockName;
+import java.util.Objects;
+import java.util.regex.Pattern;
+
+/** A glob over lock names: {@code *} is any text, {@code ?} one character, everything else itself. */
+public final class Glob {
+
+    private final String text;
+    private final Pattern names;
+
+    private Glob(String text, Pattern names) {
+        this.text = text;
+        this.names = names;
+    }
+
+    /** Reads a glob; every text is one. */
+    public static Glob of(String text) {
+        Objects.requireNonNull(text, "glob");
+        StringBuilder regex = new StringBuilder();
+        text.codePoints()
+                .forEach(c -> regex.append(c == '*' ? ".*" : c == '?' ? "." : Pattern.quote(Character.toString(c))));
+        return new Glob(text, Pattern.compile(regex.toString(), Pattern.DOTALL));
+    }
+
+    /** Whether the name matches, all of it. */
+    public boolean matches(LockName name) {
+        return matches(name.text());
+    }
+
+    /** Whether this text, a lock's name, matches. */
+    public boolean matches(String name) {
+        return names.matcher(name).matches();
+    }
+
+    /** The glob as it was written. */
+    @Override
+    public String toString() {
+        return text;
+    }
+}

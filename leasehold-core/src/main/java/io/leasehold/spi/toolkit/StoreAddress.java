@@ -1,0 +1,276 @@
+package io.leasehold.spi.toolkit;
+
+import io.leasehold.spi.StoreUri;
+import io.leasehold.spi.TokenRange;
+
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The parts of a store URI with hosts: {@code scheme://[user:password@]host[:port],…[/path][?option=value&…]}.
+ *
+ * <p>User, password and option values are percent-decoded. What breaks a rule is an {@link IllegalArgumentException} that
+ * names the rule; neither it nor {@link #toString()} shows secrets. Immutable.
+ */
+public final class StoreAddress {
+
+    private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})(ms|s|m)");
+    /** An @ behind a ? or a # may end a password that has one of these in it: then no part of the URI is repeated. */
+    private static final Pattern CUT = Pattern.compile("(?s)[?#].*@");
+
+    private static final Duration MIN_SPAN = Duration.ofMillis(1);
+    private static final Duration MAX_SPAN = Duration.ofDays(2);
+
+    private final StoreUri uri;
+    private final List<String> servers;
+    private final String path;
+    private final @Nullable String user;
+    private final @Nullable String password;
+    private final Map<String, String> options;
+
+    private StoreAddress(
+            StoreUri uri,
+            List<String> servers,
+            String path,
+            @Nullable String user,
+            @Nullable String password,
+            Map<String, String> options) {
+        this.uri = uri;
+        this.servers = servers;
+        this.path = path;
+        this.user = user;
+        this.password = password;
+        this.options = options;
+    }
+
+    /**
+     * What the URIs of a scheme look like.
+     *
+     * @param pattern shown to who got it wrong
+     * @param defaultPort of a host without one
+     * @param options the names of all options
+     */
+    public record Form(String pattern, int defaultPort, List<String> options) {
+        /** Copies the options, in order. */
+        public Form {
+            options = List.copyOf(new TreeSet<>(options));
+        }
+    }
+
+    /**
+     * Takes a URI apart.
+     *
+     * @throws IllegalArgumentException if it does not have this form, or has an unknown option, or one twice
+     */
+    public static StoreAddress parse(StoreUri uri, Form form) {
+        String rest = uri.rest();
+        if (!rest.startsWith("//")) {
+            throw refused(uri, "the scheme must be followed by //; write " + form.pattern());
+        }
+        if (rest.indexOf('#') >= 0) {
+            throw refused(uri, "a fragment (#…) has no meaning here; write # in a password as %23");
+        }
+        int question = rest.indexOf('?');
+        String main = question < 0 ? rest.substring(2) : rest.substring(2, question);
+        Map<String, String> options = options(uri, form, question < 0 ? "" : rest.substring(question + 1));
+        int at = main.lastIndexOf('@');
+        int slash = main.indexOf('/', at + 1);
+        int colon = main.indexOf(':');
+        if (at >= 0 && (colon <= 0 || colon >= at - 1)) {
+            throw refused(uri, "what stands before the host must be a user, a colon and a password");
+        }
+        String hosts = slash < 0 ? main.substring(at + 1) : main.substring(at + 1, slash);
+        String path = slash < 0 ? "" : main.substring(slash + 1);
+        return new StoreAddress(
+                uri,
+                servers(uri, form, hosts),
+                path.endsWith("/") ? path.substring(0, path.length() - 1) : path,
+                at < 0 ? null : decoded(uri, main.substring(0, colon), "user"),
+                at < 0 ? null : decoded(uri, main.substring(colon + 1, at), "password"),
+                options);
+    }
+
+    private static Map<String, String> options(StoreUri uri, Form form, String query) {
+        Map<String, String> found = new LinkedHashMap<>();
+        for (String pair : query.split("&", -1)) {
+            if (pair.isEmpty()) {
+                continue;
+            }
+            int equals = pair.indexOf('=');
+            String name = equals < 0 ? pair : pair.substring(0, equals);
+            if (!form.options().contains(name)) {
+                throw refused(uri, "unknown option \"" + name + "\"; known are " + String.join(", ", form.options()));
+            }
+            String value = equals < 0 ? "" : decoded(uri, pair.substring(equals + 1), name);
+            if (found.put(name, value) != null) {
+                throw refused(uri, "option \"" + name + "\" is given twice");
+            }
+        }
+        return found;
+    }
+
+    private static List<String> servers(StoreUri uri, Form form, String hosts) {
+        List<String> found = new ArrayList<>();
+        for (String server : hosts.split(",", -1)) {
+            found.add(server(uri, form, server));
+        }
+        return List.copyOf(found);
+    }
+
+    private static String server(StoreUri uri, Form form, String text) {
+        int afterBracket = text.startsWith("[") ? text.indexOf(']') + 1 : 0;
+        int colon = text.indexOf(':', afterBracket);
+        String host = colon < 0 ? text : text.substring(0, colon);
+        boolean bracketed = host.startsWith("[") && host.endsWith("]") && host.length() > 2;
+        if (host.isBlank() || (!bracketed && !host.matches("[A-Za-z0-9._-]+"))) {
+            throw refused(uri, "\"" + host + "\" is no host; write " + form.pattern());
+        }
+        String port = colon < 0 ? Integer.toString(form.defaultPort()) : text.substring(colon + 1);
+        if (!port.matches("[0-9]{1,5}") || Integer.parseInt(port) < 1 || Integer.parseInt(port) > 65_535) {
+            throw refused(uri, "port \"" + port + "\" must be a number from 1 to 65535");
+        }
+        return host + ":" + port;
+    }
+
+    private static String decoded(StoreUri uri, String text, String what) {
+        try {
+            // URLDecoder is for forms, where a plus sign is a space.
+            return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
+        } catch (IllegalArgumentException e) {
+            throw refused(
+                    uri, "the " + what + " has a % that is not followed by two hexadecimal digits; write % as %25");
+        }
+    }
+
+    private static IllegalArgumentException refused(StoreUri uri, String rule) {
+        String told = CUT.matcher(uri.rest()).find()
+                ? "it cannot be read, and an @ stands behind a ? or a #; write ? and # in a password as %3F and %23, and @ in"
+                        + " an option as %40"
+                : rule;
+        return new IllegalArgumentException("store URI \"" + uri.redacted() + "\": " + told);
+    }
+
+    /** To be thrown if a part breaks a rule of the store. */
+    public IllegalArgumentException refused(String rule) {
+        return refused(uri, rule);
+    }
+
+    /** {@code host:port} of each server that was named; an IPv6 address in brackets. */
+    public List<String> servers() {
+        return servers;
+    }
+
+    /** What follows the hosts, not decoded, without slashes at its ends; empty if nothing does. */
+    public String path() {
+        return path;
+    }
+
+    /** The user, or null. */
+    public @Nullable String user() {
+        return user;
+    }
+
+    /** The password, or null exactly if there is no user: never for people. */
+    public @Nullable String password() {
+        return password;
+    }
+
+    /** Whether the option is given. */
+    public boolean has(String option) {
+        return options.containsKey(option);
+    }
+
+    /** The value of an option, or null. */
+    public @Nullable String option(String option) {
+        return options.get(option);
+    }
+
+    /** An option that is {@code true} or {@code false}, false unless given. */
+    public boolean flag(String option) {
+        String value = options.getOrDefault(option, "false");
+        if (!value.equals("true") && !value.equals("false")) {
+            throw refused(option + "=" + value + " must be true or false");
+        }
+        return value.equals("true");
+    }
+
+    /** An option like {@code 500ms}, {@code 10s} or {@code 2m}, from 1 ms to 48 hours, or null. */
+    public @Nullable Duration duration(String option) {
+        String value = options.get(option);
+        if (value == null) {
+            return null;
+        }
+        Matcher matcher = DURATION.matcher(value.toLowerCase(Locale.ROOT));
+        if (!matcher.matches()) {
+            throw refused(option + "=" + value + " is no duration; write for example 500ms, 10s or 2m");
+        }
+        long number = Long.parseLong(matcher.group(1));
+        Duration span = switch (matcher.group(2)) {
+            case "ms" -> Duration.ofMillis(number);
+            case "s" -> Duration.ofSeconds(number);
+            default -> Duration.ofMinutes(number);
+        };
+        if (span.compareTo(MIN_SPAN) < 0 || span.compareTo(MAX_SPAN) > 0) {
+            throw refused(option + "=" + value + " must be from 1ms to 48 hours");
+        }
+        return span;
+    }
+
+    /** The option {@code tokenBase}: what is added to the store's numbers to make fencing tokens; 0 unless given. */
+    public long tokenBase() {
+        String value = options.getOrDefault("tokenBase", "0");
+        if (value.matches("[0-9]{1,16}") && Long.parseLong(value) < TokenRange.LIMIT) {
+            return Long.parseLong(value);
+        }
+        throw refused("the base of the fencing tokens must be a whole number from 0 to 2^53-1 (9007199254740991)");
+    }
+
+    /** The file that an option names, which must be readable, or null. */
+    public @Nullable Path file(String option) {
+        String value = options.get(option);
+        if (value == null) {
+            return null;
+        }
+        try {
+            Path found = Path.of(value);
+            if (Files.isReadable(found)) {
+                return found;
+            }
+        } catch (InvalidPathException e) {
+            throw refused(option + ": \"" + value + "\" is no path: " + e.getReason());
+        }
+        throw refused(option + ": there is no file \"" + value + "\" that can be read");
+    }
+
+    /** Makes sure that options for TLS are given with {@code tls=true} only, and those for files name readable ones. */
+    public void checkTls(List<String> files, List<String> others) {
+        boolean tls = flag("tls");
+        for (List<String> names : List.of(files, others)) {
+            for (String name : names) {
+                if (has(name) && !tls) {
+                    throw refused(name + " is for TLS; add tls=true");
+                }
+            }
+        }
+        files.forEach(this::file);
+    }
+
+    /** As {@link StoreUri#redacted()}. */
+    @Override
+    public String toString() {
+        return uri.redacted();
+    }
+}

@@ -1,0 +1,204 @@
+package io.leasehold.simulator;
+
+import io.leasehold.Attempt;
+import io.leasehold.Lease;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.testkit.virtual.VirtualWorld;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * When all is calm: every future is completed, no lock is left without a holder, a free lock is granted, a released one goes
+ * to who waits for it without a recheck, and a closed client leaves no timer.
+ */
+@SuppressWarnings("FutureReturnValueIgnored")
+final class Aftermath {
+
+    /** Longer than the longest hold, patience, quarantine and undo. */
+    private static final Duration CALM = Duration.ofSeconds(14);
+
+    /** Longer than a quarantine that begins now and the time for which a clock that was set right is not believed, together. */
+    private static final Duration SETTLING = Duration.ofSeconds(15);
+
+    private static final Duration TURNS = Duration.ofSeconds(60);
+
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final Duration AT_ONCE = Duration.ofMillis(800);
+
+    private Aftermath() {}
+
+    static void check(Simulation simulation, SimulationPlan plan) {
+        VirtualWorld world = simulation.world;
+        world.runFor(CALM);
+        awaitTurns(simulation);
+        simulation.waits.judgeAll();
+        for (SimulatedClient client : simulation.clients) {
+            if (client.pending() != 0) {
+                simulation.problem("liveness: " + client.process.name() + " has " + client.pending()
+                        + " futures that never completed");
+            }
+        }
+        // A clock that was set back may keep the key of a client that was killed for longer; one that is renewed stays
+        // all the same.
+        if (simulation.nodes.stream().anyMatch(node -> !left(node).isEmpty())) {
+            world.runFor(SimulatedClient.TTL.multipliedBy(2));
+        }
+        for (SimulatedNode node : simulation.nodes) {
+            List<LockRecord> left = left(node);
+            if (!left.isEmpty()) {
+                simulation.problem("orphan: left behind at " + node.description() + ": " + left);
+            }
+        }
+        simulation.clients.forEach(SimulatedClient::judge);
+        if (settles(simulation)) {
+            passesOn(simulation);
+            passesRound(simulation, plan.seed());
+            givesBackWhatNobodyWants(simulation);
+        }
+        for (SimulatedClient client : simulation.clients) {
+            client.locks.close();
+        }
+        world.runFor(Duration.ofSeconds(5));
+        int left = world.pendingEvents();
+        if (left != 0) {
+            simulation.problem("orphan: " + left + " timers or messages are left when all clients are closed");
+        }
+    }
+
+    private static List<LockRecord> left(SimulatedNode node) {
+        return node.list("*", 10).join();
+    }
+
+    /** A waiter without a limit has its turn after all that stand before it: each of them within the bound of a wait, or never. */
+    private static void awaitTurns(Simulation simulation) {
+        VirtualWorld world = simulation.world;
+        BooleanSupplier over = () -> simulation.clients.stream().allMatch(client -> client.pending() == 0);
+        long untilNanos = world.elapsedNanos() + TURNS.toNanos();
+        int before;
+        do {
+            before = simulation.history.size();
+        } while (!world.runUntil(over, Waits.BOUND)
+                && simulation.history.size() > before
+                && world.elapsedNanos() < untilNanos);
+    }
+
+    /** A caller that is gone when its grant comes costs nobody a ttl. */
+    private static void givesBackWhatNobodyWants(Simulation simulation) {
+        VirtualWorld world = simulation.world;
+        SimulatedClient first = simulation.clients.get(0);
+        CompletableFuture<Attempt<Lease>> unwanted =
+                first.locks.named(Simulation.lock(2)).attemptAsync(PATIENCE);
+        world.runFor(Duration.ofNanos(50_000));
+        if (!unwanted.cancel(false)) {
+            return;
+        }
+        world.runFor(Duration.ofMillis(50));
+        SimulatedClient second = simulation.clients.get(simulation.clients.size() - 1);
+        CompletableFuture<Attempt<Lease>> taken =
+                second.locks.named(Simulation.lock(2)).attemptAsync(PATIENCE);
+        if (!world.runUntil(taken::isDone, AT_ONCE)) {
+            simulation.problem("liveness: a grant that came too late for its caller was not given back");
+            world.runUntil(taken::isDone, PATIENCE);
+        }
+        Lease lease = leaseOf(taken);
+        if (lease != null) {
+            lease.releaseAsync();
+        }
+        world.runFor(Duration.ofMillis(200));
+    }
+
+    /**
+     * A free lock is granted. Members that have forgotten begin their quarantine only when they are asked, and a client learns only
+     * when it asks that a clock was set right, and does not count that node for a while: both are waited for.
+     */
+    private static boolean settles(Simulation simulation) {
+        for (SimulatedClient client : simulation.clients) {
+            Lease lease = take(simulation, client, SETTLING);
+            if (lease == null) {
+                simulation.problem("liveness: a free lock is not granted when all is calm");
+                return false;
+            }
+            lease.releaseAsync();
+        }
+        simulation.world.runFor(PATIENCE);
+        return true;
+    }
+
+    private static @Nullable Lease take(Simulation simulation, SimulatedClient client, Duration patience) {
+        CompletableFuture<Attempt<Lease>> taken =
+                client.locks.named(Simulation.lock(0)).attemptAsync(patience);
+        simulation.world.runUntil(taken::isDone, patience);
+        return leaseOf(taken);
+    }
+
+    /** A released lock goes to who waits for it, without a recheck. */
+    private static void passesOn(Simulation simulation) {
+        VirtualWorld world = simulation.world;
+        Lease lease = take(simulation, simulation.clients.get(0), PATIENCE);
+        if (lease == null) {
+            simulation.problem("liveness: a free lock is not granted again when all is calm");
+            return;
+        }
+        SimulatedClient second = simulation.clients.get(simulation.clients.size() - 1);
+        CompletableFuture<Attempt<Lease>> waiting = second.locks
+                .named(Simulation.lock(0))
+                .with(options -> options.recheck(Duration.ofSeconds(3)))
+                .attemptAsync(PATIENCE);
+        world.runFor(Duration.ofMillis(200));
+        lease.releaseAsync();
+        if (!world.runUntil(waiting::isDone, AT_ONCE)) {
+            simulation.problem("liveness: a waiter was not woken by the release");
+            world.runUntil(waiting::isDone, PATIENCE);
+        } else {
+            simulation.counts.saw("passed on");
+        }
+        Lease passed = leaseOf(waiting);
+        if (passed == null) {
+            simulation.problem("liveness: a released lock is not granted to who waits for it: " + waiting);
+        } else {
+            passed.releaseAsync();
+        }
+        world.runFor(Duration.ofMillis(500));
+    }
+
+    /** Some of one process and one of another wait for a lock that comes free: each is served, in time, once. */
+    private static void passesRound(Simulation simulation, long seed) {
+        VirtualWorld world = simulation.world;
+        SimulatedClient first = simulation.clients.get(0);
+        SimulatedClient last = simulation.clients.get(simulation.clients.size() - 1);
+        Lease held = take(simulation, first, PATIENCE);
+        if (held == null) {
+            simulation.problem("liveness: a free lock is not granted once more when all is calm");
+            return;
+        }
+        int round = 2 + (int) (seed % 4);
+        int[] served = new int[1];
+        for (int i = 0; i <= round; i++) {
+            SimulatedClient client = i == 1 ? last : first;
+            client.locks.named(Simulation.lock(0)).attemptAsync(PATIENCE).whenComplete((attempt, error) -> {
+                Lease lease = attempt == null ? null : attempt.orElseNull();
+                if (lease != null) {
+                    served[0]++;
+                    client.showBriefly(lease);
+                }
+            });
+        }
+        world.runFor(Duration.ofMillis(200));
+        held.releaseAsync();
+        if (!world.runUntil(() -> served[0] > round, AT_ONCE.multipliedBy(round + 1L))) {
+            simulation.problem("liveness: of " + (round + 1) + " waiters only " + served[0]
+                    + " were served one after the other, up to " + world.elapsed());
+            world.runFor(PATIENCE);
+        }
+        world.runFor(Duration.ofMillis(500));
+    }
+
+    private static @Nullable Lease leaseOf(CompletableFuture<Attempt<Lease>> attempt) {
+        return attempt.isDone() && !attempt.isCompletedExceptionally()
+                ? attempt.join().orElseNull()
+                : null;
+    }
+}

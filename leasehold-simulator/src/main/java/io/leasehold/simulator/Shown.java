@@ -1,0 +1,51 @@
+package io.leasehold.simulator;
+
+import io.leasehold.Hold;
+import io.leasehold.HoldEnd;
+import io.leasehold.LockName;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** A lease, or several as one, that a holder has seen: the loss of any part is told, and so is its end. */
+@SuppressWarnings("FutureReturnValueIgnored")
+final class Shown {
+
+    private final Simulation simulation;
+    private final String client;
+    final Hold hold;
+    final Map<LockName, Long> tokens;
+    private boolean givenBack;
+    private boolean lostBefore;
+    private boolean toldLost;
+    private @Nullable HoldEnd end;
+
+    Shown(Simulation simulation, String client, Hold hold, Map<LockName, Long> tokens) {
+        this.simulation = simulation;
+        this.client = client;
+        this.hold = hold;
+        this.tokens = tokens;
+        hold.onLost(cause -> toldLost = true);
+        hold.whenEnded().thenAccept(how -> end = how);
+    }
+
+    /** Its holder asks for the release. */
+    void givenBack() {
+        givenBack = true;
+    }
+
+    /** The engine knows that this lease is lost. */
+    void lost(LockName name, long token) {
+        lostBefore |= !givenBack && Objects.equals(tokens.get(name), token);
+    }
+
+    /** When all is over. */
+    void judge() {
+        if (lostBefore && !(toldLost && end instanceof HoldEnd.Lost)) {
+            simulation.problem("untold: the loss of one of " + tokens + " of " + client + " was not told: "
+                    + (toldLost ? "the end is " + end : "nothing was called"));
+        } else if (end == null) {
+            simulation.problem("untold: the end of " + tokens + " of " + client + " was not told");
+        }
+    }
+}

@@ -1,0 +1,459 @@
+package io.leasehold.simulator;
+
+import io.leasehold.Acquirable;
+import io.leasehold.Attempt;
+import io.leasehold.Backoff;
+import io.leasehold.Fairness;
+import io.leasehold.Hold;
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockListener.AttemptOutcome;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.MultiLease;
+import io.leasehold.Renewal;
+import io.leasehold.spi.LockStore;
+import io.leasehold.simulator.history.HistoryEvent;
+import io.leasehold.testkit.virtual.FaultyNode;
+import io.leasehold.testkit.virtual.PausePlan.YieldPoint;
+import io.leasehold.testkit.virtual.VirtualRuntime;
+import io.leasehold.testkit.virtual.VirtualWorld;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+
+/**
+ * A client process in which a few tasks acquire, use, lose and give up locks at random, through the real engine, and
+ * write down what they believe.
+ */
+@SuppressWarnings("FutureReturnValueIgnored")
+final class SimulatedClient {
+
+    static final Duration TTL = Duration.ofSeconds(2);
+    static final Duration NODE_TIMEOUT = Duration.ofMillis(100);
+    static final Duration RECHECK = Duration.ofSeconds(1);
+    static final Duration LOCK_DELAY = Duration.ofMillis(500);
+    /** In which every store has to answer: a tenth of the ttl, or two node timeouts. */
+    static final Duration ANSWER = Duration.ofMillis(200);
+
+    /** A request that has begun when the time is up is waited for; it may be a second one, whose answer is the last. */
+    private static final Duration MAX_OVERTIME = ANSWER.multipliedBy(2);
+
+    /** So that what is passed on a few times comes to the end of what a process may keep, and to the least validity. */
+    private static final long BRIEFLY_NANOS = 5_000_000L;
+
+    /** Waits without limit. */
+    private static final Duration FOR_EVER = ChronoUnit.FOREVER.getDuration();
+
+    /** What a suspension is told from a slewed clock by. */
+    private static final long UNNOTICED_SLEEP_NANOS = 120_000_000L;
+
+    private final Simulation simulation;
+    private final VirtualWorld world;
+    private final List<HistoryEvent> history;
+    private final SimulatedResource.Connection resource;
+    final VirtualRuntime process;
+    final List<FaultyNode> links;
+    private final List<WatchedLink> watched;
+    final WatchedStore store;
+    final LockOptions options;
+    final LockClient locks;
+    private int stops;
+
+    private final boolean single;
+    private boolean stopped;
+    private int pending;
+    /** The sum of sleeps that are too short to be noticed. */
+    private long unnoticedNanos;
+
+    private final Map<LockName, Integer> wanted = new TreeMap<>();
+    /** When the last lease of each lock was made, and how often this process had stood still then. */
+    private final Map<LockName, Moment> made = new TreeMap<>();
+
+    private final List<Shown> shown = new ArrayList<>();
+
+    private record Moment(long nanos, int mark) {}
+
+    /**
+     * A process that has begun.
+     *
+     * @param ofNodes makes a store of what it sends to each node
+     */
+    SimulatedClient(
+            Simulation simulation,
+            VirtualRuntime process,
+            List<FaultyNode> links,
+            Function<List<WatchedLink>, LockStore> ofNodes) {
+        this.simulation = simulation;
+        this.world = process.world();
+        this.history = simulation.history;
+        this.process = process;
+        this.links = links;
+        this.single = links.size() == 1;
+        this.resource = simulation.resource.new Connection(process);
+        this.watched = links.stream()
+                .map(link -> new WatchedLink(link, this, simulation))
+                .toList();
+        this.store = new WatchedStore(ofNodes.apply(watched), this, simulation);
+        this.options = drawnOptions();
+        this.locks = Leasehold.builder()
+                .store(this.store)
+                .runtime(process)
+                .label(process.name())
+                .listener(new Ear(simulation.counts))
+                .defaults(options)
+                .connect();
+    }
+
+    /** Hears of each lease when it is made and when it is lost, inline. */
+    private final class Ear extends Counting {
+        Ear(Counts counts) {
+            super(counts);
+        }
+
+        @Override
+        public void attemptEnded(AttemptEnded event) {
+            super.attemptEnded(event);
+            if (event.outcome() == AttemptOutcome.ACQUIRED) {
+                made.put(event.name(), new Moment(world.elapsedNanos(), mark()));
+            }
+        }
+
+        @Override
+        public void lost(Lost event) {
+            super.lost(event);
+            store.lost(event.name(), event.fencingToken());
+            for (Shown one : shown) {
+                one.lost(event.name(), event.fencingToken());
+            }
+        }
+    }
+
+    private LockOptions drawnOptions() {
+        LockOptions options = LockOptions.defaults()
+                .ttl(TTL)
+                .recheck(RECHECK)
+                .retry(Backoff.exponential(Duration.ofMillis(20), Duration.ofSeconds(1)));
+        if (!single) {
+            options = options.nodeTimeout(NODE_TIMEOUT);
+        }
+        return switch ((int) world.randomBelow(7)) {
+            case 0 -> options.renewal(Renewal.none());
+            case 1 -> options.fairness(Fairness.STRICT_FIFO);
+            case 2 -> single ? options.lockDelay(LOCK_DELAY) : options;
+            case 3 -> options.maxHold(Duration.ofSeconds(4));
+            case 4 -> options.minimumValidity(options.validity().minusMillis(15));
+            default -> options;
+        };
+    }
+
+    boolean isRenewed() {
+        return options.renewalInterval() != null;
+    }
+
+    /** Whether a hold is renewed for as long as a run may last. */
+    boolean mustRenew() {
+        return isRenewed() && options.maxHold().compareTo(Duration.ofHours(1)) > 0;
+    }
+
+    /** Between two renewals. */
+    long renewalNanos() {
+        Duration interval = options.renewalInterval();
+        return interval == null ? 0 : interval.toNanos();
+    }
+
+    /** After a renewal that failed: a quarter of the interval, or as many tries as the options allow. */
+    long renewalRetryNanos() {
+        long leftNanos = options.validity().toNanos() - renewalNanos();
+        return Math.max(renewalNanos() / 4, leftNanos / options.renewalTries());
+    }
+
+    /** A moment from which on it may be asked whether this process has stood still. */
+    int mark() {
+        return process.isFrozen() ? -1 : stops;
+    }
+
+    /** Whether it has not stood still since; not if it already did. */
+    boolean hasRunSince(int mark) {
+        return stops == mark;
+    }
+
+    /** Stands still for so long. */
+    void freeze(Duration span) {
+        stops++;
+        simulation.disturbedFor(span);
+        process.freeze(span);
+    }
+
+    /** Its machine sleeps. */
+    void sleep(Duration span) {
+        stops++;
+        simulation.disturbedFor(span);
+        if (span.toNanos() < UNNOTICED_SLEEP_NANOS) {
+            unnoticedNanos += span.toNanos();
+        }
+        process.suspend(span);
+    }
+
+    /** A pause at a yield point: the process stands still, or its machine sleeps. */
+    long pauseNanos(YieldPoint point) {
+        long pauseNanos = simulation.pauseNanos(point);
+        if (pauseNanos == 0) {
+            return 0;
+        }
+        stops++;
+        if (simulation.mayPauseAsleep() && world.chance(0.4)) {
+            simulation.saw(Fault.CLIENT_SUSPEND);
+            sleep(Duration.ofNanos(pauseNanos));
+            // What comes next comes when it is awake again; a request that is about to be sent leaves before.
+            return point == YieldPoint.BEFORE_SEND ? 0 : 1;
+        }
+        return pauseNanos;
+    }
+
+    /** Looks at this lease, and gives it back a little later. */
+    void showBriefly(Lease lease) {
+        look(lease, tokens(lease), believedUntil(lease));
+        process.schedule(BRIEFLY_NANOS, lease::releaseAsync);
+    }
+
+    /** Whether somebody here waits for this lock alone. */
+    boolean wants(LockName name) {
+        return wanted.getOrDefault(name, 0) > 0;
+    }
+
+    private void wants(LockName name, int more) {
+        wanted.merge(name, more, Integer::sum);
+        simulation.waits.changed(name);
+    }
+
+    void start(int mostTasks) {
+        for (long tasks = 1 + world.randomBelow(mostTasks); tasks > 0; tasks--) {
+            process.execute(this::next);
+        }
+    }
+
+    /** Begins nothing new. */
+    void stop() {
+        stopped = true;
+    }
+
+    /** Futures of this client that are not completed, and holds that it has not given back. */
+    int pending() {
+        return pending;
+    }
+
+    private void later(long mostMillis) {
+        if (!stopped) {
+            process.schedule(1 + world.randomBelow(mostMillis * 1_000_000), this::next);
+        }
+    }
+
+    private void next() {
+        if (stopped) {
+            return;
+        }
+        Habits habits = simulation.habits;
+        Duration patience = Duration.ofMillis(world.chance(0.2) ? 0 : world.randomBelow(5_000));
+        if (world.randomBelow(100) < habits.patient()) {
+            patience = FOR_EVER;
+        }
+        if (world.randomBelow(100) < habits.several()) {
+            List<LockName> names = new ArrayList<>(List.of(Simulation.lock(0), Simulation.lock(1), Simulation.lock(2)));
+            if (world.chance(0.6)) {
+                names.remove((int) world.randomBelow(3));
+            }
+            simulation.counts.saw("several at once");
+            attempt(locks.all(names.toArray(LockName[]::new)), patience, names);
+        } else {
+            LockName name = Simulation.lock(world.chance(0.8) ? 0 : 1);
+            attempt(locks.named(name), patience, List.of(name));
+        }
+    }
+
+    private <H extends Hold> void attempt(Acquirable<H> lock, Duration patience, List<LockName> names) {
+        long beganAtNanos = process.nanoTime();
+        int mark = mark();
+        CompletableFuture<Attempt<H>> future = lock.attemptAsync(patience);
+        if (names.size() > 1 && simulation.fallsAsleep()) {
+            // The request is on its way, and its reply finds the machine asleep.
+            sleep(Duration.ofNanos(UNNOTICED_SLEEP_NANOS + world.randomBelow(3_000_000_000L)));
+        }
+        pending++;
+        LockName one = names.get(0);
+        if (names.size() == 1) {
+            wants(one, 1);
+        }
+        if (world.chance(0.1)) {
+            process.schedule(world.randomBelow(20_000_000), () -> {
+                if (future.cancel(false)) {
+                    simulation.counts.saw(Fault.CANCEL);
+                }
+            });
+        }
+        future.whenComplete((attempt, error) -> {
+            pending--;
+            if (names.size() == 1) {
+                wants(one, -1);
+            }
+            long waitedNanos = process.nanoTime() - beganAtNanos;
+            if (!patience.equals(FOR_EVER)
+                    && hasRunSince(mark)
+                    && waitedNanos
+                            > patience.plus(MAX_OVERTIME.multipliedBy(names.size()))
+                                    .toNanos()) {
+                simulation.problem("patience: " + process.name() + " waited " + Duration.ofNanos(waitedNanos) + " for "
+                        + names + " with a patience of " + patience + ", until " + world.elapsed());
+            }
+            if (attempt instanceof Attempt.Acquired<H> acquired) {
+                hold(acquired.lease());
+            } else {
+                later(simulation.habits.thinkMillis());
+            }
+        });
+    }
+
+    private void hold(Hold hold) {
+        Map<LockName, Long> tokens = tokens(hold);
+        long at = world.elapsedNanos();
+        long until = believedUntil(hold);
+        tokens.forEach(
+                (lock, token) -> history.add(new HistoryEvent.Acquired(at, process.name(), lock.text(), token, until)));
+        look(hold, tokens, until);
+        Shown one = new Shown(simulation, process.name(), hold, tokens);
+        shown.add(one);
+        long holdFor = world.chance(0.2) && !stopped ? 6_000_000_000L : 400_000_000L;
+        long steps = 1 + world.randomBelow(4);
+        Work work = new Work(one, world.randomBelow(holdFor) / steps);
+        if (world.randomBelow(100) < simulation.habits.quick()) {
+            work.end("released");
+            return;
+        }
+        Map.Entry<LockName, Long> first = tokens.entrySet().iterator().next();
+        work.first(first.getKey().text(), first.getValue(), steps);
+    }
+
+    /** What must hold of a lease when it is shown. */
+    private void look(Hold hold, Map<LockName, Long> tokens, long until) {
+        boolean justNow = true;
+        for (Map.Entry<LockName, Long> token : tokens.entrySet()) {
+            LockName name = token.getKey();
+            boolean now = new Moment(world.elapsedNanos(), stops).equals(made.get(name));
+            store.shown(name, token.getValue(), now);
+            simulation.mustHaveBeenWon(name, token.getValue(), store.ownerOf(name, token.getValue()));
+            justNow &= now || tokens.size() > 1;
+        }
+        mustBeKept(tokens, until);
+        Duration left = hold.remainingValidity();
+        // One that was slept through begins unconfirmed.
+        if (justNow && !left.isZero() && left.compareTo(options.minimumValidity()) < 0) {
+            simulation.problem("validity: " + tokens.keySet() + " was shown with " + left
+                    + " left, below the minimum of " + options.minimumValidity() + ", at " + world.elapsed());
+        }
+    }
+
+    /** Nobody believes in a lease for longer than its nodes keep it, of several locks each. */
+    private void mustBeKept(Map<LockName, Long> tokens, long until) {
+        tokens.forEach(
+                (name, token) -> simulation.mustBeKept(name, store.ownerOf(name, token), until, world.elapsedNanos()));
+    }
+
+    /** When all is over: what was asked of the store was done, and every loss was told. */
+    void judge() {
+        watched.forEach(WatchedLink::judge);
+        store.judge();
+        shown.forEach(Shown::judge);
+    }
+
+    private static Map<LockName, Long> tokens(Hold hold) {
+        Map<LockName, Long> tokens = new TreeMap<>();
+        if (hold instanceof Lease lease) {
+            tokens.put(lease.lockName(), lease.fencingToken());
+        } else if (hold instanceof MultiLease lease) {
+            lease.lockNames().forEach(lock -> tokens.put(lock, lease.fencingToken(lock)));
+        }
+        return tokens;
+    }
+
+    /**
+     * Until when, in the world's time, the holder will go on believing if it looks at nothing but its clock. What it believes for longer
+     * because its machine slept too shortly to be noticed is promised to nobody.
+     */
+    private long believedUntil(Hold hold) {
+        long leftNanos = hold.remainingValidity().toNanos();
+        long now = world.elapsedNanos();
+        return leftNanos == 0 ? now : Math.max(now, process.worldNanosAfter(leftNanos) - unnoticedNanos);
+    }
+
+    /** What is done under one hold: a read, then some writes, each after a look at the lease. */
+    private final class Work {
+        private final Shown shown;
+        private final Hold hold;
+        private final Map<LockName, Long> tokens;
+        private final long stepNanos;
+
+        Work(Shown shown, long stepNanos) {
+            this.shown = shown;
+            this.hold = shown.hold;
+            this.tokens = shown.tokens;
+            this.stepNanos = stepNanos;
+            // Until its end is answered: what is still in use when the calm is over is no orphan.
+            pending++;
+        }
+
+        void first(String lock, long token, long steps) {
+            ifHeld(() -> resource.read(lock, token, seen -> use(lock, token, seen, steps)));
+        }
+
+        private void use(String lock, long token, SimulatedResource.Answer seen, long steps) {
+            if (!seen.accepted() || steps == 0) {
+                end(seen.accepted() ? "released" : "refused");
+                return;
+            }
+            process.schedule(1 + stepNanos, () -> {
+                if (world.chance(0.04)) {
+                    pending++;
+                    hold.renewAsync().whenComplete((done, error) -> pending--);
+                }
+                ifHeld(() -> resource.write(lock, token, seen, next -> use(lock, token, next, steps - 1)));
+            });
+        }
+
+        /** Looks at the lease, perhaps stands still, and goes on. */
+        private void ifHeld(Runnable then) {
+            long at = world.elapsedNanos();
+            long until = believedUntil(hold);
+            if (hold.remainingValidity().isZero()) {
+                end("lost");
+                return;
+            }
+            tokens.forEach((lock, token) ->
+                    history.add(new HistoryEvent.Extended(at, process.name(), lock.text(), token, until)));
+            mustBeKept(tokens, until);
+            long pauseNanos = simulation.pauseNanos(YieldPoint.BEFORE_USE);
+            if (pauseNanos > 0) {
+                freeze(Duration.ofNanos(pauseNanos));
+                process.execute(then);
+            } else {
+                then.run();
+            }
+        }
+
+        private void end(String how) {
+            long at = world.elapsedNanos();
+            tokens.forEach(
+                    (lock, token) -> history.add(new HistoryEvent.Ended(at, process.name(), lock.text(), token, how)));
+            shown.givenBack();
+            hold.releaseAsync().whenComplete((outcome, error) -> {
+                pending--;
+                later(simulation.habits.thinkMillis() * 3L / 4);
+            });
+        }
+    }
+}

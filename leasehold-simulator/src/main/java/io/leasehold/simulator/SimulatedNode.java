@@ -1,0 +1,449 @@
+package io.leasehold.simulator;
+
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.admin.QueuedWaiter;
+import io.leasehold.memory.InMemoryNode;
+import io.leasehold.memory.NodeImage;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.Birth;
+import io.leasehold.spi.HandOver;
+import io.leasehold.node.LockNode;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.node.Membership;
+import io.leasehold.node.NodeReply;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.TokenRange;
+import io.leasehold.testkit.virtual.ClockShape;
+import io.leasehold.testkit.virtual.VirtualRuntime;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A server: a node that can crash, come back with all, nothing or most of what it knew, and be replaced by a replica that
+ * lags. It says when something is granted or handed to an owner token that it has already ended. For the thread of its world.
+ */
+public final class SimulatedNode implements LockNode {
+
+    private static final int MAX_LAG = 8;
+
+    /** Who waits and is not heard of for two rechecks and this loses its place. */
+    private static final Duration SILENCE = Duration.ofSeconds(1);
+
+    private final VirtualRuntime host;
+    private final UnaryOperator<LockNode> variant;
+    private final Consumer<String> problems;
+    private final List<String> seen = new ArrayList<>(0);
+    /** What disks and replicas know: the oldest first; kept only where something may be lost. */
+    private final Deque<NodeImage> written = new ArrayDeque<>();
+
+    private final boolean keepsImages;
+    private final Map<StoreSignals, StoreSignals> ears = new LinkedHashMap<>();
+    private final Set<OwnerToken> ended = new HashSet<>();
+    private final Set<OwnerToken> waited = new HashSet<>();
+    /** Of those that are ended and have waited. */
+    private final Set<String> endedAttempts = new HashSet<>();
+
+    private final List<HandOver> pushes = new ArrayList<>(1);
+    /** Until when an attempt that waits keeps its place if it is not heard of again. */
+    private final Map<String, Long> silentFromNanos = new HashMap<>();
+    /** What was granted of each name: first and last token, one after the other. */
+    private final Map<LockName, List<GrantedTokens>> granted = new HashMap<>();
+    /** Until when it keeps what it has granted, or would, if it forgot nothing; on its clock. */
+    private final Map<Kept, Long> keptUntilAtNanos = new HashMap<>();
+
+    private record GrantedTokens(OwnerToken owner, TokenRange tokens) {}
+
+    private record Kept(LockName name, OwnerToken owner) {}
+
+    private final ModelTrace trace;
+    private InMemoryNode memory;
+    private LockNode node;
+    private boolean down;
+    private Duration wrong = Duration.ZERO;
+
+    /** A fresh, empty node in a process of its own. */
+    public SimulatedNode(VirtualRuntime host) {
+        this(host, node -> node);
+    }
+
+    /**
+     * A fresh, empty node that is changed, to see what comes of it.
+     *
+     * @param variant puts something before each of its lives
+     */
+    public SimulatedNode(VirtualRuntime host, UnaryOperator<LockNode> variant) {
+        this(host, variant, true, problem -> {});
+    }
+
+    SimulatedNode(
+            VirtualRuntime host, UnaryOperator<LockNode> variant, boolean keepsImages, Consumer<String> problems) {
+        this.host = host;
+        this.variant = variant;
+        this.keepsImages = keepsImages;
+        this.problems = problem -> {
+            seen.add(problem);
+            problems.accept(problem);
+        };
+        this.trace = new ModelTrace(this.problems);
+        this.memory = new InMemoryNode(host);
+        this.node = variant.apply(memory);
+        remember();
+    }
+
+    /** The process that it runs in. */
+    public VirtualRuntime host() {
+        return host;
+    }
+
+    /** What it was asked to do, and did, against the rules: in words. */
+    public List<String> problems() {
+        return List.copyOf(seen);
+    }
+
+    private void remember() {
+        if (keepsImages) {
+            written.addLast(memory.image());
+            if (written.size() > MAX_LAG + 1) {
+                written.removeFirst();
+            }
+        }
+    }
+
+    /** Its clock is set. */
+    public void stepClock(Duration by) {
+        wrong = wrong.plus(by);
+        // By the one keys expire, by the other it tells the time after a restart.
+        host.monotonicClock(new ClockShape.Step(by));
+        host.wallClock(new ClockShape.Step(by));
+    }
+
+    /** Whoever set its clock notices. */
+    void correctClock() {
+        if (!wrong.isZero()) {
+            stepClock(wrong.negated());
+        }
+    }
+
+    /** It is gone for a while, and then as it was. */
+    public void crash(Duration away) {
+        NodeImage all = memory.image();
+        goDown(away, () -> startWith(all));
+    }
+
+    /** It is gone for a while, and then empty. */
+    public void crashAndLoseAll(Duration away) {
+        goDown(away, this::forget);
+    }
+
+    /** An empty restart behind a proxy: it forgets everything while its connections stay. */
+    public void forget() {
+        forgetEnded();
+        written.clear();
+        trace.forgets();
+        startWith(null);
+    }
+
+    /** It is gone for a while, and then as it was some writes before. */
+    public void crashAndLoseLast(int writes, Duration away) {
+        NodeImage older = older(writes);
+        goDown(away, () -> {
+            forgetEnded();
+            startWith(older);
+        });
+    }
+
+    /** Another one takes over that has not heard of the last writes. */
+    public void failOver(int writes) {
+        NodeImage older = older(writes);
+        forgetEnded();
+        startWith(older);
+    }
+
+    private void forgetEnded() {
+        ended.clear();
+        endedAttempts.clear();
+    }
+
+    /** TIME at the node. */
+    private long micros() {
+        return memory.probe(0).join() instanceof NodeReply.Answered answered ? answered.serverMicros() : 0;
+    }
+
+    /** Whether it ever granted this token to this owner token, in whichever of its lives. */
+    boolean everGranted(LockName name, long token, OwnerToken owner) {
+        List<GrantedTokens> all = granted.getOrDefault(name, List.of());
+        for (int i = all.size() - 1; i >= 0; i--) {
+            TokenRange tokens = all.get(i).tokens();
+            if (tokens.first() <= token
+                    && token <= tokens.last()
+                    && all.get(i).owner().equals(owner)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether it has said to keep this hold until then, a moment of the world. */
+    boolean keepsUntil(LockName name, OwnerToken owner, long worldNanos) {
+        Long endsAtNanos = keptUntilAtNanos.get(new Kept(name, owner));
+        return endsAtNanos != null && host.worldNanosAfter(endsAtNanos - host.nanoTime()) - worldNanos >= 0;
+    }
+
+    private void keeps(LockName name, OwnerToken owner, long ttlNanos) {
+        keptUntilAtNanos.merge(new Kept(name, owner), host.nanoTime() + ttlNanos, Math::max);
+    }
+
+    /** Steps that were compared with the formal model. */
+    long modelSteps() {
+        return trace.steps();
+    }
+
+    private NodeImage older(int writes) {
+        trace.followsNoMore();
+        for (int i = 0; i < writes && written.size() > 1; i++) {
+            written.removeLast();
+        }
+        return written.isEmpty() ? memory.image() : written.getLast();
+    }
+
+    private void goDown(Duration away, Runnable start) {
+        if (down) {
+            return;
+        }
+        down = true;
+        host.world().after(away, () -> {
+            down = false;
+            start.run();
+        });
+    }
+
+    private void startWith(@Nullable NodeImage image) {
+        memory = image == null ? new InMemoryNode(host) : new InMemoryNode(host, image);
+        node = variant.apply(memory);
+        remember();
+        ears.values().forEach(node::listen);
+        ears.keySet().forEach(StoreSignals::reconnected);
+    }
+
+    @SuppressWarnings("NullAway") // null means: not there yet
+    private <R> CompletableFuture<R> write(Supplier<CompletableFuture<R>> request) {
+        if (down) {
+            return new CompletableFuture<>();
+        }
+        pushes.clear();
+        CompletableFuture<R> reply = request.get();
+        R answer = reply.getNow(null);
+        // What was refused has written nothing that would be missed.
+        if (!(answer instanceof NodeReply) || answer instanceof NodeReply.Yes || answer instanceof NodeReply.Unborn) {
+            remember();
+        }
+        return reply;
+    }
+
+    private CompletableFuture<NodeReply> granting(Ballot ballot, Supplier<CompletableFuture<NodeReply>> request) {
+        return write(() -> {
+            CompletableFuture<NodeReply> reply = request.get();
+            OwnerToken owner = ballot.request().owner();
+            if (ballot.claimNanos() > 0 && !ended.contains(owner)) {
+                waited.add(owner);
+            } else if (ballot.claimNanos() > 0) {
+                endedAttempts.add(owner.attemptId());
+            }
+            NodeReply told = reply.getNow(null);
+            if (told != null) {
+                trace.acquired(ballot, told, pushes, host.nanoTime(), micros());
+            }
+            if (told instanceof NodeReply.Yes) {
+                ballot.request().names().forEach(name -> {
+                    granted.computeIfAbsent(name, n -> new ArrayList<>())
+                            .add(new GrantedTokens(owner, ballot.tokens()));
+                    keeps(name, owner, ballot.request().ttlNanos());
+                });
+            } else if (told instanceof NodeReply.Held held && held.queued()) {
+                silentFromNanos.put(
+                        owner.attemptId(),
+                        host.nanoTime() + 2 * ballot.request().recheckNanos() + SILENCE.toNanos());
+            }
+            if (told instanceof NodeReply.Yes && ended.contains(owner)) {
+                problems.accept("zombie: an ended owner token was granted "
+                        + ballot.request().names() + " by " + host.name() + " at "
+                        + host.world().elapsed());
+            }
+            return reply;
+        });
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> acquire(Ballot ballot) {
+        return granting(ballot, () -> node.acquire(ballot));
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
+        return granting(ballot, () -> node.acquire(ballot, membership));
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        return write(() -> {
+            ended.add(request.owner());
+            if (waited.remove(request.owner())) {
+                endedAttempts.add(request.owner().attemptId());
+            }
+            CompletableFuture<ReleaseReply> reply = node.release(request);
+            ReleaseReply told = reply.getNow(null);
+            if (told != null) {
+                trace.released(request, told, pushes, host.nanoTime(), micros());
+            }
+            return reply;
+        });
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> birth(Birth birth) {
+        return write(() -> node.birth(birth));
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        return write(() -> {
+            CompletableFuture<RenewReply> reply = node.renew(batch);
+            RenewReply told = reply.getNow(null);
+            if (told != null) {
+                trace.renewed(batch, told, host.nanoTime(), micros());
+                for (int i = 0; i < batch.items().size(); i++) {
+                    RenewBatch.Item item = batch.items().get(i);
+                    if (told.items().get(i) instanceof RenewReply.Renewed) {
+                        keeps(item.name(), item.owner(), item.ttlNanos());
+                    }
+                }
+            }
+            return reply;
+        });
+    }
+
+    @Override
+    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
+        return down ? new CompletableFuture<>() : node.waiters(name, limit);
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        // An operator's decision against S1, and no step of the model.
+        trace.followsNoMore();
+        return write(() -> node.forceRelease(name, holderId));
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> probe(long timeoutNanos) {
+        return down ? new CompletableFuture<>() : node.probe(timeoutNanos);
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return down ? new CompletableFuture<>() : node.describe(name);
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return down ? new CompletableFuture<>() : node.list(glob, limit);
+    }
+
+    @Override
+    public boolean isAtomicOver(List<LockName> names) {
+        return node.isAtomicOver(names);
+    }
+
+    @Override
+    public String description() {
+        return host.name();
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return node.guarantees();
+    }
+
+    /** Also hears of every hand-over, so that none to an ended owner token goes unnoticed. */
+    private final class Ear implements StoreSignals {
+        private final StoreSignals signals;
+
+        Ear(StoreSignals signals) {
+            this.signals = signals;
+        }
+
+        @Override
+        public void wake(LockName name) {
+            signals.wake(name);
+        }
+
+        @Override
+        public void handedOver(HandOver handOver) {
+            if (ears.values().iterator().next() == this) {
+                pushes.add(handOver);
+                if (endedAttempts.contains(handOver.attemptId())) {
+                    problems.accept("zombie: an ended owner token was handed " + handOver.name() + " by " + host.name()
+                            + " at " + host.world().elapsed());
+                }
+                Long silentFrom = silentFromNanos.get(handOver.attemptId());
+                if (silentFrom != null && host.nanoTime() - silentFrom > 0) {
+                    problems.accept("liveness: who was not heard of for longer than two rechecks and " + SILENCE
+                            + " was handed " + handOver.name() + " by " + host.name() + " at "
+                            + host.world().elapsed());
+                }
+            }
+            signals.handedOver(handOver);
+        }
+
+        @Override
+        public void lost(OwnerToken owner, LossCause cause) {
+            signals.lost(owner, cause);
+        }
+
+        @Override
+        public void reconnected() {
+            signals.reconnected();
+        }
+    }
+
+    @Override
+    public void listen(StoreSignals signals) {
+        Ear ear = new Ear(signals);
+        ears.put(signals, ear);
+        node.listen(ear);
+    }
+
+    @Override
+    public void unlisten(StoreSignals signals) {
+        StoreSignals ear = ears.remove(signals);
+        if (ear != null) {
+            node.unlisten(ear);
+        }
+    }
+
+    @Override
+    public void close() {
+        // Other clients go on.
+    }
+}

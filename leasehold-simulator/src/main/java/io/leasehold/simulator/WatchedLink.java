@@ -1,0 +1,148 @@
+package io.leasehold.simulator;
+
+import io.leasehold.LockName;
+import io.leasehold.node.Ballot;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.node.LockNode;
+import io.leasehold.node.Membership;
+import io.leasehold.node.NodeReply;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.testkit.virtual.PassingNode;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * What one client sends to one node: the ballots of an attempt strictly rise, after its end nothing else is sent, and that end is
+ * sent until it is answered or what it could end has ended by itself.
+ */
+final class WatchedLink extends PassingNode {
+
+    /** Between two of them, and what a timer may be late. */
+    private static final long MAX_PAUSE_NANOS = 1_050_000_000L;
+
+    private final SimulatedClient client;
+    private final Simulation simulation;
+    private final Map<OwnerToken, Long> highest = new HashMap<>();
+    private final Map<OwnerToken, Set<LockName>> endedNames = new HashMap<>();
+    private final Map<OwnerToken, End> ends = new LinkedHashMap<>();
+
+    WatchedLink(LockNode node, SimulatedClient client, Simulation simulation) {
+        super(node);
+        this.client = client;
+        this.simulation = simulation;
+    }
+
+    /** The end of an owner token. */
+    private final class End {
+        private final ReleaseRequest.Kind kind;
+        private final long begunAtNanos = client.process.nanoTime();
+        private boolean answered;
+        /** The last one went without an answer, and none has followed. */
+        private boolean failed;
+
+        private long failedAtNanos;
+        private int mark;
+
+        End(ReleaseRequest.Kind kind) {
+            this.kind = kind;
+        }
+
+        boolean isReplacedBy(ReleaseRequest.Kind other) {
+            return kind == ReleaseRequest.Kind.SUPERSEDED && other != kind;
+        }
+
+        void again() {
+            simulation.counts.saw("end sent again");
+            if (failed && client.hasRunSince(mark) && client.process.nanoTime() - failedAtNanos > MAX_PAUSE_NANOS) {
+                problem("was sent again only after " + Duration.ofNanos(client.process.nanoTime() - failedAtNanos));
+            }
+            failed = false;
+        }
+
+        void told(ReleaseReply reply) {
+            boolean open = reply instanceof ReleaseReply.Failed no && no.kind() != FailureKind.PERMANENT;
+            answered |= !open;
+            failed = open;
+            failedAtNanos = client.process.nanoTime();
+            mark = client.mark();
+        }
+
+        void judge() {
+            if (failed && !answered && failedAtNanos - begunAtNanos < SimulatedClient.TTL.toNanos()) {
+                problem("was not answered, and not sent again");
+            }
+        }
+
+        private void problem(String how) {
+            simulation.problem("repeated: the end (" + kind + ") of an owner token of " + client.process.name() + " at "
+                    + description() + " " + how + ", at " + simulation.world.elapsed());
+        }
+    }
+
+    /** When all is over. */
+    void judge() {
+        ends.values().forEach(End::judge);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> acquire(Ballot ballot) {
+        proposed(ballot);
+        return super.acquire(ballot);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
+        proposed(ballot);
+        return super.acquire(ballot, membership);
+    }
+
+    private void proposed(Ballot ballot) {
+        Long before = highest.put(ballot.request().owner(), ballot.tokens().last());
+        if (before != null) {
+            simulation.counts.saw("another ballot");
+            if (ballot.candidate() <= before) {
+                simulation.problem("ballot " + ballot.candidate() + " follows "
+                        + (before == Long.MAX_VALUE ? "the end" : before) + " of one attempt at "
+                        + simulation.world.elapsed());
+            }
+        }
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        highest.put(request.owner(), Long.MAX_VALUE);
+        endedNames.computeIfAbsent(request.owner(), owner -> new HashSet<>()).addAll(request.names());
+        End known = ends.get(request.owner());
+        if (known == null || known.isReplacedBy(request.kind())) {
+            known = new End(request.kind());
+            ends.put(request.owner(), known);
+        } else {
+            known.again();
+        }
+        End end = known;
+        return super.release(request).thenApply(reply -> {
+            end.told(reply);
+            return reply;
+        });
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        for (RenewBatch.Item item : batch.items()) {
+            // The parts of one atomic grant share their owner token, and are given back one by one.
+            if (endedNames.getOrDefault(item.owner(), Set.of()).contains(item.name())) {
+                simulation.problem("a renewal follows the end of its owner token at " + simulation.world.elapsed());
+            }
+        }
+        return super.renew(batch);
+    }
+}

@@ -1,0 +1,9 @@
+package io.leasehold.simulator.history;
+
+/** Where events go: a {@link HistoryFile}, or a list of a test. */
+@FunctionalInterface
+public interface HistorySink {
+
+    /** Takes an event; when this returns, the end of the process cannot lose it any more. */
+    void add(HistoryEvent event);
+}

@@ -1,0 +1,63 @@
+package io.leasehold.simulator.history;
+
+import io.leasehold.Lease;
+import io.leasehold.ReleaseOutcome;
+import java.util.Objects;
+import java.util.function.LongSupplier;
+
+/**
+ * Writes down what a holder believes of its leases, on the safe side: each belief begins a little late and ends a
+ * little early, so that no checker sees an overlap that was none.
+ */
+public final class LeaseRecorder {
+
+    private final HistorySink sink;
+    private final String process;
+    private final LongSupplier clock;
+
+    /**
+     * Records for one process.
+     *
+     * @param process unique over restarts
+     * @param clock the clock that all processes share: {@code System::nanoTime}, or a virtual world's
+     */
+    public LeaseRecorder(HistorySink sink, String process, LongSupplier clock) {
+        this.sink = Objects.requireNonNull(sink, "sink");
+        this.process = Objects.requireNonNull(process, "process");
+        this.clock = Objects.requireNonNull(clock, "clock");
+    }
+
+    /** To be called when an acquiring method has returned this lease. */
+    public void acquired(Lease lease) {
+        long at = clock.getAsLong();
+        long until = at + lease.remainingValidity().toNanos();
+        sink.add(new HistoryEvent.Acquired(at, process, lease.lockName().text(), lease.fencingToken(), until));
+    }
+
+    /**
+     * To be called now and then while the lease is used, before each use above all.
+     *
+     * @return whether the holder may believe in the lease
+     */
+    public boolean stillHolds(Lease lease) {
+        long at = clock.getAsLong();
+        long remaining = lease.remainingValidity().toNanos();
+        if (remaining <= 0) {
+            return false;
+        }
+        sink.add(new HistoryEvent.Extended(at, process, lease.lockName().text(), lease.fencingToken(), at + remaining));
+        return true;
+    }
+
+    /** To be called before the lease is released, or when its loss was heard of. */
+    public void ended(Lease lease, String how) {
+        sink.add(new HistoryEvent.Ended(
+                clock.getAsLong(), process, lease.lockName().text(), lease.fencingToken(), how));
+    }
+
+    /** To be called when a release has returned. */
+    public void released(Lease lease, ReleaseOutcome outcome) {
+        sink.add(new HistoryEvent.Released(
+                clock.getAsLong(), process, lease.lockName().text(), lease.fencingToken(), outcome.name()));
+    }
+}

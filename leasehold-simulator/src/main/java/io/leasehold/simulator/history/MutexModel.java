@@ -1,0 +1,145 @@
+package io.leasehold.simulator.history;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The four models of a lock that histories of locks are checked against in this field, with leases that end: an
+ * owner whose lease has ended owns nothing, although it has not left.
+ */
+public enum MutexModel {
+    /** One owner at a time; who does not own releases nothing, and nobody releases twice. */
+    OWNER_AWARE(false, false),
+    /** An owner may enter again and leave as often; the lock is free when it has left for the last time. */
+    REENTRANT(true, false),
+    /** Owner-aware, and tokens rise from owner to owner. */
+    FENCED(false, true),
+    /** Reentrant, tokens rise from owner to owner, and an owner that enters again sees the one it has. */
+    REENTRANT_FENCED(true, true);
+
+    private final boolean reentrant;
+    private final boolean fenced;
+
+    MutexModel(boolean reentrant, boolean fenced) {
+        this.reentrant = reentrant;
+        this.fenced = fenced;
+    }
+
+    /** Every step that this model does not allow. */
+    public List<Violation> check(History history) {
+        List<Violation> violations = new ArrayList<>(OverlapChecker.check(history));
+        if (fenced) {
+            violations.addAll(TokenChecker.check(history));
+        }
+        Map<String, Replay> replays = new HashMap<>();
+        for (HistoryEvent event : history.events()) {
+            if (event instanceof HistoryEvent.Acquired e) {
+                replay(replays, e.lock(), violations).acquired(e);
+            } else if (event instanceof HistoryEvent.Extended e) {
+                replay(replays, e.lock(), violations).extended(e);
+            } else if (event instanceof HistoryEvent.Nested e && reentrant) {
+                replay(replays, e.lock(), violations).nested(e, fenced);
+            } else if (event instanceof HistoryEvent.Released e) {
+                replay(replays, e.lock(), violations).released(e);
+            }
+        }
+        return violations;
+    }
+
+    private static Replay replay(Map<String, Replay> replays, String lock, List<Violation> violations) {
+        return replays.computeIfAbsent(lock, name -> new Replay(name, violations));
+    }
+
+    /** One time that somebody had the lock. */
+    private static final class Tenure {
+        private final HistoryEvent.Acquired begun;
+        private long untilAtNanos;
+        private int depth = 1;
+        private boolean released;
+        private boolean succeeded;
+
+        Tenure(HistoryEvent.Acquired begun) {
+            this.begun = begun;
+            this.untilAtNanos = begun.untilAtNanos();
+        }
+    }
+
+    /** The steps of one lock. */
+    private static final class Replay {
+        private final String lock;
+        private final List<Violation> violations;
+        private final Map<String, Tenure> tenures = new HashMap<>();
+        private @Nullable Tenure latest;
+
+        Replay(String lock, List<Violation> violations) {
+            this.lock = lock;
+            this.violations = violations;
+        }
+
+        private static String key(String process, long token) {
+            return process + '#' + token;
+        }
+
+        void acquired(HistoryEvent.Acquired event) {
+            Tenure before = latest;
+            if (before != null) {
+                before.succeeded = true;
+                if (before.depth > 1 && before.untilAtNanos > event.atNanos() && !before.released) {
+                    violations.add(new Violation(
+                            lock, "acquired while its owner was inside " + before.depth + " times: " + event));
+                }
+            }
+            Tenure tenure = new Tenure(event);
+            tenures.put(key(event.process(), event.token()), tenure);
+            latest = tenure;
+        }
+
+        void extended(HistoryEvent.Extended event) {
+            Tenure tenure = tenures.get(key(event.process(), event.token()));
+            if (tenure != null) {
+                tenure.untilAtNanos = Math.max(tenure.untilAtNanos, event.untilAtNanos());
+            }
+        }
+
+        void nested(HistoryEvent.Nested event, boolean fenced) {
+            Tenure tenure = tenures.get(key(event.process(), event.token()));
+            if (tenure == null) {
+                boolean another = latest != null && latest.begun.process().equals(event.process());
+                if (fenced || !another) {
+                    violations.add(new Violation(
+                            lock,
+                            "entered again " + (another ? "with another token: " : "by who does not own it: ")
+                                    + event));
+                }
+                return;
+            }
+            boolean entered = event.depth() == tenure.depth + 1;
+            if (!entered && event.depth() != tenure.depth - 1) {
+                violations.add(new Violation(
+                        lock, "from " + tenure.depth + " times inside to " + event.depth() + " in one step: " + event));
+            }
+            if (entered && tenure.succeeded) {
+                violations.add(new Violation(lock, "entered again after somebody else had it: " + event));
+            }
+            tenure.depth = event.depth();
+        }
+
+        void released(HistoryEvent.Released event) {
+            Tenure tenure = tenures.get(key(event.process(), event.token()));
+            boolean told = event.outcome().equals("RELEASED");
+            if (tenure == null) {
+                if (told) {
+                    violations.add(new Violation(lock, "released by who does not own it: " + event));
+                }
+                return;
+            }
+            if (told && tenure.released) {
+                violations.add(new Violation(lock, "released twice: " + event));
+            }
+            tenure.released |= told;
+        }
+    }
+}

@@ -1,0 +1,17 @@
+/**
+ * The simulator: the real engine and the real quorum in a virtual world with every fault that it knows, decided by one
+ * seed.
+ *
+ * <pre>{@code
+ * SimulationReport report = Simulator.standard().run(1, 1_000);   // seeds 1 to 1,000
+ * SimulationResult one = Simulator.standard().run(SimulationPlan.ofSeed(42));
+ * SimulationPlan small = Simulator.standard().shrink(one.plan()); // as little of it as still fails
+ * }</pre>
+ *
+ * <p>It takes no decision of the protocol: nodes are {@link io.leasehold.memory.InMemoryNode}, clients are those of
+ * {@link io.leasehold.Leasehold}, and what happens to them is a {@link io.leasehold.simulator.SimulationPlan}.
+ */
+@NullMarked
+package io.leasehold.simulator;
+
+import org.jspecify.annotations.NullMarked;

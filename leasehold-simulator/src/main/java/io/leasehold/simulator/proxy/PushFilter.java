@@ -1,0 +1,57 @@
+package io.leasehold.simulator.proxy;
+
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Takes single messages out of what a server sends on a subscribed RESP2 connection, as a relay would that loses them: the
+ * connection itself stays whole. Pure; one thread.
+ */
+final class PushFilter {
+    private final List<ScheduledLoss> scheduled;
+    private byte[] rest = {};
+
+    /** The list is shared by all connections of the proxy; a loss that found its message is taken out. */
+    PushFilter(List<ScheduledLoss> scheduled) {
+        this.scheduled = scheduled;
+    }
+
+    /** What of the chunk, and of what was kept back before, may be sent on: complete values that are not to be lost. */
+    byte[] passing(byte[] chunk) {
+        byte[] bytes = Arrays.copyOf(rest, rest.length + chunk.length);
+        System.arraycopy(chunk, 0, bytes, rest.length, chunk.length);
+        ByteArrayOutputStream passing = new ByteArrayOutputStream(bytes.length);
+        int start = 0;
+        while (start < bytes.length) {
+            int end = RespFrame.end(bytes, start);
+            if (end == RespFrame.INCOMPLETE) {
+                break;
+            }
+            if (end == RespFrame.MALFORMED) {
+                end = bytes.length;
+            }
+            ScheduledLoss loss = lossOf(new String(bytes, start, end - start, StandardCharsets.ISO_8859_1));
+            if (loss == null) {
+                passing.write(bytes, start, end - start);
+            } else {
+                scheduled.remove(loss);
+                loss.markHappened();
+            }
+            start = end;
+        }
+        rest = Arrays.copyOfRange(bytes, start, bytes.length);
+        return passing.toByteArray();
+    }
+
+    private @Nullable ScheduledLoss lossOf(String message) {
+        for (ScheduledLoss loss : scheduled) {
+            if (loss.kind() == ScheduledLoss.Kind.PUSH && loss.matches(message)) {
+                return loss;
+            }
+        }
+        return null;
+    }
+}

@@ -1,0 +1,17 @@
+/**
+ * A TCP proxy that injects the faults a network really has, switched by tests while connections are open, with counters
+ * that prove each fault took place.
+ *
+ * <pre>{@code
+ * try (TcpProxy way = TcpProxy.to(6379);
+ *         LockClient locks = Leasehold.connect("redis://127.0.0.1:" + way.port());
+ *         Lease lease = locks.named("order:1001").acquire()) {
+ *     way.stall();
+ *     lease.onLost(cause -> System.out.println("heard of it although nothing comes through: " + cause));
+ * }
+ * }</pre>
+ */
+@NullMarked
+package io.leasehold.simulator.proxy;
+
+import org.jspecify.annotations.NullMarked;

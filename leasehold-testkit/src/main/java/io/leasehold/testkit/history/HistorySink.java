@@ -1,9 +1,0 @@
-package io.leasehold.testkit.history;
-
-/** Where events go: a {@link HistoryFile}, or a list of a test. */
-@FunctionalInterface
-public interface HistorySink {
-
-    /** Takes an event; when this returns, the end of the process cannot lose it any more. */
-    void add(HistoryEvent event);
-}
