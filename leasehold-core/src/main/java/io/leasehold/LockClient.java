@@ -1,7 +1,6 @@
 package io.leasehold;
 
 import io.leasehold.admin.LockAdmin;
-
 import java.time.Duration;
 import java.util.stream.Stream;
 

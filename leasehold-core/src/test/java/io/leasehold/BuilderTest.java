@@ -1,14 +1,13 @@
 package io.leasehold;
 
-import io.leasehold.admin.Finding;
-import io.leasehold.admin.LockAdmin;
-
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.leasehold.node.SingleNodeStore;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.LockAdmin;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.memory.InMemoryNode;
+import io.leasehold.node.SingleNodeStore;
 import io.leasehold.spi.LockStore;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;

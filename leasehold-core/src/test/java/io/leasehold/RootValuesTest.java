@@ -1,11 +1,10 @@
 package io.leasehold;
 
-import io.leasehold.admin.ClientRecord;
-
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.ClientRecord.ClientHold;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -3,10 +3,10 @@ package io.leasehold.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.abort;
 
-import io.leasehold.admin.Finding;
-import io.leasehold.admin.Finding.Grade;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Finding.Grade;
 import io.leasehold.servers.ClockShim;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.servers.ServerUnavailableException;

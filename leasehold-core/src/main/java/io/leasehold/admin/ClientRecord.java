@@ -1,7 +1,6 @@
 package io.leasehold.admin;
 
 import io.leasehold.LockName;
-
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,15 +1,15 @@
 package io.leasehold.engine;
 
-import io.leasehold.admin.ClientRecord;
-import io.leasehold.admin.Finding;
 import io.leasehold.Holder;
-import io.leasehold.admin.Leak;
-import io.leasehold.admin.LockAdmin;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.NodeVote;
-import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Leak;
+import io.leasehold.admin.LockAdmin;
+import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;

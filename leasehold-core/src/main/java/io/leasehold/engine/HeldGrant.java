@@ -1,7 +1,6 @@
 // Long because everything that can happen to a grant changes the same few fields under one guard.
 package io.leasehold.engine;
 
-import io.leasehold.admin.ClientRecord;
 import io.leasehold.Fairness;
 import io.leasehold.Holder;
 import io.leasehold.LockListener;
@@ -12,6 +11,7 @@ import io.leasehold.LossCause;
 import io.leasehold.NodeVote;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.ClientRecord;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;

@@ -1,10 +1,10 @@
 package io.leasehold.engine;
 
-import io.leasehold.admin.ClientRecord;
 import io.leasehold.Holder;
+import io.leasehold.LockName;
+import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Leak;
 import io.leasehold.admin.LockAdmin;
-import io.leasehold.LockName;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;

@@ -1,12 +1,12 @@
 package io.leasehold.engine;
 
-import io.leasehold.admin.Finding;
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.Finding;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.LockRuntime;

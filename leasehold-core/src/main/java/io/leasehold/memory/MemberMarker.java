@@ -1,9 +1,9 @@
 package io.leasehold.memory;
 
 import io.leasehold.node.Birth;
-import io.leasehold.spi.Incarnation;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.Incarnation;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -2,7 +2,6 @@ package io.leasehold.node;
 
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.TokenRange;
-
 import java.util.Objects;
 
 /**

@@ -1,5 +1,8 @@
 package io.leasehold.node;
 
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.ReleaseReply;
@@ -8,10 +11,6 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
-
-import io.leasehold.Guarantees;
-import io.leasehold.LockName;
-import io.leasehold.admin.QueuedWaiter;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;

@@ -1,10 +1,9 @@
 package io.leasehold.node;
 
-import io.leasehold.spi.FailureKind;
-import io.leasehold.spi.Incarnation;
-
 import io.leasehold.Holder;
 import io.leasehold.LockStoreException;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Incarnation;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 

@@ -2,8 +2,8 @@ package io.leasehold.node;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;

@@ -2,8 +2,8 @@ package io.leasehold.quorum;
 
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.spi.FailureKind;
 import io.leasehold.node.LockNode;
+import io.leasehold.spi.FailureKind;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;

@@ -1,8 +1,8 @@
 package io.leasehold.quorum;
 
 import io.leasehold.NodeVote;
-import io.leasehold.spi.FailureKind;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.TokenRange;
 import java.util.ArrayList;
 import java.util.Arrays;

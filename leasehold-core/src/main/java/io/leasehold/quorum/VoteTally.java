@@ -1,8 +1,8 @@
 package io.leasehold.quorum;
 
 import io.leasehold.Holder;
-import io.leasehold.spi.FailureKind;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.FailureKind;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -2,12 +2,12 @@ package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.admin.ClientRecord;
-import io.leasehold.admin.ClientRecord.ClientHold;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.admin.ClientRecord.ClientHold;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;

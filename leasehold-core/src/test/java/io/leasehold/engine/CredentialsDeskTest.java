@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Credentials;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.spi.toolkit.CredentialsDesk;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.CredentialsDesk;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;

@@ -3,13 +3,13 @@ package io.leasehold.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Holder;
+import io.leasehold.Leasehold;
+import io.leasehold.LockName;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.ClientRecord.ClientHold;
-import io.leasehold.Holder;
 import io.leasehold.admin.Leak;
-import io.leasehold.Leasehold;
 import io.leasehold.admin.LockAdmin;
-import io.leasehold.LockName;
 import io.leasehold.spi.StoreOperations;
 import java.time.Duration;
 import java.time.Instant;

@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
-import io.leasehold.node.SingleNodeStore;
 import io.leasehold.engine.SystemLockRuntime;
-import io.leasehold.spi.AcquireRequest;
 import io.leasehold.node.Birth;
-import io.leasehold.spi.Incarnation;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
+import io.leasehold.node.SingleNodeStore;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreSignals;
 import java.util.List;

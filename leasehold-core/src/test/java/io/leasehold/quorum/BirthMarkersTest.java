@@ -3,12 +3,12 @@ package io.leasehold.quorum;
 import static io.leasehold.quorum.ScriptedSet.MILLI;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.spi.AcquireRequest;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.Birth;
+import io.leasehold.node.NodeReply;
+import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.node.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import java.util.List;
 import org.junit.jupiter.api.Tag;

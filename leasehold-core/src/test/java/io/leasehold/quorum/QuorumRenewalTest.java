@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.NodeVote;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.spi.Incarnation;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.RenewReply;
 import java.util.ArrayList;
 import java.util.List;

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.node.NodeReply;
 import io.leasehold.spi.TokenRange;
 import java.util.List;
 import org.junit.jupiter.api.Tag;

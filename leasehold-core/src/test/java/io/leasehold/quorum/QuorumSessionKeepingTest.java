@@ -9,12 +9,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
-import io.leasehold.spi.AcquireReply;
 import io.leasehold.node.Ballot;
+import io.leasehold.node.NodeReply;
+import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.node.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;

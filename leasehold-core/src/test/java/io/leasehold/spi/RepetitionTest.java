@@ -1,9 +1,8 @@
 package io.leasehold.spi;
 
-import io.leasehold.spi.toolkit.Repetition;
-
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.spi.toolkit.Repetition;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;

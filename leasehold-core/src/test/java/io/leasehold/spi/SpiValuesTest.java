@@ -1,15 +1,5 @@
 package io.leasehold.spi;
 
-import io.leasehold.node.Ballot;
-import io.leasehold.node.Birth;
-import io.leasehold.node.NodeReply;
-import io.leasehold.spi.toolkit.CredentialsDesk;
-import io.leasehold.spi.toolkit.ForeignText;
-import io.leasehold.spi.toolkit.Glob;
-import io.leasehold.spi.toolkit.KeptUntil;
-import io.leasehold.spi.toolkit.PlainName;
-import io.leasehold.spi.toolkit.TimeLimit;
-
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -20,7 +10,16 @@ import io.leasehold.LockStoreException;
 import io.leasehold.LossCause;
 import io.leasehold.NodeVote;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.Birth;
+import io.leasehold.node.NodeReply;
 import io.leasehold.quorum.HandClock;
+import io.leasehold.spi.toolkit.CredentialsDesk;
+import io.leasehold.spi.toolkit.ForeignText;
+import io.leasehold.spi.toolkit.Glob;
+import io.leasehold.spi.toolkit.KeptUntil;
+import io.leasehold.spi.toolkit.PlainName;
+import io.leasehold.spi.toolkit.TimeLimit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,10 +1,9 @@
 package io.leasehold.spi;
 
-import io.leasehold.spi.toolkit.StoreAddress;
-
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.leasehold.spi.toolkit.StoreAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

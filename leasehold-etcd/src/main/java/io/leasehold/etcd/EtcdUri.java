@@ -1,7 +1,7 @@
 package io.leasehold.etcd;
 
-import io.leasehold.spi.toolkit.StoreAddress;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.spi.toolkit.StoreAddress;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;

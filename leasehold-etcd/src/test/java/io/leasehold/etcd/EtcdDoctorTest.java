@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.abort;
 
-import io.leasehold.admin.Finding;
-import io.leasehold.admin.Finding.Grade;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockStoreException;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Finding.Grade;
 import io.leasehold.servers.EtcdServer;
 import io.leasehold.servers.ServerUnavailableException;
 import java.time.Duration;

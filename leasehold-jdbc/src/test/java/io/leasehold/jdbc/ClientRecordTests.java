@@ -3,15 +3,15 @@ package io.leasehold.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
-import io.leasehold.admin.ClientRecord;
 import io.leasehold.HoldEnd;
-import io.leasehold.admin.Leak;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.admin.Leak;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.StoreUri;
 import java.sql.Connection;

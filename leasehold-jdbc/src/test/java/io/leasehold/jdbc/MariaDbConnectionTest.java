@@ -2,10 +2,10 @@ package io.leasehold.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreUri;
-import io.leasehold.simulator.proxy.TcpProxy;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

@@ -3,8 +3,6 @@ package io.leasehold.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.leasehold.admin.Finding;
-import io.leasehold.admin.Finding.Grade;
 import io.leasehold.HoldEnd;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
@@ -13,6 +11,8 @@ import io.leasehold.LockOptions;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Finding.Grade;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;

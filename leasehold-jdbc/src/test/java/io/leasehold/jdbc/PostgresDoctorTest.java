@@ -3,13 +3,13 @@ package io.leasehold.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.leasehold.admin.Finding;
-import io.leasehold.admin.Finding.Grade;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
-import io.leasehold.spi.StoreUri;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Finding.Grade;
 import io.leasehold.simulator.proxy.TcpProxy;
+import io.leasehold.spi.StoreUri;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.net.InetAddress;

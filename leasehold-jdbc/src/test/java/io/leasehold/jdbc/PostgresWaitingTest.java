@@ -2,16 +2,16 @@ package io.leasehold.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.admin.ClientRecord;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.admin.ClientRecord;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.PostgresDialect;
+import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreSignals;
-import io.leasehold.simulator.proxy.TcpProxy;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;

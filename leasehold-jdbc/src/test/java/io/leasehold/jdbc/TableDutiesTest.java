@@ -3,9 +3,9 @@ package io.leasehold.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.leasehold.admin.ClientRecord;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.admin.ClientRecord;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;

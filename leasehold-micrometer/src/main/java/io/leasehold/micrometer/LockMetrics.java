@@ -1,8 +1,8 @@
 package io.leasehold.micrometer;
 
-import io.leasehold.admin.Leak;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
+import io.leasehold.admin.Leak;
 import io.leasehold.fencing.Admission;
 import io.leasehold.fencing.FencingGuard;
 import io.micrometer.core.instrument.Counter;

@@ -1,10 +1,10 @@
 package io.leasehold.redis;
 
 import io.leasehold.Leasehold;
-import io.leasehold.admin.LockAdmin;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
+import io.leasehold.admin.LockAdmin;
 import java.time.Duration;
 import java.util.Objects;
 

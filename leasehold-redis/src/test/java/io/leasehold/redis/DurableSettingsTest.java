@@ -3,14 +3,14 @@ package io.leasehold.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.leasehold.admin.Finding;
-import io.leasehold.admin.Finding.Grade;
 import io.leasehold.Guarantee;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
 import io.leasehold.LockStoreException;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Finding.Grade;
 import io.leasehold.servers.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreUri;
-import io.leasehold.simulator.proxy.TcpProxy;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;

@@ -1,7 +1,7 @@
 package io.leasehold.redis;
 
-import io.leasehold.servers.RedisCluster;
 import io.leasehold.node.LockNode;
+import io.leasehold.servers.RedisCluster;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.testkit.tck.BackendTck;

@@ -2,13 +2,13 @@ package io.leasehold.redis;
 
 import io.leasehold.LockName;
 import io.leasehold.servers.RedisServer;
+import io.leasehold.simulator.proxy.ProxyFront;
+import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;
-import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.testkit.tck.FaultsTck;
 import io.leasehold.testkit.tck.FaultyFixture;
-import io.leasehold.simulator.proxy.ProxyFront;
 import io.leasehold.testkit.tck.StoreFront;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;

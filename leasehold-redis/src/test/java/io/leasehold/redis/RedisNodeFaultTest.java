@@ -5,14 +5,14 @@ import static io.leasehold.redis.NodeBench.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.servers.RedisServer;
-import io.leasehold.spi.FailureKind;
 import io.leasehold.node.NodeReply;
+import io.leasehold.servers.RedisServer;
+import io.leasehold.simulator.proxy.ScheduledLoss;
+import io.leasehold.simulator.proxy.TcpProxy;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
-import io.leasehold.simulator.proxy.ScheduledLoss;
-import io.leasehold.simulator.proxy.TcpProxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

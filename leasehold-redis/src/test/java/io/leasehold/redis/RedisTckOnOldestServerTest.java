@@ -2,10 +2,10 @@ package io.leasehold.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.node.LockNode;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.servers.ServerVersion;
-import io.leasehold.node.LockNode;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;

@@ -2,10 +2,10 @@ package io.leasehold.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.admin.Finding;
-import io.leasehold.admin.Finding.Grade;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Finding.Grade;
 import io.leasehold.servers.RedisServer;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;

@@ -4,13 +4,13 @@ import static io.leasehold.redis.NodeBench.NAME;
 import static io.leasehold.redis.NodeBench.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.admin.ClientRecord;
 import io.leasehold.LockName;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.NodeReply;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.node.Ballot;
-import io.leasehold.node.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
-import io.leasehold.admin.LockAdmin;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.admin.LockAdmin;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.spi.StoreUri;
 import io.leasehold.simulator.proxy.TcpProxy;
+import io.leasehold.spi.StoreUri;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -2,10 +2,10 @@ package io.leasehold.zookeeper;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.admin.Finding;
-import io.leasehold.admin.Finding.Grade;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Finding.Grade;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.stream.Collectors;

@@ -1,15 +1,15 @@
 package io.leasehold.zookeeper;
 
 import io.leasehold.LockName;
+import io.leasehold.simulator.proxy.ProxyFront;
+import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
-import io.leasehold.spi.toolkit.PlainName;
 import io.leasehold.spi.StoreUri;
-import io.leasehold.simulator.proxy.TcpProxy;
+import io.leasehold.spi.toolkit.PlainName;
 import io.leasehold.testkit.tck.FaultsTck;
 import io.leasehold.testkit.tck.FaultyFixture;
 import io.leasehold.testkit.tck.KilledWaiterTck;
-import io.leasehold.simulator.proxy.ProxyFront;
 import io.leasehold.testkit.tck.StoreFront;
 import java.util.List;
 import org.apache.curator.test.TestingServer;

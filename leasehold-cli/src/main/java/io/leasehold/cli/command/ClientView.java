@@ -1,9 +1,9 @@
 package io.leasehold.cli.command;
 
-import io.leasehold.admin.ClientRecord;
 import io.leasehold.Holder;
-import io.leasehold.admin.LockAdmin;
 import io.leasehold.LockName;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.admin.LockAdmin;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;

@@ -1,8 +1,8 @@
 package io.leasehold.cli.command;
 
+import io.leasehold.LockClient;
 import io.leasehold.admin.Finding;
 import io.leasehold.admin.Finding.Grade;
-import io.leasehold.LockClient;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;

@@ -1,7 +1,7 @@
 package io.leasehold.cli.command;
 
-import io.leasehold.admin.Leak;
 import io.leasehold.LockClient;
+import io.leasehold.admin.Leak;
 import io.leasehold.cli.DurationConverter;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;

@@ -1,7 +1,7 @@
 package io.leasehold.cli.command;
 
-import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.LockClient;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;

@@ -2,9 +2,9 @@ package io.leasehold.cli.command;
 
 import io.leasehold.Guarantee;
 import io.leasehold.Holder;
-import io.leasehold.admin.LockAdmin;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.admin.LockAdmin;
 import io.leasehold.admin.QueuedWaiter;
 import java.util.ArrayList;
 import java.util.List;

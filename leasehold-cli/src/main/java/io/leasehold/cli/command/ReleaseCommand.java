@@ -1,9 +1,9 @@
 package io.leasehold.cli.command;
 
 import io.leasehold.Holder;
-import io.leasehold.admin.LockAdmin;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.admin.LockAdmin;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;

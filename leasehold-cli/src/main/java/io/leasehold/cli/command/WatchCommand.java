@@ -1,9 +1,9 @@
 package io.leasehold.cli.command;
 
-import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.LockClient;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.cli.DurationConverter;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;

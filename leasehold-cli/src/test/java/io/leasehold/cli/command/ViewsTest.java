@@ -2,15 +2,15 @@ package io.leasehold.cli.command;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.admin.Finding;
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.Holder;
-import io.leasehold.admin.LockAdmin;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
-import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.LockAdmin;
+import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.output.Json;
 import io.leasehold.cli.output.Terminal;

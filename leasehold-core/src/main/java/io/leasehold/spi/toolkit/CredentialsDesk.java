@@ -1,10 +1,9 @@
 package io.leasehold.spi.toolkit;
 
-import io.leasehold.spi.LockRuntime;
-
 import io.leasehold.Credentials;
 import io.leasehold.CredentialsProvider;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.LockRuntime;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;

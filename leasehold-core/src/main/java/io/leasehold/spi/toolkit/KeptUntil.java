@@ -1,7 +1,6 @@
 package io.leasehold.spi.toolkit;
 
 import io.leasehold.spi.LockRuntime;
-
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -2,7 +2,6 @@ package io.leasehold.spi.toolkit;
 
 import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.TokenRange;
-
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

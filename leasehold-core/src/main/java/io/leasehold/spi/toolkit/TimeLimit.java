@@ -1,9 +1,8 @@
 package io.leasehold.spi.toolkit;
 
+import io.leasehold.LockStoreException;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
-
-import io.leasehold.LockStoreException;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.Supplier;

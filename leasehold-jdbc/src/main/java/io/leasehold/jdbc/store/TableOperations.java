@@ -1,9 +1,9 @@
 package io.leasehold.jdbc.store;
 
-import io.leasehold.admin.ClientRecord;
-import io.leasehold.admin.Finding;
 import io.leasehold.LockName;
 import io.leasehold.StoreAccessException;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.admin.Finding;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.lease.StoreTime;
 import io.leasehold.spi.LockRuntime;

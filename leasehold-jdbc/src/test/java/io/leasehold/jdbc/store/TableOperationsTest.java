@@ -4,9 +4,9 @@ import static io.leasehold.jdbc.store.VerbsBench.ORIGIN;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.LockName;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Finding;
-import io.leasehold.LockName;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.H2Dialect;
 import io.leasehold.jdbc.dialect.SqliteDialect;

@@ -1,6 +1,10 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.Birth;
+import io.leasehold.node.Membership;
+import io.leasehold.node.NodeReply;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.topology.WakeUps;
 import io.leasehold.redis.wire.KeyLayout;
@@ -8,12 +12,8 @@ import io.leasehold.redis.wire.LockValue;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.node.Ballot;
-import io.leasehold.node.Birth;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
-import io.leasehold.node.Membership;
-import io.leasehold.node.NodeReply;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import java.util.List;

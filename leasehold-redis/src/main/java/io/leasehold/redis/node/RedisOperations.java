@@ -1,11 +1,11 @@
 package io.leasehold.redis.node;
 
-import io.leasehold.admin.ClientRecord;
-import io.leasehold.admin.Finding;
-import io.leasehold.admin.Leak;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.admin.Finding;
+import io.leasehold.admin.Leak;
 import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.topology.WakeUps;

@@ -1,8 +1,8 @@
 package io.leasehold.redis.node;
 
-import io.leasehold.admin.Leak;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import io.leasehold.admin.Leak;
 import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;

@@ -1,5 +1,6 @@
 package io.leasehold.redis.node;
 
+import io.leasehold.node.NodeReply;
 import io.leasehold.redis.topology.Acknowledged;
 import io.leasehold.redis.topology.Acknowledgement;
 import io.leasehold.redis.topology.Link;
@@ -7,7 +8,6 @@ import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.FailureKind;
-import io.leasehold.node.NodeReply;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 

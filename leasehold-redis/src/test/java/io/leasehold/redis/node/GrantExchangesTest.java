@@ -8,12 +8,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
 import io.leasehold.StoreAccessException;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.NodeReply;
 import io.leasehold.redis.topology.ScriptedRedis;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
-import io.leasehold.node.Ballot;
 import io.leasehold.spi.FailureKind;
-import io.leasehold.node.NodeReply;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
 import java.lang.reflect.Proxy;

@@ -2,10 +2,14 @@ package io.leasehold.redis.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.admin.Leak;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.admin.Leak;
 import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.Birth;
+import io.leasehold.node.Membership;
+import io.leasehold.node.NodeReply;
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
@@ -14,11 +18,7 @@ import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.node.Ballot;
-import io.leasehold.node.Birth;
 import io.leasehold.spi.LockRuntime;
-import io.leasehold.node.Membership;
-import io.leasehold.node.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;

@@ -2,6 +2,7 @@ package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
 import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.node.Ballot;
 import io.leasehold.redis.WatchedRuntime;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
@@ -11,7 +12,6 @@ import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.node.Ballot;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;

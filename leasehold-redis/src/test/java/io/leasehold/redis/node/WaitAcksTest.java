@@ -3,6 +3,7 @@ package io.leasehold.redis.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.node.NodeReply;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Acknowledged;
 import io.leasehold.redis.topology.Acknowledgement;
@@ -11,7 +12,6 @@ import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
-import io.leasehold.node.NodeReply;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import org.junit.jupiter.api.Tag;

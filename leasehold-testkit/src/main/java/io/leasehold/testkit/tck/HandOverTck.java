@@ -6,10 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.leasehold.spi.HandOver;
 import io.leasehold.node.LockNode;
-import io.leasehold.spi.LockRuntime;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.HandOver;
+import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import java.time.Duration;

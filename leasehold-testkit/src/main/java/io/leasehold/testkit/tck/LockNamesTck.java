@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.leasehold.Lease;
-import io.leasehold.admin.LockAdmin;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.admin.LockAdmin;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,9 +1,9 @@
 package io.leasehold.testkit.tck;
 
 import io.leasehold.LockName;
-import io.leasehold.node.SingleNodeStore;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.node.LockNode;
+import io.leasehold.node.SingleNodeStore;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.util.ArrayList;

@@ -2,9 +2,9 @@ package io.leasehold.testkit.tck;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.leasehold.node.SingleNodeStore;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.node.LockNode;
+import io.leasehold.node.SingleNodeStore;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import org.junit.jupiter.api.Tag;

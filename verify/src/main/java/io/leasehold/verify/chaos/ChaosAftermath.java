@@ -1,11 +1,11 @@
 package io.leasehold.verify.chaos;
 
 import io.leasehold.Lease;
-import io.leasehold.admin.LockAdmin;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.LockAdmin;
 import io.leasehold.simulator.history.Violation;
 import io.leasehold.verify.client.Names;
 import io.leasehold.verify.client.StoreAccess;

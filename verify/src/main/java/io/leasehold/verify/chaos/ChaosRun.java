@@ -2,8 +2,8 @@ package io.leasehold.verify.chaos;
 
 import io.leasehold.simulator.history.History;
 import io.leasehold.simulator.history.Violation;
-import io.leasehold.testkit.process.ChildJvm;
 import io.leasehold.simulator.proxy.TcpProxy;
+import io.leasehold.testkit.process.ChildJvm;
 import io.leasehold.verify.resource.ResourceMain;
 import java.io.IOException;
 import java.nio.file.Files;

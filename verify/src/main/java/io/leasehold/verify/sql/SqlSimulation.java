@@ -1,12 +1,12 @@
 package io.leasehold.verify.sql;
 
 import io.leasehold.LockName;
-import io.leasehold.spi.LockStore;
 import io.leasehold.simulator.history.History;
 import io.leasehold.simulator.history.HistoryEvent;
 import io.leasehold.simulator.history.LostUpdateChecker;
 import io.leasehold.simulator.history.OverlapChecker;
 import io.leasehold.simulator.history.TokenChecker;
+import io.leasehold.spi.LockStore;
 import io.leasehold.testkit.virtual.ClockShape;
 import io.leasehold.testkit.virtual.LinkFaults;
 import io.leasehold.testkit.virtual.VirtualRuntime;
