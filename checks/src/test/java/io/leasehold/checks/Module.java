@@ -18,6 +18,7 @@ enum Module {
     MICROMETER("leasehold-micrometer", "io.leasehold.micrometer"),
     SERVERS("leasehold-servers", "io.leasehold.servers"),
     TESTKIT("leasehold-testkit", "io.leasehold.testkit"),
+    SIMULATOR("leasehold-simulator", "io.leasehold.simulator"),
     CLI("leasehold-cli", "io.leasehold.cli"),
     VERIFY("verify", "io.leasehold.verify");
 
