@@ -13,6 +13,7 @@ import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisCommandExecutionException;
 import java.util.List;
 import java.util.Map;
@@ -77,7 +78,7 @@ final class NodeOpening {
 
     private CompletableFuture<Outcome> opened(@Nullable Void open, @Nullable Throwable error) {
         if (error != null) {
-            return CompletableFuture.completedFuture(new Outcome(false, Map.of(), RedisErrors.unwrapped(error)));
+            return CompletableFuture.completedFuture(new Outcome(false, Map.of(), Failure.unwrapped(error)));
         }
         return look().handle((found, unknown) -> new Outcome(
                 true,

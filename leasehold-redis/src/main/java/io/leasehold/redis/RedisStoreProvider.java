@@ -12,11 +12,11 @@ import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.Driver;
 import io.leasehold.redis.topology.DriverThreads;
-import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreProvider;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.spi.toolkit.Failure;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -126,7 +126,7 @@ public final class RedisStoreProvider implements StoreProvider {
             throw new StoreUnavailableException("interrupted while connecting to " + server, e);
         } catch (ExecutionException e) {
             Throwable cause = e.getCause();
-            if (cause != null && RedisErrors.unwrapped(cause) instanceof LockStoreException reason) {
+            if (cause != null && Failure.unwrapped(cause) instanceof LockStoreException reason) {
                 throw reason;
             }
             throw new StoreUnavailableException("cannot connect to " + server + ": " + cause, e);

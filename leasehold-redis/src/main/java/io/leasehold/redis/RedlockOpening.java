@@ -15,9 +15,9 @@ import io.leasehold.redis.node.VerifiedMember;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.DriverThreads;
-import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.toolkit.Failure;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -126,7 +126,7 @@ final class RedlockOpening {
             Thread.currentThread().interrupt();
             throw new StoreUnavailableException("interrupted while connecting to a set of nodes", e);
         } catch (ExecutionException e) {
-            if (e.getCause() != null && RedisErrors.unwrapped(e.getCause()) instanceof LockStoreException reason) {
+            if (e.getCause() != null && Failure.unwrapped(e.getCause()) instanceof LockStoreException reason) {
                 throw reason;
             }
             throw new StoreUnavailableException("cannot connect to a set of nodes: " + e.getCause(), e);

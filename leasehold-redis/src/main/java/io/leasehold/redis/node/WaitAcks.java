@@ -4,10 +4,10 @@ import io.leasehold.node.NodeReply;
 import io.leasehold.redis.topology.Acknowledged;
 import io.leasehold.redis.topology.Acknowledgement;
 import io.leasehold.redis.topology.Link;
-import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.toolkit.Failure;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 

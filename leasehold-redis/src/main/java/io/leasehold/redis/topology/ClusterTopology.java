@@ -5,6 +5,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.Failure;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -229,7 +230,7 @@ final class ClusterTopology implements Topology {
                 if (subscriptions != null) {
                     subscriptions.follow();
                 }
-            } else if (error != null && RedisErrors.unwrapped(error) instanceof LockStoreException reason) {
+            } else if (error != null && Failure.unwrapped(error) instanceof LockStoreException reason) {
                 failure = reason;
             }
         } finally {

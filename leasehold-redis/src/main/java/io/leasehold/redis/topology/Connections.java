@@ -4,6 +4,7 @@ import io.leasehold.LockStoreException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisConnectionException;
@@ -145,7 +146,7 @@ final class Connections implements AutoCloseable {
                 })
                 .whenComplete((link, error) -> {
                     if (error != null) {
-                        failedTo(RedisErrors.unwrapped(error));
+                        failedTo(Failure.unwrapped(error));
                     }
                 });
     }
@@ -276,7 +277,7 @@ final class Connections implements AutoCloseable {
                         return CompletableFuture.completedFuture(link);
                     }
                     driver.end(connection);
-                    Throwable cause = RedisErrors.unwrapped(error);
+                    Throwable cause = Failure.unwrapped(error);
                     return CompletableFuture.<Link>failedFuture(
                             cause instanceof LockStoreException
                                     ? cause
@@ -313,7 +314,7 @@ final class Connections implements AutoCloseable {
     }
 
     private LockStoreException explained(Throwable thrown) {
-        Throwable cause = RedisErrors.unwrapped(thrown);
+        Throwable cause = Failure.unwrapped(thrown);
         for (Throwable t = cause; t != null; t = t.getCause()) {
             if (t instanceof LockStoreException known) {
                 // There are no credentials to log in with.
@@ -421,7 +422,7 @@ final class Connections implements AutoCloseable {
         }
         if (link == null) {
             LockStoreException reason =
-                    failedTo(error == null ? new IllegalStateException("no link") : RedisErrors.unwrapped(error));
+                    failedTo(error == null ? new IllegalStateException("no link") : Failure.unwrapped(error));
             LOG.debug("still not connected: {}", reason.getMessage());
             if (last) {
                 reconnectLater();

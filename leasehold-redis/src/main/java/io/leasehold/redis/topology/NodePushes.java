@@ -1,9 +1,9 @@
 package io.leasehold.redis.topology;
 
 import io.leasehold.StoreAccessException;
-import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
