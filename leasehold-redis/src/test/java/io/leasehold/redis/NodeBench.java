@@ -39,7 +39,7 @@ final class NodeBench implements AutoCloseable {
 
     NodeBench(String uri) {
         try {
-            this.node = new RedisStoreProvider().openNode(StoreUri.parse(uri), runtime);
+            this.node = RedisStore.at(uri).openNode(runtime);
         } catch (RuntimeException e) {
             runtime.close();
             throw e;

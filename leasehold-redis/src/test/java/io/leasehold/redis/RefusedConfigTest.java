@@ -68,7 +68,8 @@ final class RefusedConfigTest {
             Deployment where = Deployment.parse(StoreUri.parse(uri(front.port())));
             SystemLockRuntime runtime = new SystemLockRuntime();
             try {
-                RedisStoreProvider.openPlain(where, Driver.of(where, new DriverThreads()), runtime)
+                new NodeOpening(where, runtime, new DriverThreads())
+                        .openPlain()
                         .close();
             } finally {
                 runtime.close();

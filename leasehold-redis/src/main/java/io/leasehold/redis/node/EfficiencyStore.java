@@ -255,7 +255,7 @@ public final class EfficiencyStore implements LockStore {
                 },
                 (deleted, link) -> deleted.equals(1L) ? new ReleaseReply.Released() : new ReleaseReply.NotOurs(),
                 failure -> way == CompareAndDelete.SCRIPT
-                        ? RedisNode.releaseFailed(failure)
+                        ? FailedReplies.releaseFailed(failure)
                         : new ReleaseReply.Failed(failure.kind(), failure.error()));
     }
 
