@@ -11,6 +11,7 @@ import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.Driver;
 import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.redis.topology.Link;
+import io.leasehold.redis.topology.Topologies;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.Incarnation;
@@ -77,7 +78,7 @@ final class NodeOpening {
         this.where = where;
         this.runtime = runtime;
         this.errors = where.errors();
-        this.topology = Topology.of(where, driver, errors, runtime);
+        this.topology = Topologies.of(where, driver, errors, runtime);
         this.outcome = topology.open().handle(this::opened).thenCompose(outcome -> outcome);
     }
 

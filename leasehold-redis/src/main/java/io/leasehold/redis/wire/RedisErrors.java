@@ -347,6 +347,29 @@ public final class RedisErrors {
                 && (code.equals("NOPERM") || !ACCESS.contains(code));
     }
 
+    /** Why no connection could be made. */
+    public LockStoreException unreachable(Throwable thrown) {
+        Throwable cause = Failure.unwrapped(thrown);
+        for (Throwable t = cause; t != null; t = t.getCause()) {
+            if (t instanceof LockStoreException known) {
+                // There are no credentials to log in with.
+                return known;
+            }
+            if (t instanceof RedisCommandExecutionException) {
+                return of(t, "log in").error();
+            }
+        }
+        Throwable root = cause;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        String reason = root.getMessage() == null ? root.getClass().getSimpleName() : root.getMessage();
+        return unavailable(
+                "cannot be reached: " + reason.lines().findFirst().orElse("") + ". Is a Redis server running there, and"
+                        + " does the store URI name its host and port?",
+                cause);
+    }
+
     private static long millis(long nanos) {
         return TimeUnit.NANOSECONDS.toMillis(nanos);
     }
