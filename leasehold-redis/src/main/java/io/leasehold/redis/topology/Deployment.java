@@ -201,6 +201,10 @@ public final class Deployment {
             if (fragment != null && kind != Kind.SENTINEL) {
                 throw refused("a fragment (#…) has no meaning here; write # in a password as %23");
             }
+            if (fragment != null && fragment.indexOf('@') >= 0) {
+                // A password with a # in it: what follows is no name, and must not be shown as one.
+                throw refused("the name of the master has an @ in it; write # in a password as %23, and @ in a name as %40");
+            }
             int question = whole.indexOf('?');
             String main = question < 0 ? whole.substring(2) : whole.substring(2, question);
             Map<String, String> ofSentinels = new TreeMap<>();
