@@ -14,7 +14,6 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
-import io.leasehold.spi.StoreUri;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;

@@ -162,10 +162,7 @@ final class ClusterMembers {
 
     /** The links that are alive. */
     List<Link> live() {
-        return all().stream()
-                .map(Connections::current)
-                .filter(Objects::nonNull)
-                .toList();
+        return all().stream().map(Connections::current).filter(Objects::nonNull).toList();
     }
 
     /** The nodes that can be asked besides. */

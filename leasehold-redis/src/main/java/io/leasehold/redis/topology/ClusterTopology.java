@@ -139,7 +139,10 @@ final class ClusterTopology implements Topology {
     }
 
     private void lookAgain(@Nullable SlotTable found) {
-        boolean missing = found == null || found.served() < SlotTable.SLOTS || members.isAnyMasterMissing() || members.isInDoubt();
+        boolean missing = found == null
+                || found.served() < SlotTable.SLOTS
+                || members.isAnyMasterMissing()
+                || members.isInDoubt();
         boolean again;
         int before;
         synchronized (this) {

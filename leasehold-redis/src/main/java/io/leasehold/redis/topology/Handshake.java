@@ -38,8 +38,7 @@ final class Handshake {
      * @param expectation what the server has to be
      * @param onEnd told of the end of each link
      */
-    Handshake(
-            Driver driver, Expectation expectation, RedisErrors errors, LockRuntime runtime, Consumer<Link> onEnd) {
+    Handshake(Driver driver, Expectation expectation, RedisErrors errors, LockRuntime runtime, Consumer<Link> onEnd) {
         this.driver = driver;
         this.expectation = expectation;
         this.errors = errors;

@@ -78,8 +78,7 @@ final class MasterTopology implements Topology {
                                         + " else may be one. If it was promoted, name it first",
                                 null);
                     }
-                    if (error != null
-                            && Failure.unwrapped(error) instanceof RedisCommandExecutionException refusal) {
+                    if (error != null && Failure.unwrapped(error) instanceof RedisCommandExecutionException refusal) {
                         errors.warnOnce(
                                 String.valueOf(refusal.getMessage()),
                                 "see whether " + replica.address() + " is a replica");

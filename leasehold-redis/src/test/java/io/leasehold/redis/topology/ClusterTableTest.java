@@ -228,7 +228,9 @@ final class ClusterTableTest {
                 // One look has it asked three times at most: over its link, and as a node that is named in the table
                 // and by us.
                 until("the first look is over", () -> readings(reset) >= before + 4);
-                assertThat(topology.members().masterOf(16_383)).isEqualTo(master).isNotNull();
+                assertThat(topology.members().masterOf(16_383))
+                        .isEqualTo(master)
+                        .isNotNull();
                 assertThat(topology.members().masterOf(0)).isNotNull();
             } finally {
                 others.forEach(RedisServer::thaw);

@@ -153,8 +153,7 @@ final class RedisErrorsTest {
         is(failure, FailureKind.UNKNOWN, StoreUnavailableException.class, "Connection reset", "outcome is unknown");
         assertThat(failure.error().getCause()).isSameAs(reset);
         assertThat(RedisErrors.isNotConnected(reset)).isFalse();
-        assertThat(Failure.unwrapped(new CompletionException("alone", null)))
-                .hasMessage("alone");
+        assertThat(Failure.unwrapped(new CompletionException("alone", null))).hasMessage("alone");
         assertThat(Failure.unwrapped(new RedisException(reset))).hasCause(reset);
         is(errors.timeout(WHAT, 250_000_000), FailureKind.UNKNOWN, StoreUnavailableException.class, "within 250 ms");
         is(
