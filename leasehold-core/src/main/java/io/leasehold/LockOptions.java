@@ -366,9 +366,14 @@ public final class LockOptions {
         return values.renewalTries;
     }
 
-    /** ttl × 1 % + 2 ms. */
+    /** The drift of a lease with this ttl: ttl × 1 % + 2 ms. */
+    public static Duration driftOf(Duration ttl) {
+        return ttl.dividedBy(100).plusMillis(2);
+    }
+
+    /** The drift of this ttl: ttl × 1 % + 2 ms. */
     public Duration drift() {
-        return values.ttl.dividedBy(100).plusMillis(2);
+        return driftOf(values.ttl);
     }
 
     /** ttl − {@link #drift()}. */

@@ -34,9 +34,13 @@ class PurityTest {
             "io.leasehold.engine.GrantMachine",
             "io.leasehold.engine.Timings",
             "io.leasehold.engine.WaitPolicy",
+            "io.leasehold.quorum.BirthMarkers",
             "io.leasehold.quorum.NodeClocks",
+            "io.leasehold.quorum.QuorumAttempt",
             "io.leasehold.quorum.QuorumRenewal",
             "io.leasehold.quorum.QuorumRound",
+            "io.leasehold.quorum.VoteTally",
+            "io.leasehold.spi.toolkit.Repetition",
             "io.leasehold.spi.TokenRange");
 
     private static final String RUNTIME = "io.leasehold.engine.SystemLockRuntime";

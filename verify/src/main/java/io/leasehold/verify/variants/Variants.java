@@ -138,9 +138,9 @@ final class Variants {
                 new Variant(
                         "minority-wins",
                         "one vote less than a quorum is enough",
-                        ROUND,
-                        "this.quorum = nodes.size() / 2 + 1;",
-                        "this.quorum = nodes.size() / 2;"),
+                        "quorum/Quorum.java",
+                        "return nodes / 2 + 1;",
+                        "return nodes / 2;"),
                 new Variant(
                         "undo-of-a-late-yes",
                         "a late vote for an attempt that has been won is undone",
@@ -157,7 +157,7 @@ final class Variants {
                         "quorum-ballot-without-floor",
                         "a stale ballot is repeated without regard to the floor it was told",
                         ROUND,
-                        "propose(Math.max(highest, Math.max(tally.floor, estimateMicros)) + lead, actions);",
+                        "propose(Math.max(highest, Math.max(tally.floor(), estimateMicros)) + lead, actions);",
                         "propose(highest + 1, actions);"),
                 new Variant(
                         "validity-from-the-latest-node",
@@ -169,14 +169,14 @@ final class Variants {
                         "undo-once",
                         "an undo at a node that does not answer is not repeated",
                         "quorum/NodeRelease.java",
-                        "if (open && leftNanos > 0 && !closed) {",
-                        "if (open && leftNanos > Long.MAX_VALUE / 2 && !closed) {"),
+                        "if (!sendAgain(node)) {",
+                        "copies[node].end();\n                if (!sendAgain(node)) {"),
                 new Variant(
                         "release-repeated-once",
                         "a release or undo that is not answered is sent once more, and then no more",
-                        "engine/ReleaseRetrier.java",
-                        "if (again && untilAtNanos - nowNanos > 0) {",
-                        "if (again && tries == 0 && untilAtNanos - nowNanos > 0) {"),
+                        "spi/Repetition.java",
+                        "if (state == State.ENDED || leftNanos <= 0) {",
+                        "if (state == State.ENDED || leftNanos <= 0 || failures > 0) {"),
                 new Variant(
                         "renewal-armed-once",
                         "a renewal that fails arms no other",
