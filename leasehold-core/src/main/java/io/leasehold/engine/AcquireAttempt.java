@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * the timer is armed, under the same guard as the decision, so that events which come at once cannot swap them; what
  * leads outside is carried out without it.
  */
-final class AcquireAttempt implements Pending<Lease>, LocalQueue.Contender {
+final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
 
     /** After a look that failed before it asked anything. */
     private static final long LOOK_AGAIN_NANOS = 100_000_000;
@@ -155,9 +155,8 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueue.Contender {
         on(new AcquireMachine.GaveUp());
         CompletableFuture<Void> nothingLeft = new CompletableFuture<>();
         result.whenComplete((attempt, error) -> {
-            CompletableFuture<?> last = attempt instanceof Attempt.Acquired<Lease> acquired
-                    ? Unseen.giveBack(acquired.lease())
-                    : settled;
+            CompletableFuture<?> last =
+                    attempt instanceof Attempt.Acquired<Lease> acquired ? Unseen.giveBack(acquired.lease()) : settled;
             last.whenComplete((end, failure) -> nothingLeft.complete(null));
         });
         return nothingLeft;

@@ -25,36 +25,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ActiveLease implements LeakWatch.Watched {
 
-    /** What keeps a lease, as the lease and its handle see it. */
-    interface Owner {
-
-        LockName name();
-
-        Timings timings();
-
-        EngineContext context();
-
-        /** For how long others must not have the lock, however soon the lease is given back. */
-        long atLeastNanos();
-
-        /** The validity left for this lease, which must be the current one; looks for a suspension first. */
-        long remainingNanos(ActiveLease lease);
-
-        void on(GrantEvent event);
-
-        CompletableFuture<Void> renewByHand();
-
-        /** Binds the current lease to a thread: once that has died, there is no holder left to release it. */
-        void bindTo(Thread thread);
-
-        /** The holder of the current lease is gone: tells so, and renews no more. */
-        void abandon(LossCause cause);
-
-        /** The holder of this lease is done with it. */
-        void giveBack(ActiveLease lease);
-    }
-
-    private final Owner owner;
+    private final LeaseOwner owner;
     private final long token;
     private final long acquiredAtNanos;
     private final CompletableFuture<ReleaseOutcome> released = new CompletableFuture<>();
@@ -78,7 +49,7 @@ final class ActiveLease implements LeakWatch.Watched {
     private boolean heardOfLoss;
     private boolean releaseCalled;
 
-    ActiveLease(Owner owner, long token, long acquiredAtNanos) {
+    ActiveLease(LeaseOwner owner, long token, long acquiredAtNanos) {
         this.owner = owner;
         this.token = token;
         this.acquiredAtNanos = acquiredAtNanos;
@@ -90,7 +61,7 @@ final class ActiveLease implements LeakWatch.Watched {
         return owner.name();
     }
 
-    Owner owner() {
+    LeaseOwner owner() {
         return owner;
     }
 

@@ -101,7 +101,12 @@ final class Attempts {
         accepted(settings.options(), context.store());
         return entering(() -> {
             MultiAcquire attempt = new MultiAcquire(
-                    names, settings, maxWaitNanos, this, context, context.leaks().askedHere());
+                    names,
+                    settings,
+                    maxWaitNanos,
+                    this,
+                    context,
+                    context.leaks().askedHere());
             several.add(attempt);
             try {
                 attempt.start();
@@ -154,7 +159,7 @@ final class Attempts {
      * thread releases it, which is taken to be possible once another thread has used the lease.
      */
     void refuseSelfWait(LockName name) {
-        LocalQueue.Passable held = queues.held(name);
+        LocalQueues.Passable held = queues.held(name);
         if (held != null && held.waitsForEver(Thread.currentThread())) {
             throw new IllegalStateException("thread \"" + Thread.currentThread().getName() + "\" opened a lease on \""
                     + name + "\" and waits for it without limit: it would wait for itself. Release the lease first, use"
@@ -171,7 +176,7 @@ final class Attempts {
     void withdraw() {
         several.forEach(attempt -> Futures.guarded("ending an attempt at the close", attempt::clientClosing));
         // The last in line first: otherwise each that leaves would let the next one send a request.
-        List<LocalQueue.Contender> waiting = queues.all();
+        List<LocalQueues.Contender> waiting = queues.all();
         for (int i = waiting.size() - 1; i >= 0; i--) {
             Futures.guarded("ending an attempt at the close", waiting.get(i)::clientClosing);
         }

@@ -2,17 +2,13 @@ package io.leasehold.engine;
 
 import io.leasehold.DistributedLock;
 import io.leasehold.Guarantees;
-import io.leasehold.Lease;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
-import io.leasehold.MultiLease;
 import io.leasehold.MultiLock;
-import io.leasehold.UnsafeStoreException;
 import io.leasehold.admin.LockAdmin;
-import io.leasehold.spi.Grant;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -22,16 +18,10 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** A client: wires the parts together, and ends them in order. */
 public final class EngineClient implements LockClient {
@@ -99,7 +89,7 @@ public final class EngineClient implements LockClient {
 
         @Override
         public void takenAway(LockName name) {
-            LocalQueue.Passable held = queues.held(name);
+            LocalQueues.Passable held = queues.held(name);
             if (held != null) {
                 held.on(new GrantEvent.SuspectedForce());
             }

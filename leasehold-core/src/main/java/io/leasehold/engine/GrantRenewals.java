@@ -58,13 +58,13 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
 
     synchronized void arm(long atNanos) {
         if (grant.isHeld()) {
-            HeldGrant.cancelled(timer);
+            TimerQueue.cancelled(timer);
             timer = grant.context().timeline().scheduleAt(atNanos, this::due);
         }
     }
 
     synchronized void disarm() {
-        timer = HeldGrant.cancelled(timer);
+        timer = TimerQueue.cancelled(timer);
     }
 
     private void due() {
@@ -173,8 +173,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         Duration ttl = Duration.ofNanos(grant.timings().ttlNanos());
         grant.context()
                 .events()
-                .tell(l ->
-                        l.renewed(new LockListener.Renewed(grant.name(), lease.token(), outcome, headroom, ttl)));
+                .tell(l -> l.renewed(new LockListener.Renewed(grant.name(), lease.token(), outcome, headroom, ttl)));
     }
 
     void refused(LossCause why) {
@@ -183,8 +182,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     }
 
     void releasedMeanwhile() {
-        finish(() -> new IllegalStateException(
-                "lease on \"" + grant.name() + "\" was released during its renewal"));
+        finish(() -> new IllegalStateException("lease on \"" + grant.name() + "\" was released during its renewal"));
     }
 
     /** Answers the callers: with the loss, if there is one, else with the error, else with success. */

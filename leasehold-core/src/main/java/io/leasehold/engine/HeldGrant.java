@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * <p>All fields that change are guarded by {@code this}; actions are carried out outside of it. The lock order is queues
  * → nothing; grant → nothing; renewals, lease → grant.
  */
-final class HeldGrant implements ActiveLease.Owner, HoldTable.Held, LocalQueue.Passable {
+final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passable {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
@@ -150,7 +150,8 @@ final class HeldGrant implements ActiveLease.Owner, HoldTable.Held, LocalQueue.P
             try {
                 end(end);
             } finally {
-                // A client that closes waits for an end from its decision on: it may follow a renewal that is being sent.
+                // A client that closes waits for an end from its decision on: it may follow a renewal that is being
+                // sent.
                 context.holds().endSent(this);
             }
         }
@@ -158,7 +159,7 @@ final class HeldGrant implements ActiveLease.Owner, HoldTable.Held, LocalQueue.P
 
     private synchronized void armEnd(long atNanos) {
         if (machine.isHeld()) {
-            cancelled(endTimer);
+            TimerQueue.cancelled(endTimer);
             endTimer = context.timeline().scheduleAt(atNanos, () -> on(new GrantEvent.EndDue()));
         }
     }
@@ -166,15 +167,8 @@ final class HeldGrant implements ActiveLease.Owner, HoldTable.Held, LocalQueue.P
     private void disarm() {
         renewals.disarm();
         synchronized (this) {
-            endTimer = cancelled(endTimer);
+            endTimer = TimerQueue.cancelled(endTimer);
         }
-    }
-
-    static LockRuntime.@Nullable Timer cancelled(LockRuntime.@Nullable Timer timer) {
-        if (timer != null) {
-            timer.cancel();
-        }
-        return null;
     }
 
     @Override
@@ -285,13 +279,10 @@ final class HeldGrant implements ActiveLease.Owner, HoldTable.Held, LocalQueue.P
         new LeaseReturn(this, lease, options, queues).begin();
     }
 
-    /** Whether the lock is kept until then by a holder that is done. */
+    /** Whether the lock is kept until then by a holder that is done, and may die. */
     synchronized boolean beginKeeping(long untilAtNanos) {
-        boolean isKept = machine.isHeld() && untilAtNanos - now() > 0;
-        if (isKept) {
-            renewals.bindTo(null);
-        }
-        return isKept;
+        renewals.bindTo(null);
+        return machine.isHeld() && untilAtNanos - now() > 0;
     }
 
     /** The next lease of the grant; null if it may not be passed on, or was suspended since that was looked for. */
@@ -353,7 +344,6 @@ final class HeldGrant implements ActiveLease.Owner, HoldTable.Held, LocalQueue.P
         try {
             return machine.outcome(reply, now());
         } catch (RuntimeException | Error e) {
-            LOG.error("lock \"{}\": the answer to its release could not be taken in", name, e);
             return ReleaseOutcome.UNCONFIRMED;
         }
     }
@@ -395,14 +385,15 @@ final class HeldGrant implements ActiveLease.Owner, HoldTable.Held, LocalQueue.P
     @Override
     public ClientRecord.ClientHold asClientHold() {
         ActiveLease lease = currentLease();
-        Instant since = Instant.ofEpochMilli(
-                context.runtime().wallMillis() - lease.heldFor().toMillis());
+        long heldMillis = lease.heldFor().toMillis();
+        Instant since = Instant.ofEpochMilli(context.runtime().wallMillis() - heldMillis);
         return new ClientRecord.ClientHold(name.text(), lease.openerName(), since, renewals.count());
     }
 
     @Override
     public Holder asHolder() {
-        OptionalLong token = OptionalLong.of(currentLease().token());
-        return new Holder(context.holderId(), Duration.ofNanos(remainingNanos()), token);
+        Duration left = Duration.ofNanos(remainingNanos());
+        return new Holder(
+                context.holderId(), left, OptionalLong.of(currentLease().token()));
     }
 }

@@ -62,7 +62,7 @@ final class LeaseReturn {
     private boolean passOn() {
         while (true) {
             grant.lookForSuspension();
-            LocalQueue.Contender next = queues.first(grant.name());
+            LocalQueues.Contender next = queues.first(grant.name());
             ActiveLease passed = next == null || !options.equals(next.options()) ? null : grant.nextToPassOn();
             if (next == null || passed == null) {
                 return false;

@@ -1,9 +1,5 @@
 package io.leasehold.engine;
 
-import io.leasehold.Holder;
-import io.leasehold.LockName;
-import io.leasehold.LockOptions;
-import io.leasehold.spi.HandOver;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -12,53 +8,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * The queue of one lock in this process: its attempts in the order in which they came, and the grant that is held here. At most the
  * first attempt contends with the store; while the grant may be passed on to it, it does not. Pure.
+ *
+ * @param <C> attempts
+ * @param <G> grants
  */
-final class LocalQueue {
+final class LocalQueue<C, G> {
 
-    /** An attempt, as the queue sees it. */
-    interface Contender {
-
-        LockName name();
-
-        LockOptions options();
-
-        /** Contends with the store; may be called more than once. */
-        void start();
-
-        /** Waits in the queue; with no patience, that is already its end. */
-        void enqueued();
-
-        /** A lease of the grant that this process holds is offered. */
-        AcquireMachine.Offer handOver(ActiveLease lease);
-
-        /** The lock may be free. */
-        void woken();
-
-        /** The store has given the lock to an attempt, perhaps to this one. */
-        void handedOver(HandOver handOver);
-
-        void clientClosing();
-    }
-
-    /** A grant that is held here. */
-    interface Passable {
-
-        /** For how long an attempt with these options may still hope for a hand-over; zero or less if it may not. */
-        long passableNanos(LockOptions wanted);
-
-        void on(GrantEvent event);
-
-        /** Whether this thread opened the current lease, which lasts until it is released, and is alone with it. */
-        boolean waitsForEver(Thread thread);
-
-        /** The current lease, for people. */
-        Holder asHolder();
-    }
-
-    private final Deque<Contender> line = new ArrayDeque<>(2);
-    private @Nullable Passable held;
+    private final Deque<C> line = new ArrayDeque<>(2);
+    private @Nullable G held;
     /** The grant for whose hand-over the first attempt waits. */
-    private @Nullable Passable awaited;
+    private @Nullable G awaited;
 
     private long seenToken;
     /** A thread settles this queue, and looks again before it stops. */
@@ -67,21 +26,21 @@ final class LocalQueue {
     private boolean settleAgain;
 
     /** Takes the attempt in; whether it is to start at once, being alone with a lock that is not held here. */
-    boolean enter(Contender attempt) {
+    boolean enter(C attempt) {
         line.addLast(attempt);
         return line.size() == 1 && held == null;
     }
 
-    void leave(Contender attempt) {
+    void leave(C attempt) {
         line.remove(attempt);
     }
 
-    void granted(Passable grant, long lastToken) {
+    void granted(G grant, long lastToken) {
         held = grant;
         seenToken = Math.max(seenToken, lastToken);
     }
 
-    void ended(Passable grant) {
+    void ended(G grant) {
         if (held == grant) {
             held = null;
         }
@@ -102,7 +61,7 @@ final class LocalQueue {
 
     /** The first attempt, whose turn it may be; null if there is none. What comes from now on is for the next look. */
     @Nullable
-    Contender look() {
+    C look() {
         settleAgain = false;
         return line.peekFirst();
     }
@@ -114,23 +73,23 @@ final class LocalQueue {
     }
 
     /** Whether the end of this grant's hand-over needs a timer: nothing waits for it yet. */
-    boolean beginAwaiting(Passable grant) {
+    boolean beginAwaiting(G grant) {
         boolean isFirst = awaited != grant;
         awaited = grant;
         return isFirst;
     }
 
     @Nullable
-    Contender first() {
+    C first() {
         return line.peekFirst();
     }
 
     @Nullable
-    Passable held() {
+    G held() {
         return held;
     }
 
-    List<Contender> all() {
+    List<C> all() {
         return List.copyOf(line);
     }
 

@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import io.leasehold.Holder;
 import io.leasehold.LockName;
+import io.leasehold.LockOptions;
 import io.leasehold.spi.HandOver;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,20 +19,65 @@ import org.jspecify.annotations.Nullable;
  */
 final class LocalQueues {
 
+    /** An attempt, as the queue sees it. */
+    interface Contender {
+
+        LockName name();
+
+        LockOptions options();
+
+        /** Contends with the store; may be called more than once. */
+        void start();
+
+        /** Waits in the queue; with no patience, that is already its end. */
+        void enqueued();
+
+        /** A lease of the grant that this process holds is offered. */
+        AcquireMachine.Offer handOver(ActiveLease lease);
+
+        /** The lock may be free. */
+        void woken();
+
+        /** The store has given the lock to an attempt, perhaps to this one. */
+        void handedOver(HandOver handOver);
+
+        void clientClosing();
+    }
+
+    /** A grant that is held here. */
+    interface Passable {
+
+        /** For how long an attempt with these options may still hope for a hand-over; zero or less if it may not. */
+        long passableNanos(LockOptions wanted);
+
+        void on(GrantEvent event);
+
+        /** Whether this thread opened the current lease, which lasts until it is released, and is alone with it. */
+        boolean waitsForEver(Thread thread);
+
+        /** The current lease, for people. */
+        Holder asHolder();
+    }
+
     private final TimerQueue timeline;
-    private final ConcurrentMap<LockName, LocalQueue> queues = new ConcurrentHashMap<>();
+    private final ConcurrentMap<LockName, LocalQueue<Contender, Passable>> queues = new ConcurrentHashMap<>();
 
     LocalQueues(TimerQueue timeline) {
         this.timeline = timeline;
     }
 
-    /** Asks the queue of this name, if there is one. */
-    private <R> R ask(LockName name, R otherwise, Function<LocalQueue, R> question) {
-        LocalQueue queue = queues.get(name);
+    private interface Question<R> {
+        @Nullable
+        R of(LocalQueue<Contender, Passable> queue);
+    }
+
+    /** Asks the queue of this name; null if there is none. */
+    private <R> @Nullable R find(LockName name, Question<R> question) {
+        LocalQueue<Contender, Passable> queue = queues.get(name);
         while (queue != null) {
             synchronized (queue) {
                 if (queues.get(name) == queue) {
-                    R answer = question.apply(queue);
+                    R answer = question.of(queue);
                     if (queue.isDeserted()) {
                         queues.remove(name);
                     }
@@ -40,13 +86,19 @@ final class LocalQueues {
             }
             queue = queues.get(name);
         }
-        return otherwise;
+        return null;
+    }
+
+    /** As {@link #find}, with an answer where there is none. */
+    private <R> R ask(LockName name, R otherwise, Question<R> question) {
+        R answer = find(name, question);
+        return answer == null ? otherwise : answer;
     }
 
     /** As {@link #ask}, and makes the queue if there is none. */
-    private boolean fill(LockName name, Function<LocalQueue, Boolean> change) {
+    private boolean fill(LockName name, Function<LocalQueue<Contender, Passable>, Boolean> change) {
         while (true) {
-            LocalQueue queue = queues.computeIfAbsent(name, n -> new LocalQueue());
+            LocalQueue<Contender, Passable> queue = queues.computeIfAbsent(name, n -> new LocalQueue<>());
             synchronized (queue) {
                 if (queues.get(name) == queue) {
                     return change.apply(queue);
@@ -56,7 +108,7 @@ final class LocalQueues {
     }
 
     /** Takes the attempt in; it starts if it is first and nothing is held here. */
-    void enter(LocalQueue.Contender attempt) {
+    void enter(Contender attempt) {
         if (fill(attempt.name(), queue -> queue.enter(attempt))) {
             attempt.start();
         } else {
@@ -66,7 +118,7 @@ final class LocalQueues {
     }
 
     /** The attempt is done. */
-    void leave(LocalQueue.Contender attempt) {
+    void leave(Contender attempt) {
         ask(attempt.name(), false, queue -> {
             queue.leave(attempt);
             return true;
@@ -75,7 +127,7 @@ final class LocalQueues {
     }
 
     /** This process holds the lock now; where it was granted with others at once, no attempt is in its queue. */
-    void granted(LockName name, LocalQueue.Passable grant, long lastToken) {
+    void granted(LockName name, Passable grant, long lastToken) {
         fill(name, queue -> {
             queue.granted(grant, lastToken);
             return true;
@@ -83,7 +135,7 @@ final class LocalQueues {
     }
 
     /** The grant is over. */
-    void ended(LockName name, LocalQueue.Passable grant) {
+    void ended(LockName name, Passable grant) {
         ask(name, false, queue -> {
             queue.ended(grant);
             return true;
@@ -109,11 +161,11 @@ final class LocalQueues {
     }
 
     private void settleOnce(LockName name) {
-        LocalQueue.Contender first = this.<LocalQueue.@Nullable Contender>ask(name, null, LocalQueue::look);
+        Contender first = find(name, LocalQueue::look);
         if (first == null) {
             return;
         }
-        LocalQueue.Passable held = held(name);
+        Passable held = held(name);
         long waitNanos = held == null ? 0 : held.passableNanos(first.options());
         if (held == null || waitNanos <= 0) {
             first.start();
@@ -124,7 +176,7 @@ final class LocalQueues {
 
     /** Wakes the contender for this name, if there is one. */
     void wake(LockName name) {
-        LocalQueue.Contender first = first(name);
+        Contender first = first(name);
         if (first != null) {
             first.woken();
         }
@@ -132,7 +184,7 @@ final class LocalQueues {
 
     /** Tells the contender for this name, if there is one, that the store has handed the lock over. */
     void handedOver(HandOver handOver) {
-        LocalQueue.Contender first = first(handOver.name());
+        Contender first = first(handOver.name());
         if (first != null) {
             first.handedOver(handOver);
         }
@@ -144,19 +196,21 @@ final class LocalQueues {
     }
 
     /** The attempt that would be next. */
-    LocalQueue.@Nullable Contender first(LockName name) {
-        return this.<LocalQueue.@Nullable Contender>ask(name, null, LocalQueue::first);
+    @Nullable
+    Contender first(LockName name) {
+        return find(name, LocalQueue::first);
     }
 
     /** The grant of this name that this process holds. */
-    LocalQueue.@Nullable Passable held(LockName name) {
-        return this.<LocalQueue.@Nullable Passable>ask(name, null, LocalQueue::held);
+    @Nullable
+    Passable held(LockName name) {
+        return find(name, LocalQueue::held);
     }
 
     /** This process as the holder, if it is. */
     @Nullable
     Holder localHolder(LockName name) {
-        LocalQueue.Passable held = held(name);
+        Passable held = held(name);
         return held == null ? null : held.asHolder();
     }
 
@@ -173,8 +227,8 @@ final class LocalQueues {
         return queues.isEmpty();
     }
 
-    List<LocalQueue.Contender> all() {
-        List<LocalQueue.Contender> all = new ArrayList<>();
+    List<Contender> all() {
+        List<Contender> all = new ArrayList<>();
         for (LockName name : queues.keySet()) {
             all.addAll(ask(name, List.of(), LocalQueue::all));
         }

@@ -6,7 +6,6 @@ import io.leasehold.Lease;
 import io.leasehold.LockListener;
 import io.leasehold.LockListener.AttemptOutcome;
 import io.leasehold.LockName;
-import io.leasehold.LockStoreException;
 import io.leasehold.MultiLease;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
@@ -33,7 +32,7 @@ final class MultiAcquire implements Pending<MultiLease> {
 
     private final List<LockName> names;
     private final WaitSettings settings;
-    private final long maxWaitNanos;
+    private final MultiMachine machine;
     private final long startAtNanos;
     private final Attempts attempts;
     private final EngineContext context;
@@ -66,10 +65,11 @@ final class MultiAcquire implements Pending<MultiLease> {
         this.asked = asked;
         this.names = names;
         this.settings = settings;
-        this.maxWaitNanos = maxWaitNanos;
         this.attempts = attempts;
         this.context = context;
         this.startAtNanos = context.runtime().nanoTime();
+        String what = "locks " + names + " at " + context.store().description();
+        this.machine = new MultiMachine(what, settings.timings(), maxWaitNanos, startAtNanos);
         result.whenComplete((attempt, error) -> attempts.settled(this));
     }
 
@@ -128,83 +128,29 @@ final class MultiAcquire implements Pending<MultiLease> {
     private AcquireReply broken(@Nullable Throwable error) {
         return new AcquireReply.Failed(
                 FailureKind.UNKNOWN,
-                new StoreUnavailableException("acquiring " + what() + " failed: " + error, error),
+                new StoreUnavailableException("acquiring " + machine.what() + " failed: " + error, error),
                 0);
     }
 
-    private String what() {
-        return "locks " + names + " at " + context.store().description();
-    }
-
     private void answeredAtOnce(OwnerToken owner, long mark, AcquireReply reply, boolean gone) {
-        if (!gone && reply instanceof AcquireReply.Granted granted && isWorthKeeping(granted)) {
-            names.forEach(name -> keep(attempts.keep(name, granted.grant(), settings, mark, asked)));
-            tell(AttemptOutcome.ACQUIRED);
-            finishAcquired();
-            return;
-        }
-        if (isRemembered(reply)) {
+        MultiMachine.Decision decided =
+                machine.onReply(reply, gone, context.runtime().nanoTime());
+        if (decided.undo()) {
             undo(owner, reply.ballot());
         }
-        if (gone) {
-            tell(AttemptOutcome.INTERRUPTED);
-            return;
-        }
-        LockStoreException failure = failure(reply);
-        boolean permanent = reply instanceof AcquireReply.Failed failed && failed.kind() == FailureKind.PERMANENT;
-        if (failure != null && (permanent || maxWaitNanos == 0)) {
-            tell(failure instanceof AmbiguousAcquireException ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR);
-            result.completeExceptionally(failure);
-        } else {
+        if (decided.next() instanceof MultiMachine.Keep keep) {
+            names.forEach(name -> keep(attempts.keep(name, keep.grant(), settings, mark, asked)));
+            tell(AttemptOutcome.ACQUIRED);
+            finishAcquired();
+        } else if (decided.next() instanceof MultiMachine.Fail fail) {
+            boolean ambiguous = fail.error() instanceof AmbiguousAcquireException;
+            tell(ambiguous ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR);
+            result.completeExceptionally(fail.error());
+        } else if (decided.next() instanceof MultiMachine.TakeOneByOne) {
             takeNext();
+        } else {
+            tell(AttemptOutcome.INTERRUPTED);
         }
-    }
-
-    /** Whether the store may hold something for the owner token; what was granted and does not count, it does. */
-    private static boolean isRemembered(AcquireReply reply) {
-        if (reply instanceof AcquireReply.Refused refused) {
-            return refused.spent() && refused.ballot() > 0;
-        }
-        return !(reply instanceof AcquireReply.Busy);
-    }
-
-    /**
-     * What zero patience ends with, null if another has one of the locks. They are not asked for one after the other then: the request would
-     * meet what this one may have left and is being undone, and take it for that of another.
-     */
-    private @Nullable LockStoreException failure(AcquireReply reply) {
-        if (reply instanceof AcquireReply.Failed failed) {
-            return failed.kind() == FailureKind.UNKNOWN ? unknown(failed) : failed.error();
-        } else if (reply instanceof AcquireReply.Refused refused) {
-            return new StoreUnavailableException(what() + " were refused: " + refused.reason(), refused.votes(), null);
-        } else if (reply instanceof AcquireReply.Granted granted) {
-            return new StoreUnavailableException(
-                    what() + " were granted too slowly: less than "
-                            + settings.timings().minimumValidityNanos() / 1_000_000
-                            + " ms of validity were left; they were given back",
-                    granted.votes(),
-                    null);
-        }
-        return null;
-    }
-
-    private AmbiguousAcquireException unknown(AcquireReply.Failed failed) {
-        return new AmbiguousAcquireException(
-                what() + ": the outcome of the request is unknown; it is being undone. Last: "
-                        + failed.error().getMessage(),
-                failed.votes(),
-                failed.error());
-    }
-
-    private boolean isWorthKeeping(AcquireReply.Granted granted) {
-        long validUntilAtNanos =
-                granted.grant().sentAtNanos() + settings.timings().validityNanos();
-        long leftNanos = validUntilAtNanos - context.runtime().nanoTime();
-        return leftNanos >= leastValidityNanos();
-    }
-
-    private long leastValidityNanos() {
-        return Math.max(1, settings.timings().minimumValidityNanos());
     }
 
     private void undo(OwnerToken owner, long ballot) {
@@ -293,10 +239,7 @@ final class MultiAcquire implements Pending<MultiLease> {
     }
 
     private long patienceLeft() {
-        if (maxWaitNanos > Long.MAX_VALUE / 2) {
-            return maxWaitNanos;
-        }
-        return Math.max(0, maxWaitNanos - (context.runtime().nanoTime() - startAtNanos));
+        return machine.patienceLeftNanos(context.runtime().nanoTime());
     }
 
     private void answered(@Nullable Attempt<Lease> attempt, @Nullable Throwable error) {
@@ -331,7 +274,8 @@ final class MultiAcquire implements Pending<MultiLease> {
     private void finishIfAllAreHeld() {
         LockName ended = null;
         for (Lease part : parts()) {
-            if (part instanceof LeaseHandle handle && handle.state().remaining().toNanos() < leastValidityNanos()) {
+            if (part instanceof LeaseHandle handle
+                    && !machine.isWorthKeeping(handle.state().remaining().toNanos())) {
                 ended = part.lockName();
                 break;
             }

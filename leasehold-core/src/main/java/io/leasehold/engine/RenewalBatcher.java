@@ -107,8 +107,7 @@ final class RenewalBatcher {
         sent.whenComplete((reply, error) -> {
             for (int i = 0; i < held.size(); i++) {
                 int index = i;
-                Futures.guarded(
-                        "an answered renewal", () -> held.get(index).answered(item(reply, index, error)));
+                Futures.guarded("an answered renewal", () -> held.get(index).answered(item(reply, index, error)));
             }
         });
     }

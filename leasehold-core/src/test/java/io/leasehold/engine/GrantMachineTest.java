@@ -36,8 +36,7 @@ final class GrantMachineTest {
 
     @Test
     void aHeartbeatFromBeforeASuspensionConfirmsNothing() {
-        assertThat(machine.on(new GrantEvent.Suspended(), 11 * SECOND))
-                .containsExactly(new GrantAction.Renew(false));
+        assertThat(machine.on(new GrantEvent.Suspended(), 11 * SECOND)).containsExactly(new GrantAction.Renew(false));
 
         List<GrantAction> actions = machine.on(new GrantEvent.Renewed(9 * SECOND), 12 * SECOND);
 

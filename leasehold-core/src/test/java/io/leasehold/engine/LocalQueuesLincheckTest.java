@@ -59,7 +59,7 @@ public final class LocalQueuesLincheckTest {
 
     @Operation
     public int first() {
-        LocalQueue.Contender first = queues.first(Workshop.NAME);
+        LocalQueues.Contender first = queues.first(Workshop.NAME);
         for (int i = 0; i < waiters.length; i++) {
             if (waiters[i] == first) {
                 return i;
@@ -70,7 +70,7 @@ public final class LocalQueuesLincheckTest {
 
     @Operation
     public int held() {
-        LocalQueue.Passable held = queues.held(Workshop.NAME);
+        LocalQueues.Passable held = queues.held(Workshop.NAME);
         return held == null ? -1 : held == grants[0] ? 0 : 1;
     }
 

@@ -206,7 +206,8 @@ final class SeveralLocksEdgesTest {
                 if (!atOnce) {
                     silent.isNotAtomic();
                 }
-                Pending<MultiLease> pending = own.attempts().enterAll(List.of(A, B), own.attempts().settings(OPTIONS), FOR_EVER);
+                Pending<MultiLease> pending =
+                        own.attempts().enterAll(List.of(A, B), own.attempts().settings(OPTIONS), FOR_EVER);
                 AtomicInteger reads = new AtomicInteger();
                 int fatal = at;
                 still.beforeAClockIsRead(() -> {

@@ -231,14 +231,14 @@ final class Variants {
                         "sleep-of-several",
                         "the grant of several locks at once is believed although the machine slept before it came",
                         SEVERAL,
-                        "names.forEach(name -> keep(attempts.keep(name, granted.grant(), settings, mark, asked)));",
-                        "names.forEach(name -> keep(attempts.keep(\n                    name, granted.grant(), settings,"
+                        "names.forEach(name -> keep(attempts.keep(name, keep.grant(), settings, mark, asked)));",
+                        "names.forEach(name -> keep(attempts.keep(\n                    name, keep.grant(), settings,"
                                 + " context.suspensions().mark(), asked)));"),
                 new Variant(
                         "parts-not-looked-at",
                         "what was taken first of several locks is not looked at again when the last is taken",
                         SEVERAL,
-                        "handle.state().remaining().toNanos() < leastValidityNanos()",
+                        "!machine.isWorthKeeping(handle.state().remaining().toNanos())",
                         "handle.state().remaining().isNegative()"),
                 new Variant(
                         "loss-of-the-first-part",
