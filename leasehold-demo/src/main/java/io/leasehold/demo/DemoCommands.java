@@ -16,8 +16,7 @@ public final class DemoCommands implements CommandProvider {
 
     @Override
     public List<Object> commands(Invocation invocation, StoreOption store) {
-        return List.of(
-                new DemoCommand(invocation, store), new DemoWorkerCommand(store), new ActorCommand(invocation));
+        return List.of(new DemoCommand(invocation, store), new DemoWorkerCommand(store), new ActorCommand(invocation));
     }
 
     @Override

@@ -1,9 +1,9 @@
 package io.leasehold.demo;
 
+import io.leasehold.cli.output.Terminal;
 import io.leasehold.demo.history.Histories;
 import io.leasehold.demo.history.HistoryEvent;
 import io.leasehold.demo.history.HistoryVerdict;
-import io.leasehold.cli.output.Terminal;
 import io.leasehold.servers.RedisServer;
 import java.io.IOException;
 import java.time.Duration;

@@ -3,6 +3,9 @@ package io.leasehold.demo;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.abort;
 
+import io.leasehold.cli.Await;
+import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.StartedCli;
 import io.leasehold.servers.RedisBinary;
 import io.leasehold.servers.ServerUnavailableException;
 import java.io.IOException;
