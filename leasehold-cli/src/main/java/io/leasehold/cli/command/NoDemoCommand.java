@@ -12,7 +12,7 @@ public final class NoDemoCommand implements Callable<Integer> {
     static final String WHERE = "demonstrations come with the full archive, leasehold-demo, or a checkout";
 
     @Unmatched
-    @SuppressWarnings("NullAway.Init")
+    @SuppressWarnings({"NullAway.Init", "unused"})
     private List<String> arguments;
 
     @Override
