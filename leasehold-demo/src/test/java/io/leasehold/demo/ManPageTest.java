@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.Main;
+import io.leasehold.cli.StoreOption;
 import io.leasehold.cli.output.Terminal;
 import io.leasehold.cli.process.CommandLookup;
 import java.io.ByteArrayOutputStream;
