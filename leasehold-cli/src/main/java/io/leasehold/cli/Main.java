@@ -17,6 +17,7 @@ import io.leasehold.cli.output.OutputGoneException;
 import io.leasehold.cli.output.Terminal;
 import io.leasehold.cli.process.TypedArguments;
 import io.leasehold.cli.process.TypedWords;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
@@ -106,7 +107,12 @@ public final class Main implements Runnable {
                 .addSubcommand(new LeaksCommand(invocation, main.store))
                 .addSubcommand(new DoctorCommand(invocation, main.store))
                 .addSubcommand(new RedlockCommand(invocation, main.store));
-        providers.forEach(provider -> provider.commands(invocation, main.store).forEach(line::addSubcommand));
+        // A lambda that knows picocli, whose class files are of an old format, would be spun anew at each start.
+        for (CommandProvider provider : providers) {
+            for (Object command : provider.commands(invocation, main.store)) {
+                line.addSubcommand(command);
+            }
+        }
         if (!line.getSubcommands().containsKey("demo")) {
             line.addSubcommand(new NoDemoCommand());
         }
@@ -124,9 +130,11 @@ public final class Main implements Runnable {
     }
 
     private static List<CommandProvider> providers() {
-        return ServiceLoader.load(CommandProvider.class, Main.class.getClassLoader()).stream()
-                .map(ServiceLoader.Provider::get)
-                .toList();
+        List<CommandProvider> found = new ArrayList<>();
+        for (CommandProvider provider : ServiceLoader.load(CommandProvider.class, Main.class.getClassLoader())) {
+            found.add(provider);
+        }
+        return found;
     }
 
     @Override
