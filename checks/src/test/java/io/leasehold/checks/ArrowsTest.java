@@ -38,6 +38,7 @@ class ArrowsTest {
     private static final String TESTKIT = "io.leasehold.testkit..";
     private static final String SIMULATOR = "io.leasehold.simulator..";
     private static final String CLI = "io.leasehold.cli..";
+    private static final String DEMO = "io.leasehold.demo..";
     private static final String VERIFY = "io.leasehold.verify..";
 
     private static final List<String> JDK = List.of("java..", "javax..", "jdk..");
@@ -166,9 +167,15 @@ class ArrowsTest {
 
     @Test
     void theCommandLineIsAThinProductOverThePublicApi() {
-        room(CLI, API, ADMIN, SPI, TOOLKIT, FENCING, MICROMETER, SERVERS, CLI);
-        none("io.leasehold.cli.process..", "io.leasehold.cli.command..", "io.leasehold.cli.demo..", "io.leasehold.cli");
-        none("io.leasehold.cli.output..", "io.leasehold.cli.command..", "io.leasehold.cli.demo..", "io.leasehold.cli");
+        room(CLI, API, ADMIN, SPI, TOOLKIT, MICROMETER, CLI);
+        none("io.leasehold.cli.process..", "io.leasehold.cli.command..", "io.leasehold.cli");
+        none("io.leasehold.cli.output..", "io.leasehold.cli.command..", "io.leasehold.cli");
+    }
+
+    @Test
+    void demonstrationsUseTheProductAsUsersDo() {
+        room(DEMO, API, FENCING, SERVERS, "io.leasehold.cli", "io.leasehold.cli.output", DEMO);
+        outsideWorld(new String[] {DEMO}, "io.lettuce..", "picocli..");
     }
 
     @Test

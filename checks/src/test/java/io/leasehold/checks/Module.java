@@ -20,6 +20,7 @@ enum Module {
     TESTKIT("leasehold-testkit", "io.leasehold.testkit"),
     SIMULATOR("leasehold-simulator", "io.leasehold.simulator"),
     CLI("leasehold-cli", "io.leasehold.cli"),
+    DEMO("leasehold-demo", "io.leasehold.demo"),
     VERIFY("verify", "io.leasehold.verify");
 
     private final String folder;
