@@ -5,7 +5,9 @@ module io.leasehold.core {
     requires static transitive org.jspecify;
 
     exports io.leasehold;
+    exports io.leasehold.admin;
     exports io.leasehold.spi;
+    exports io.leasehold.spi.toolkit;
     exports io.leasehold.node;
     exports io.leasehold.fencing;
     exports io.leasehold.memory;

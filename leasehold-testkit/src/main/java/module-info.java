@@ -1,4 +1,4 @@
-/** What users and store authors test with: a virtual world, the backend TCK, history checkers, faults. */
+/** What users and authors of stores test with: a virtual clock, faults, the TCK of stores. */
 module io.leasehold.testkit {
     requires transitive io.leasehold.core;
     requires transitive org.junit.jupiter.api;
@@ -6,10 +6,7 @@ module io.leasehold.testkit {
     requires static transitive java.sql;
     requires static org.jspecify;
 
-    exports io.leasehold.simulator.history;
     exports io.leasehold.testkit.process;
-    exports io.leasehold.simulator.proxy;
-    exports io.leasehold.simulator;
     exports io.leasehold.testkit.tck;
     exports io.leasehold.testkit.virtual;
 }

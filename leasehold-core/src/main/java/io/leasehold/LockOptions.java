@@ -23,12 +23,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LockOptions {
 
-    private static final Duration MIN_TTL = Duration.ofMillis(100);
-    private static final Duration LARGEST_TTL = Duration.ofHours(24);
-    private static final Duration MIN_INTERVAL = Duration.ofMillis(10);
-    private static final int MAX_RENEWAL_TRIES = 1_000;
-    private static final Duration MIN_RECHECK = Duration.ofMillis(10);
-    private static final Duration LARGEST_RECHECK = Duration.ofHours(24);
     private static final LockOptions DEFAULTS = new LockOptions(new Values(
             Duration.ofSeconds(30),
             Renewal.automatic(),
@@ -47,7 +41,7 @@ public final class LockOptions {
 
     private LockOptions(Values values) {
         this.values = values;
-        requireSafe();
+        LockOptionRules.require(this);
     }
 
     /** What the withers set; null stands for "derived from the ttl". */
@@ -228,64 +222,6 @@ public final class LockOptions {
         return with(v -> v.renewalTries = renewalTries);
     }
 
-    private void requireSafe() {
-        Duration ttl = values.ttl;
-        if (ttl.compareTo(MIN_TTL) < 0 || ttl.compareTo(LARGEST_TTL) > 0) {
-            throw refused("ttl is " + ttl + "; it must be between " + MIN_TTL + " and " + LARGEST_TTL);
-        }
-        Duration delay = values.lockDelay;
-        if (delay.isNegative() || delay.compareTo(LARGEST_TTL.minus(ttl)) > 0) {
-            throw refused("lockDelay is " + delay + "; it must be between zero and " + LARGEST_TTL + " less the ttl of "
-                    + ttl);
-        }
-        if (values.maxHold.compareTo(ttl) < 0) {
-            throw refused("maxHold is " + values.maxHold + ", below the ttl of " + ttl);
-        }
-        Duration interval = renewalInterval();
-        if (interval != null && interval.compareTo(MIN_INTERVAL) < 0) {
-            throw refused("renewal every " + interval + " would keep the store busy; at least " + MIN_INTERVAL);
-        }
-        if (interval != null && interval.compareTo(validity().dividedBy(2)) > 0) {
-            throw refused(
-                    "renewal every " + interval + " leaves no room for a failed renewal: two intervals must fit into"
-                            + " ttl − drift = " + validity());
-        }
-        // The last renewal may be one interval earlier than it would have to be to reach maxHold.
-        Duration longest = interval == null ? ttl : values.maxHold.minus(interval);
-        if (values.atLeast.isNegative() || values.atLeast.compareTo(longest) > 0) {
-            throw refused("atLeast is " + values.atLeast + "; it must be between zero and "
-                    + (interval == null
-                            ? "the ttl, for without renewal nothing keeps a lock longer: "
-                            : "maxHold less one renewal interval = ")
-                    + longest);
-        }
-        if (minimumValidity().isNegative() || minimumValidity().compareTo(validity()) >= 0) {
-            throw refused("minimumValidity is " + minimumValidity() + "; it must be between zero and ttl − drift = "
-                    + validity());
-        }
-        if (nodeTimeout().compareTo(Duration.ofMillis(1)) < 0 || nodeTimeout().compareTo(ttl.dividedBy(2)) > 0) {
-            throw refused("nodeTimeout is " + nodeTimeout() + "; it must be between 1 ms and half the ttl of " + ttl);
-        }
-        if (longestCheckable().isNegative() || longestCheckable().isZero()) {
-            throw refused("ttl " + ttl + " less drift " + drift() + ", renewal interval " + interval
-                    + " and 2 × node timeout " + nodeTimeout() + " leaves no validity");
-        }
-        if (values.reentryLimit < 1) {
-            throw refused("reentryLimit is " + values.reentryLimit + "; it must be at least 1");
-        }
-        if (values.renewalTries < 1 || values.renewalTries > MAX_RENEWAL_TRIES) {
-            throw refused("renewalTries is " + values.renewalTries + "; it must be between 1 and " + MAX_RENEWAL_TRIES);
-        }
-        if (values.recheck.compareTo(MIN_RECHECK) < 0 || values.recheck.compareTo(LARGEST_RECHECK) > 0) {
-            throw refused(
-                    "recheck is " + values.recheck + "; it must be between " + MIN_RECHECK + " and " + LARGEST_RECHECK);
-        }
-    }
-
-    private static IllegalArgumentException refused(String message) {
-        return new IllegalArgumentException("lock options: " + message);
-    }
-
     /** The ttl told to the store. */
     public Duration ttl() {
         return values.ttl;
@@ -366,9 +302,14 @@ public final class LockOptions {
         return values.renewalTries;
     }
 
-    /** ttl × 1 % + 2 ms. */
+    /** The drift of a lease with this ttl: ttl × 1 % + 2 ms. */
+    public static Duration driftOf(Duration ttl) {
+        return ttl.dividedBy(100).plusMillis(2);
+    }
+
+    /** The drift of this ttl: ttl × 1 % + 2 ms. */
     public Duration drift() {
-        return values.ttl.dividedBy(100).plusMillis(2);
+        return driftOf(values.ttl);
     }
 
     /** ttl − {@link #drift()}. */

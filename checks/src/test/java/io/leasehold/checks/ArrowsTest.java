@@ -21,9 +21,11 @@ import org.junit.jupiter.api.TestInstance;
 class ArrowsTest {
 
     private static final String API = "io.leasehold";
-    private static final String SPI = "io.leasehold.spi..";
+    private static final String ADMIN = "io.leasehold.admin";
+    private static final String SPI = "io.leasehold.spi";
+    private static final String TOOLKIT = "io.leasehold.spi.toolkit";
     private static final String ENGINE = "io.leasehold.engine..";
-    private static final String BALLOT = "io.leasehold.node..";
+    private static final String NODE = "io.leasehold.node..";
     private static final String QUORUM = "io.leasehold.quorum..";
     private static final String MEMORY = "io.leasehold.memory..";
     private static final String FENCING = "io.leasehold.fencing..";
@@ -34,7 +36,9 @@ class ArrowsTest {
     private static final String MICROMETER = "io.leasehold.micrometer..";
     private static final String SERVERS = "io.leasehold.servers..";
     private static final String TESTKIT = "io.leasehold.testkit..";
+    private static final String SIMULATOR = "io.leasehold.simulator..";
     private static final String CLI = "io.leasehold.cli..";
+    private static final String DEMO = "io.leasehold.demo..";
     private static final String VERIFY = "io.leasehold.verify..";
 
     private static final List<String> JDK = List.of("java..", "javax..", "jdk..");
@@ -68,37 +72,41 @@ class ArrowsTest {
                 .resideInAPackage(API)
                 .and(DescribedPredicate.not(leasehold))
                 .should()
-                .onlyDependOnClassesThat(foreign().or(resideInAPackage(API)))
-                .because("api ← spi ← engine: only Leasehold, which wires them, may look down")
+                .onlyDependOnClassesThat(foreign().or(resideInAnyPackage(API, ADMIN)))
+                .because("api, admin ← spi ← engine: only Leasehold, which wires them, may look down")
                 .check(all);
         classes()
                 .that(leasehold)
                 .should()
-                .onlyDependOnClassesThat(foreign().or(resideInAnyPackage(API, SPI, ENGINE)))
+                .onlyDependOnClassesThat(foreign().or(resideInAnyPackage(API, ADMIN, SPI, ENGINE)))
                 .check(all);
     }
 
     @Test
     void theRoomsOfCoreKnowOnlyWhatTheyMay() {
-        room(SPI, API, SPI);
-        room(ENGINE, API, SPI, ENGINE);
-        room(BALLOT, API, SPI, BALLOT);
-        room(QUORUM, API, SPI, BALLOT, QUORUM);
-        room(MEMORY, API, SPI, BALLOT, MEMORY); // one node in memory is lifted to a store as any other node is
+        room(ADMIN, API, ADMIN);
+        room(SPI, API, ADMIN, SPI);
+        room(TOOLKIT, API, SPI, TOOLKIT);
+        room(ENGINE, API, ADMIN, SPI, TOOLKIT, ENGINE);
+        room(NODE, API, ADMIN, SPI, NODE);
+        room(QUORUM, API, ADMIN, SPI, TOOLKIT, NODE, QUORUM);
+        room(
+                MEMORY, API, ADMIN, SPI, TOOLKIT, NODE,
+                MEMORY); // one node in memory is lifted to a store as any other node is
         room(FENCING, API, FENCING);
     }
 
     @Test
     void coreNeedsNothingButTheJdkSlf4jAndJspecify() {
-        outsideWorld(new String[] {API, SPI, ENGINE, BALLOT, QUORUM, MEMORY, FENCING});
+        outsideWorld(new String[] {API, ADMIN, SPI, TOOLKIT, ENGINE, NODE, QUORUM, MEMORY, FENCING});
     }
 
     @Test
     void storesKnowOnlyCoreAndTheirOwnDriver() {
-        room(REDIS, API, SPI, BALLOT, QUORUM, FENCING, REDIS);
-        room(JDBC, API, SPI, FENCING, JDBC);
-        room(ZOOKEEPER, API, SPI, ZOOKEEPER);
-        room(ETCD, API, SPI, ETCD);
+        room(REDIS, API, ADMIN, SPI, TOOLKIT, NODE, QUORUM, FENCING, REDIS);
+        room(JDBC, API, ADMIN, SPI, TOOLKIT, FENCING, JDBC);
+        room(ZOOKEEPER, API, ADMIN, SPI, TOOLKIT, ZOOKEEPER);
+        room(ETCD, API, ADMIN, SPI, TOOLKIT, ETCD);
         outsideWorld(new String[] {REDIS}, "io.lettuce..", "io.netty..", "reactor..", "org.reactivestreams..");
         outsideWorld(new String[] {JDBC}, "org.sqlite..");
         outsideWorld(new String[] {ZOOKEEPER}, "org.apache.zookeeper..");
@@ -108,7 +116,7 @@ class ArrowsTest {
 
     @Test
     void metersKnowOnlyTheApiAndTheirRegistry() {
-        room(MICROMETER, API, FENCING, MICROMETER);
+        room(MICROMETER, API, ADMIN, FENCING, MICROMETER);
         outsideWorld(new String[] {MICROMETER}, "io.micrometer.core.instrument..");
     }
 
@@ -124,32 +132,33 @@ class ArrowsTest {
     }
 
     @Test
-    void serversKnowNothingOfOursAndTheTestkitOnlyCore() {
+    void serversKnowNothingOfOursTheTestkitOnlyCoreAndTheSimulatorTheTestkit() {
         room(SERVERS, SERVERS);
-        room(TESTKIT, API, SPI, ENGINE, BALLOT, QUORUM, MEMORY, FENCING, TESTKIT);
-        outsideWorld(new String[] {SERVERS});
+        room(TESTKIT, API, ADMIN, SPI, TOOLKIT, ENGINE, NODE, QUORUM, MEMORY, FENCING, TESTKIT);
+        room(SIMULATOR, API, ADMIN, SPI, TOOLKIT, NODE, QUORUM, MEMORY, FENCING, TESTKIT, SIMULATOR);
+        outsideWorld(new String[] {SERVERS, SIMULATOR});
         outsideWorld(new String[] {TESTKIT}, "org.junit.jupiter.api..", "org.opentest4j..", "org.apiguardian..");
     }
 
     @Test
     void theSimulatorDecidesNothing() {
-        none("io.leasehold.simulator..", ENGINE, "io.leasehold.testkit.tck..");
+        none("io.leasehold.simulator", ENGINE, "io.leasehold.testkit.tck..");
         DescribedPredicate<JavaClass> decides = new DescribedPredicate<>("what decides in the protocol") {
             @Override
             public boolean test(JavaClass type) {
                 String name = type.getName();
                 boolean made = List.of(
-                                "io.leasehold.node.SingleNodeStore",
                                 "io.leasehold.quorum.QuorumMember",
                                 "io.leasehold.quorum.QuorumSettings",
                                 "io.leasehold.quorum.QuorumStore")
                         .contains(name);
-                return !made && (name.startsWith("io.leasehold.node.") || name.startsWith("io.leasehold.quorum."));
+                return !made
+                        && (name.equals("io.leasehold.node.BallotClock") || name.startsWith("io.leasehold.quorum."));
             }
         };
         noClasses()
                 .that()
-                .resideInAPackage("io.leasehold.simulator..")
+                .resideInAPackage("io.leasehold.simulator")
                 .should()
                 .dependOnClassesThat(decides)
                 .because("it makes stores and clients as users do, and what happens then is theirs")
@@ -158,9 +167,15 @@ class ArrowsTest {
 
     @Test
     void theCommandLineIsAThinProductOverThePublicApi() {
-        room(CLI, API, SPI, FENCING, MICROMETER, SERVERS, CLI);
-        none("io.leasehold.cli.process..", "io.leasehold.cli.command..", "io.leasehold.cli.demo..", "io.leasehold.cli");
-        none("io.leasehold.cli.output..", "io.leasehold.cli.command..", "io.leasehold.cli.demo..", "io.leasehold.cli");
+        room(CLI, API, ADMIN, SPI, TOOLKIT, MICROMETER, CLI);
+        none("io.leasehold.cli.process..", "io.leasehold.cli.command..", "io.leasehold.cli");
+        none("io.leasehold.cli.output..", "io.leasehold.cli.command..", "io.leasehold.cli");
+    }
+
+    @Test
+    void demonstrationsUseTheProductAsUsersDo() {
+        room(DEMO, API, FENCING, SERVERS, "io.leasehold.cli", "io.leasehold.cli.output", DEMO);
+        outsideWorld(new String[] {DEMO}, "io.lettuce..", "picocli..");
     }
 
     @Test

@@ -24,7 +24,14 @@ import org.junit.jupiter.api.io.TempDir;
 class JavadocTest {
 
     static final List<Module> LIBRARIES = List.of(
-            Module.CORE, Module.REDIS, Module.JDBC, Module.ZOOKEEPER, Module.ETCD, Module.SERVERS, Module.TESTKIT);
+            Module.CORE,
+            Module.REDIS,
+            Module.JDBC,
+            Module.ZOOKEEPER,
+            Module.ETCD,
+            Module.SERVERS,
+            Module.TESTKIT,
+            Module.SIMULATOR);
 
     /** A sentence says what comes back and what is thrown where that matters; a tag that repeats it is not asked for. */
     private static final Pattern ONLY_A_TAG =

@@ -18,7 +18,9 @@ enum Module {
     MICROMETER("leasehold-micrometer", "io.leasehold.micrometer"),
     SERVERS("leasehold-servers", "io.leasehold.servers"),
     TESTKIT("leasehold-testkit", "io.leasehold.testkit"),
+    SIMULATOR("leasehold-simulator", "io.leasehold.simulator"),
     CLI("leasehold-cli", "io.leasehold.cli"),
+    DEMO("leasehold-demo", "io.leasehold.demo"),
     VERIFY("verify", "io.leasehold.verify");
 
     private final String folder;

@@ -20,7 +20,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("quick")
 class ModulePathTest {
 
-    private static final List<Module> NAMED = List.of(Module.CORE, Module.REDIS, Module.JDBC, Module.TESTKIT);
+    private static final List<Module> NAMED =
+            List.of(Module.CORE, Module.REDIS, Module.JDBC, Module.TESTKIT, Module.SIMULATOR);
 
     @TempDir
     Path scratch;

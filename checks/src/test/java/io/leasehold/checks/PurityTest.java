@@ -32,11 +32,18 @@ class PurityTest {
             "io.leasehold.node.BallotClock",
             "io.leasehold.engine.AcquireMachine",
             "io.leasehold.engine.GrantMachine",
+            "io.leasehold.engine.GrantTokens",
+            "io.leasehold.engine.LocalQueue",
+            "io.leasehold.engine.MultiMachine",
             "io.leasehold.engine.Timings",
             "io.leasehold.engine.WaitPolicy",
+            "io.leasehold.quorum.BirthMarkers",
             "io.leasehold.quorum.NodeClocks",
+            "io.leasehold.quorum.QuorumAttempt",
             "io.leasehold.quorum.QuorumRenewal",
             "io.leasehold.quorum.QuorumRound",
+            "io.leasehold.quorum.VoteTally",
+            "io.leasehold.spi.toolkit.Repetition",
             "io.leasehold.spi.TokenRange");
 
     private static final String RUNTIME = "io.leasehold.engine.SystemLockRuntime";

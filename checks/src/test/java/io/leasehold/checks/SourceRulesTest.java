@@ -135,7 +135,8 @@ class SourceRulesTest {
                 Module.ZOOKEEPER,
                 Module.ETCD,
                 Module.SERVERS,
-                Module.TESTKIT)) {
+                Module.TESTKIT,
+                Module.SIMULATOR)) {
             List<Path> files = Module.filesBelow(module.sources(), ".java");
             if (!files.isEmpty()) {
                 found.addAll(withoutJavadoc(files));

@@ -1,10 +1,10 @@
 package io.leasehold.cli;
 
 import io.leasehold.cli.command.CompletionCommand;
-import io.leasehold.cli.command.DemoCommand;
 import io.leasehold.cli.command.DoctorCommand;
 import io.leasehold.cli.command.LeaksCommand;
 import io.leasehold.cli.command.ListCommand;
+import io.leasehold.cli.command.NoDemoCommand;
 import io.leasehold.cli.command.RedlockCommand;
 import io.leasehold.cli.command.ReleaseCommand;
 import io.leasehold.cli.command.RunCommand;
@@ -13,14 +13,15 @@ import io.leasehold.cli.command.WaitCommand;
 import io.leasehold.cli.command.WarmUpCommand;
 import io.leasehold.cli.command.WatchCommand;
 import io.leasehold.cli.command.WhoCommand;
-import io.leasehold.cli.demo.DemoWorkerCommand;
-import io.leasehold.cli.demo.actor.ActorCommand;
 import io.leasehold.cli.output.OutputGoneException;
 import io.leasehold.cli.output.Terminal;
 import io.leasehold.cli.process.TypedArguments;
 import io.leasehold.cli.process.TypedWords;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IExecutionExceptionHandler;
@@ -92,8 +93,9 @@ public final class Main implements Runnable {
     }
 
     /** The whole command line; the test of the manual and the completion script read it, too. */
-    static CommandLine commandLine(Invocation invocation) {
+    public static CommandLine commandLine(Invocation invocation) {
         Main main = new Main();
+        List<CommandProvider> providers = providers();
         CommandLine line = new CommandLine(main)
                 .addSubcommand(new RunCommand(invocation, main.store))
                 .addSubcommand(new ListCommand(invocation, main.store))
@@ -104,12 +106,18 @@ public final class Main implements Runnable {
                 .addSubcommand(new ReleaseCommand(invocation, main.store))
                 .addSubcommand(new LeaksCommand(invocation, main.store))
                 .addSubcommand(new DoctorCommand(invocation, main.store))
-                .addSubcommand(new RedlockCommand(invocation, main.store))
-                .addSubcommand(new DemoCommand(invocation, main.store))
-                .addSubcommand(new DemoWorkerCommand(main.store))
-                .addSubcommand(new ActorCommand(invocation))
-                .addSubcommand(new CompletionCommand(invocation))
-                .addSubcommand(new WarmUpCommand(invocation, arguments -> run(arguments, invocation)));
+                .addSubcommand(new RedlockCommand(invocation, main.store));
+        // A lambda that knows picocli, whose class files are of an old format, would be spun anew at each start.
+        for (CommandProvider provider : providers) {
+            for (Object command : provider.commands(invocation, main.store)) {
+                line.addSubcommand(command);
+            }
+        }
+        if (!line.getSubcommands().containsKey("demo")) {
+            line.addSubcommand(new NoDemoCommand());
+        }
+        line.addSubcommand(new CompletionCommand(invocation))
+                .addSubcommand(new WarmUpCommand(providers, arguments -> run(arguments, invocation)));
         line.setExpandAtFiles(false);
         line.setCaseInsensitiveEnumValuesAllowed(true);
         line.setUsageHelpWidth(80);
@@ -121,11 +129,22 @@ public final class Main implements Runnable {
         return line;
     }
 
+    private static List<CommandProvider> providers() {
+        List<CommandProvider> found = new ArrayList<>();
+        for (CommandProvider provider : ServiceLoader.load(CommandProvider.class, Main.class.getClassLoader())) {
+            found.add(provider);
+        }
+        return found;
+    }
+
     @Override
     public void run() {
-        throw new ParameterException(
-                spec.commandLine(),
-                "which command? One of run, ls, show, who, watch, wait, release, leaks, doctor, redlock, demo, completion");
+        String commands = spec.subcommands().values().stream()
+                .map(CommandLine::getCommandSpec)
+                .filter(command -> !command.usageMessage().hidden())
+                .map(CommandSpec::name)
+                .collect(Collectors.joining(", "));
+        throw new ParameterException(spec.commandLine(), "which command? One of " + commands);
     }
 
     /**

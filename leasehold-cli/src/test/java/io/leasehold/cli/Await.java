@@ -4,13 +4,13 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /** Waits for what another process will do, for as long as {@link StartedCli#PATIENCE}. */
-final class Await {
+public final class Await {
 
     private static final long POLL_MILLIS = 20;
 
     private Await() {}
 
-    static void until(Supplier<String> what, BooleanSupplier condition) {
+    public static void until(Supplier<String> what, BooleanSupplier condition) {
         long startedAtNanos = System.nanoTime();
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() - startedAtNanos > StartedCli.PATIENCE.toNanos()) {
@@ -20,7 +20,7 @@ final class Await {
         }
     }
 
-    static void until(String what, BooleanSupplier condition) {
+    public static void until(String what, BooleanSupplier condition) {
         until(() -> what, condition);
     }
 

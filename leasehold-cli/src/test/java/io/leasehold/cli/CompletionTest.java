@@ -65,7 +65,7 @@ class CompletionTest {
         String program = script() + COMPLETE;
         assertThat(bash(program, List.of("-s", "--", "leasehold", "")).lines())
                 .contains("run", "ls", "show", "who", "completion")
-                .doesNotContain("warm-up");
+                .doesNotContain("warm-up", "demo");
         assertThat(bash(program, List.of("-s", "--", "leasehold", "run", "--on"))
                         .lines())
                 .contains("--on-busy", "--on-lost");

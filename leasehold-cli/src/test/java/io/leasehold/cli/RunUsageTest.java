@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Wrong use is refused with exit code 64 and one line that names the value and the rule; nothing is connected to. */
 @Tag("quick")
@@ -101,7 +102,17 @@ class RunUsageTest {
     @Test
     void saysWhichCommandsThereAre() {
         assertThat(run()).isEqualTo(ExitCode.USAGE.code());
-        assertThat(complaint()).contains("run", "ls", "demo");
+        assertThat(complaint()).contains("run", "ls", "redlock").doesNotContain("demo");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"demo", "demo broken --quick", "--store memory: demo --workers=2"})
+    void saysWhereDemonstrationsAre(String line) {
+        assertThat(run(line.split(" "))).isEqualTo(ExitCode.USAGE.code());
+        assertThat(complaint())
+                .isEqualToIgnoringNewLines(
+                        "leasehold: demonstrations come with the full archive, leasehold-demo, or a checkout");
+        assertThat(out.size()).isZero();
     }
 
     @Test

@@ -15,10 +15,10 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** The program as a process of its own, with what it wrote. */
-final class StartedCli implements AutoCloseable {
+public final class StartedCli implements AutoCloseable {
 
     /** Far beyond what any start takes, however busy the machine. */
-    static final Duration PATIENCE = Duration.ofMinutes(3);
+    public static final Duration PATIENCE = Duration.ofMinutes(3);
 
     private static final List<String> SIGNALS_AS_USUAL =
             shell("env --default-signal true && echo yes").strip().equals("yes")
@@ -36,16 +36,16 @@ final class StartedCli implements AutoCloseable {
     }
 
     /** What a test starts the program with. */
-    static final class Setup {
+    public static final class Setup {
         private final Path directory;
         private final Map<String, String> environment = new HashMap<>();
         private Path input = Path.of("/dev/null");
 
-        Setup(Path directory) {
+        public Setup(Path directory) {
             this.directory = directory;
         }
 
-        Setup with(String variable, String value) {
+        public Setup with(String variable, String value) {
             environment.put(variable, value);
             return this;
         }
@@ -55,7 +55,7 @@ final class StartedCli implements AutoCloseable {
             return this;
         }
 
-        StartedCli start(String... arguments) {
+        public StartedCli start(String... arguments) {
             List<String> command = javaCommand();
             command.addAll(List.of(arguments));
             return startCommand(command);
@@ -85,7 +85,7 @@ final class StartedCli implements AutoCloseable {
         }
 
         /** Starts it and waits for its end. */
-        StartedCli run(String... arguments) {
+        public StartedCli run(String... arguments) {
             StartedCli started = start(arguments);
             started.exitCode();
             return started;
@@ -109,7 +109,7 @@ final class StartedCli implements AutoCloseable {
         return command;
     }
 
-    long pid() {
+    public long pid() {
         return process.pid();
     }
 
@@ -117,7 +117,7 @@ final class StartedCli implements AutoCloseable {
         return process.isAlive();
     }
 
-    int exitCode() {
+    public int exitCode() {
         try {
             if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
                 throw new AssertionError("still running after " + PATIENCE + "; stderr: " + err());
@@ -129,11 +129,11 @@ final class StartedCli implements AutoCloseable {
         return process.exitValue();
     }
 
-    String out() {
+    public String out() {
         return read(out);
     }
 
-    String err() {
+    public String err() {
         return read(err);
     }
 
@@ -142,7 +142,7 @@ final class StartedCli implements AutoCloseable {
     }
 
     /** Sends a signal to the program alone. */
-    void signal(String name) {
+    public void signal(String name) {
         shell("kill -s " + name + " " + pid());
     }
 

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * the timer is armed, under the same guard as the decision, so that events which come at once cannot swap them; what
  * leads outside is carried out without it.
  */
-final class AcquireAttempt implements Pending<Lease> {
+final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
 
     /** After a look that failed before it asked anything. */
     private static final long LOOK_AGAIN_NANOS = 100_000_000;
@@ -42,8 +42,8 @@ final class AcquireAttempt implements Pending<Lease> {
     private final WaitPolicy policy;
     private final long maxWaitNanos;
     private final long startAtNanos;
-    private final EngineContext wiring;
-    private final LocalQueues desks;
+    private final EngineContext context;
+    private final LocalQueues queues;
     private final AcquireMachine machine;
     private final CompletableFuture<Attempt<Lease>> result = new CompletableFuture<>();
 
@@ -68,8 +68,8 @@ final class AcquireAttempt implements Pending<Lease> {
             LockName name,
             WaitSettings settings,
             long maxWaitNanos,
-            EngineContext wiring,
-            LocalQueues desks,
+            EngineContext context,
+            LocalQueues queues,
             @Nullable Throwable asked) {
         this.name = name;
         this.asked = asked;
@@ -77,21 +77,23 @@ final class AcquireAttempt implements Pending<Lease> {
         this.timings = settings.timings();
         this.policy = settings.policy();
         this.maxWaitNanos = maxWaitNanos;
-        this.wiring = wiring;
-        this.desks = desks;
-        this.startAtNanos = wiring.runtime().nanoTime();
-        this.owner = OwnerToken.draw(wiring.runtime());
-        String what = "lock \"" + name + "\" at " + wiring.store().description();
+        this.context = context;
+        this.queues = queues;
+        this.startAtNanos = context.runtime().nanoTime();
+        this.owner = OwnerToken.draw(context.runtime());
+        String what = "lock \"" + name + "\" at " + context.store().description();
         this.machine = new AcquireMachine(what, timings, policy, maxWaitNanos, startAtNanos);
         this.recording = FlightEvents.waitBegun();
-        wiring.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
+        context.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
     }
 
-    LockName name() {
+    @Override
+    public LockName name() {
         return name;
     }
 
-    LockOptions options() {
+    @Override
+    public LockOptions options() {
         return settings.options();
     }
 
@@ -100,18 +102,18 @@ final class AcquireAttempt implements Pending<Lease> {
         return result;
     }
 
-    /** Stands in the local queue; with no patience, that is already the end. */
-    void enqueued() {
+    @Override
+    public void enqueued() {
         on(maxWaitNanos == 0 ? new AcquireMachine.TimerFired() : new AcquireMachine.Enqueued());
     }
 
-    /** Is first in this process. */
-    void start() {
+    @Override
+    public void start() {
         on(new AcquireMachine.Started());
     }
 
-    /** A lease of a grant that this process holds is offered. */
-    AcquireMachine.Offer handOver(ActiveLease lease) {
+    @Override
+    public AcquireMachine.Offer handOver(ActiveLease lease) {
         AcquireMachine.Offer answer;
         synchronized (this) {
             answer = machine.offered();
@@ -120,10 +122,10 @@ final class AcquireAttempt implements Pending<Lease> {
             }
         }
         if (answer == AcquireMachine.Offer.ACCEPTED) {
-            Futures.guarded("leaving the line", () -> desks.leave(this));
+            Futures.guarded("leaving the line", () -> queues.leave(this));
             Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ACQUIRED, waited()));
             try {
-                result.complete(new Attempt.Acquired<>(wiring.leaks().handle(lease, asked)));
+                result.complete(new Attempt.Acquired<>(new LeaseHandle(lease, context.leaks(), asked)));
             } catch (RuntimeException | Error e) {
                 // Nobody has the lease: the next in line may.
                 result.completeExceptionally(e);
@@ -133,12 +135,13 @@ final class AcquireAttempt implements Pending<Lease> {
         return answer;
     }
 
-    void woken() {
+    @Override
+    public void woken() {
         on(new AcquireMachine.Woken());
     }
 
-    /** Somebody was given the lock; others only have to do with it if it was this attempt. */
-    void handedOver(HandOver handOver) {
+    @Override
+    public void handedOver(HandOver handOver) {
         synchronized (this) {
             if (!owner.attemptId().equals(handOver.attemptId())) {
                 return;
@@ -152,9 +155,8 @@ final class AcquireAttempt implements Pending<Lease> {
         on(new AcquireMachine.GaveUp());
         CompletableFuture<Void> nothingLeft = new CompletableFuture<>();
         result.whenComplete((attempt, error) -> {
-            CompletableFuture<?> last = attempt instanceof Attempt.Acquired<Lease> acquired
-                    ? LeaseHandle.giveBackUnseen(acquired.lease())
-                    : settled;
+            CompletableFuture<?> last =
+                    attempt instanceof Attempt.Acquired<Lease> acquired ? Unseen.giveBack(acquired.lease()) : settled;
             last.whenComplete((end, failure) -> nothingLeft.complete(null));
         });
         return nothingLeft;
@@ -165,7 +167,8 @@ final class AcquireAttempt implements Pending<Lease> {
         return settings.options().nodeTimeout().toNanos();
     }
 
-    void clientClosing() {
+    @Override
+    public void clientClosing() {
         synchronized (this) {
             closing = true;
         }
@@ -178,7 +181,7 @@ final class AcquireAttempt implements Pending<Lease> {
         synchronized (this) {
             boolean wasOver = machine.isOver();
             for (AcquireMachine.Action action :
-                    machine.on(event, wiring.runtime().nanoTime())) {
+                    machine.on(event, context.runtime().nanoTime())) {
                 prepare(action, steps);
             }
             over = machine.isOver() && !wasOver;
@@ -190,7 +193,7 @@ final class AcquireAttempt implements Pending<Lease> {
         // left.
         steps.forEach(step -> Futures.guarded("a step of an attempt", step));
         if (over) {
-            desks.leave(this);
+            queues.leave(this);
             undone().whenComplete((nothing, error) -> settled.complete(null));
         }
     }
@@ -218,40 +221,40 @@ final class AcquireAttempt implements Pending<Lease> {
         ownerEnded |= send.freshOwner();
         try {
             if (ownerEnded) {
-                owner = OwnerToken.draw(wiring.runtime());
+                owner = OwnerToken.draw(context.runtime());
                 ownerEnded = false;
             }
             OwnerToken sender = owner;
-            mark = wiring.suspensions().mark();
+            mark = context.suspensions().mark();
             steps.add(() -> send(sender, send.ballotSoFar()));
         } catch (RuntimeException | Error e) {
             AcquireReply failed = new AcquireReply.Failed(FailureKind.NO_EFFECT, failure(e), 0);
-            steps.add(() -> on(new AcquireMachine.Replied(failed, wiring.random())));
+            steps.add(() -> on(new AcquireMachine.Replied(failed, context.random())));
         }
     }
 
     private void send(OwnerToken sender, long ballotSoFar) {
-        Futures.ask(() -> wiring.store().acquire(request(sender, ballotSoFar)))
+        Futures.ask(() -> context.store().acquire(request(sender, ballotSoFar)))
                 .whenComplete((reply, error) ->
                         Futures.guarded("an answered attempt", () -> answered(reply != null ? reply : broken(error))));
     }
 
     private void answered(AcquireReply answer) {
         try {
-            on(new AcquireMachine.Replied(answer, wiring.random()));
+            on(new AcquireMachine.Replied(answer, context.random()));
         } catch (RuntimeException | Error e) {
             // The machine waits for an answer: what cannot be taken in may be anything, and is asked for again.
             on(new AcquireMachine.Replied(
-                    new AcquireReply.Failed(FailureKind.UNKNOWN, failure(e), answer.ballot()), wiring.random()));
+                    new AcquireReply.Failed(FailureKind.UNKNOWN, failure(e), answer.ballot()), context.random()));
         }
     }
 
     private AcquireRequest request(OwnerToken sender, long ballotSoFar) {
         AcquireRequest request = AcquireRequest.exclusive(
-                        List.of(name), sender, wiring.holderId(), timings.toldNanos(), timings.answerNanos())
+                        List.of(name), sender, context.holderId(), timings.toldNanos(), timings.answerNanos())
                 .nodeTimeout(settings.nodeTimeoutNanos())
-                .reserve(desks.reserve(name))
-                .seenToken(desks.seenToken(name))
+                .reserve(queues.reserve(name))
+                .seenToken(queues.seenToken(name))
                 .ballotSoFar(ballotSoFar);
         return maxWaitNanos > 0 ? request.waiting(policy.silenceNanos()).claiming(timings.claimNanos()) : request;
     }
@@ -261,7 +264,7 @@ final class AcquireAttempt implements Pending<Lease> {
     }
 
     private StoreUnavailableException failure(@Nullable Throwable error) {
-        String message = "acquiring \"" + name + "\" at " + wiring.store().description() + " failed: " + error;
+        String message = "acquiring \"" + name + "\" at " + context.store().description() + " failed: " + error;
         return new StoreUnavailableException(message, error);
     }
 
@@ -270,7 +273,7 @@ final class AcquireAttempt implements Pending<Lease> {
             return;
         }
         cancelTimer();
-        timer = wiring.timeline().scheduleAt(atNanos, this::timerFired);
+        timer = context.timeline().scheduleAt(atNanos, this::timerFired);
     }
 
     /** The next look is armed by this one: one that fails is repeated. */
@@ -281,7 +284,7 @@ final class AcquireAttempt implements Pending<Lease> {
             synchronized (this) {
                 if (!machine.isOver()) {
                     cancelTimer();
-                    timer = wiring.timeline().schedule(LOOK_AGAIN_NANOS, this::timerFired);
+                    timer = context.timeline().schedule(LOOK_AGAIN_NANOS, this::timerFired);
                 }
             }
             throw e;
@@ -296,7 +299,7 @@ final class AcquireAttempt implements Pending<Lease> {
     }
 
     private void undo(OwnerToken ended, long ballot) {
-        CompletableFuture<Void> over = wiring.undoer()
+        CompletableFuture<Void> over = context.retrier()
                 .end(
                         new ReleaseRequest(
                                 List.of(name), ended, ballot, ReleaseRequest.Kind.UNDO, timings.answerNanos()),
@@ -324,7 +327,7 @@ final class AcquireAttempt implements Pending<Lease> {
         Duration waited = waited();
         if (outcome instanceof AcquireMachine.Busy busy) {
             tell(maxWaitNanos == 0 ? AttemptOutcome.BUSY : AttemptOutcome.TIMEOUT, waited);
-            Holder holder = busy.holder() != null ? busy.holder() : desks.localHolder(name);
+            Holder holder = busy.holder() != null ? busy.holder() : queues.localHolder(name);
             result.complete(new Attempt.Busy<>(name, waited, holder, busy.votes()));
         } else if (outcome instanceof AcquireMachine.Failed failed) {
             boolean ambiguous = failed.error() instanceof AmbiguousAcquireException;
@@ -350,16 +353,16 @@ final class AcquireAttempt implements Pending<Lease> {
         synchronized (this) {
             sentMark = mark;
         }
-        HeldGrant keeper = null;
+        HeldGrant held = null;
         LeaseHandle lease;
         try {
-            keeper = new HeldGrant(name, grant, acquired.ballot(), settings, wiring, desks);
-            desks.granted(name, keeper, grant.tokens().last());
-            lease = keeper.begin(sentMark, asked);
+            held = new HeldGrant(name, grant, acquired.ballot(), settings, context, queues);
+            queues.granted(name, held, grant.tokens().last());
+            lease = held.begin(sentMark, asked);
         } catch (RuntimeException | Error e) {
             // It is kept by nobody.
-            if (keeper != null) {
-                keeper.endAtClose();
+            if (held != null) {
+                held.endAtClose();
             } else {
                 undo(grant.owner(), acquired.ballot());
             }
@@ -370,13 +373,13 @@ final class AcquireAttempt implements Pending<Lease> {
     }
 
     private Duration waited() {
-        return Duration.ofNanos(wiring.runtime().nanoTime() - startAtNanos);
+        return Duration.ofNanos(context.runtime().nanoTime() - startAtNanos);
     }
 
     private void tell(AttemptOutcome outcome, Duration waited) {
         if (recording != null) {
-            recording.ended(name, outcome, wiring.store().description());
+            recording.ended(name, outcome, context.store().description());
         }
-        wiring.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited)));
+        context.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited)));
     }
 }

@@ -165,7 +165,7 @@ record Acquiring<H extends Hold>(
         workers.execute(
                 () -> {
                     if (done.isDone()) {
-                        LeaseHandle.giveBackUnseen(hold);
+                        Unseen.giveBack(hold);
                     } else {
                         runHolding(hold, work, done);
                     }
@@ -176,7 +176,7 @@ record Acquiring<H extends Hold>(
 
     /** The work never ran: as of what no caller has seen, nothing of it is kept. */
     private static <H extends Hold, T> void giveBackUnused(H hold, Throwable why, CompletableFuture<T> done) {
-        LeaseHandle.giveBackUnseen(hold).whenComplete((outcome, ignored) -> done.completeExceptionally(unwrapped(why)));
+        Unseen.giveBack(hold).whenComplete((outcome, ignored) -> done.completeExceptionally(unwrapped(why)));
     }
 
     private static <H extends Hold, T> void runHolding(

@@ -16,8 +16,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One lease of a grant: its token, who listens, and how it ended. What the caller has is a {@link LeaseHandle} to it, so
@@ -25,11 +23,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Fields that change are guarded by {@code this}; user code runs on threads for callbacks.
  */
-final class ActiveLease {
+final class ActiveLease implements LeakWatch.Watched {
 
-    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
-
-    private final HeldGrant keeper;
+    private final LeaseOwner owner;
     private final long token;
     private final long acquiredAtNanos;
     private final CompletableFuture<ReleaseOutcome> released = new CompletableFuture<>();
@@ -53,28 +49,30 @@ final class ActiveLease {
     private boolean heardOfLoss;
     private boolean releaseCalled;
 
-    ActiveLease(HeldGrant keeper, long token, long acquiredAtNanos) {
-        this.keeper = keeper;
+    ActiveLease(LeaseOwner owner, long token, long acquiredAtNanos) {
+        this.owner = owner;
         this.token = token;
         this.acquiredAtNanos = acquiredAtNanos;
         this.recording = FlightEvents.holdBegun();
     }
 
-    LockName name() {
-        return keeper.name();
+    @Override
+    public LockName name() {
+        return owner.name();
     }
 
-    HeldGrant keeper() {
-        return keeper;
+    LeaseOwner owner() {
+        return owner;
     }
 
-    long token() {
+    @Override
+    public long token() {
         return token;
     }
 
     /** When its lock may be had by others; no caller has seen a lease that is given back by the engine. */
     synchronized long keptUntilAtNanos() {
-        return unseen ? acquiredAtNanos : acquiredAtNanos + keeper.atLeastNanos();
+        return unseen ? acquiredAtNanos : acquiredAtNanos + owner.atLeastNanos();
     }
 
     /** No caller has seen it, and none will. */
@@ -83,7 +81,7 @@ final class ActiveLease {
     }
 
     Duration heldFor() {
-        return Duration.ofNanos(keeper.wiring().runtime().nanoTime() - acquiredAtNanos);
+        return Duration.ofNanos(owner.context().runtime().nanoTime() - acquiredAtNanos);
     }
 
     /** The thread that waited for it, if one did. */
@@ -126,14 +124,14 @@ final class ActiveLease {
                 return Duration.ZERO;
             }
         }
-        return Duration.ofNanos(keeper.remainingNanos(this));
+        return Duration.ofNanos(owner.remainingNanos(this));
     }
 
     /** The validity left; a caller that reads zero has heard that it is over. */
     Duration tellRemaining() {
         Duration remaining = remaining();
         if (remaining.isZero()) {
-            keeper.checkEnd();
+            owner.on(new GrantEvent.EndDue());
             synchronized (this) {
                 heardOfLoss = true;
             }
@@ -142,13 +140,9 @@ final class ActiveLease {
     }
 
     void ensureValidFor(Duration duration) {
-        Timings timings = keeper.timings();
+        Timings timings = owner.timings();
         if (duration.isNegative() || Timings.saturatedNanos(duration) > timings.longestCheckableNanos()) {
-            throw new IllegalArgumentException("ensureValidFor(" + duration + ") on \"" + name()
-                    + "\": a healthy lease with a ttl of " + Duration.ofNanos(timings.ttlNanos())
-                    + " is only sure to have " + Duration.ofNanos(timings.longestCheckableNanos())
-                    + " left; ask for less, or set a ttl of at least "
-                    + timings.ttlForChecking(Timings.saturatedNanos(duration)).toMillis() + " ms");
+            throw LeaseMessages.uncheckable(name(), duration, timings);
         }
         refuseIfReleased("check");
         Duration remaining = tellRemaining();
@@ -157,7 +151,7 @@ final class ActiveLease {
             if (lost == null) {
                 throw new LeaseAtRiskException(name(), Duration.ZERO, duration);
             }
-            throw lostException(name(), lost, votes(), keeper.wiring());
+            throw lostException(lost);
         }
         if (remaining.compareTo(duration) < 0) {
             throw new LeaseAtRiskException(name(), remaining, duration);
@@ -190,33 +184,24 @@ final class ActiveLease {
         } catch (IllegalStateException e) {
             return CompletableFuture.failedFuture(e);
         }
-        keeper.checkEnd();
+        owner.on(new GrantEvent.EndDue());
         LossCause lost = cause();
         if (lost != null) {
-            synchronized (this) {
-                heardOfLoss = true;
-            }
-            return CompletableFuture.failedFuture(lostException(name(), lost, votes(), keeper.wiring()));
+            return CompletableFuture.failedFuture(lostException(lost));
         }
-        return keeper.renewByHand();
+        return owner.renewByHand();
     }
 
     // ---- loss
 
-    static LeaseLostException lostException(
-            LockName name, LossCause cause, List<NodeVote> votes, EngineContext wiring) {
-        String store = wiring.store().description();
-        String detail = switch (cause) {
-            case EXPIRED -> "no renewal succeeded in time at " + store;
-            case NOT_OURS -> store + " says that it is gone or held by somebody else";
-            case FORCE_RELEASED -> "an operator released it by force";
-            case MAX_HOLD -> "it reached maxHold and was no longer renewed";
-            case SESSION_LOST -> "the session at " + store + " ended";
-            case CLIENT_CLOSED -> "its client was closed";
-            case THREAD_DIED -> "the thread that held it has died";
-            case LEAKED -> "its handle was dropped without a release";
-        };
-        return new LeaseLostException(name, cause, detail, votes);
+    /** The loss as an exception, for a caller that asks; it has heard of it then. */
+    private LeaseLostException lostException(LossCause lost) {
+        heardOfLoss();
+        return LeaseMessages.lost(name(), lost, votes(), store());
+    }
+
+    private String store() {
+        return owner.context().store().description();
     }
 
     /** Nothing once it was given back: a lock that is kept for a while is held by nobody. */
@@ -228,12 +213,12 @@ final class ActiveLease {
             }
             callbacks = riskCallbacks;
         }
-        keeper.wiring().events().tell(l -> l.atRisk(new LockListener.AtRisk(name(), token, remaining)));
+        owner.context().events().tell(l -> l.atRisk(new LockListener.AtRisk(name(), token, remaining)));
         callbacks.forEach(callback -> call(() -> callback.accept(remaining)));
     }
 
     private void call(Runnable userCode) {
-        Futures.execute(keeper.wiring().runtime(), userCode);
+        Futures.execute(owner.context().runtime(), userCode);
     }
 
     void lost(LossCause why, List<NodeVote> said) {
@@ -256,24 +241,24 @@ final class ActiveLease {
         if (recording != null) {
             recording.ended(name(), token, "LOST");
         }
-        FlightEvents.lost(name(), token, why, heldFor(), keeper.wiring().store().description());
-        keeper.wiring().events().tell(l -> l.lost(new LockListener.Lost(name(), token, why, heldFor(), said)));
+        FlightEvents.lost(name(), token, why, heldFor(), store());
+        owner.context().events().tell(l -> l.lost(new LockListener.Lost(name(), token, why, heldFor(), said)));
+    }
+
+    /** Its handle was dropped. One that has ended was left to end by itself. */
+    @Override
+    public boolean isLeaked() {
+        return cause() == null;
+    }
+
+    @Override
+    public void leaked() {
+        owner.abandon(LossCause.LEAKED);
     }
 
     void abandoned(LossCause why) {
-        LOG.atError()
-                .addKeyValue("lock", name())
-                .addKeyValue("fencingToken", token)
-                .addKeyValue("cause", why)
-                .addKeyValue("held", heldFor())
-                .log(
-                        "lease on \"{}\" (token {}) was abandoned after {} ({}); it is no longer renewed and ends by"
-                                + " itself",
-                        name(),
-                        token,
-                        heldFor(),
-                        why);
-        keeper.wiring().events().tell(l -> l.abandoned(new LockListener.Abandoned(name(), token, why, heldFor())));
+        LeaseMessages.logAbandoned(name(), token, why, heldFor());
+        owner.context().events().tell(l -> l.abandoned(new LockListener.Abandoned(name(), token, why, heldFor())));
     }
 
     void onLost(Consumer<? super LossCause> callback) {
@@ -364,7 +349,7 @@ final class ActiveLease {
             interruption = null;
         }
         try {
-            keeper.release(this);
+            owner.giveBack(this);
         } catch (RuntimeException | Error e) {
             // Also for a second caller, and for close().
             released.complete(ReleaseOutcome.UNCONFIRMED);
@@ -385,7 +370,7 @@ final class ActiveLease {
         if (recording != null) {
             recording.ended(name(), token, outcome.name());
         }
-        keeper.wiring()
+        owner.context()
                 .events()
                 .tell(l -> l.released(new LockListener.Released(name(), token, outcome, heldFor(), said)));
     }
@@ -400,18 +385,7 @@ final class ActiveLease {
             heardOfLoss = true;
         }
         if (unheard != null) {
-            LOG.atError()
-                    .addKeyValue("lock", name())
-                    .addKeyValue("fencingToken", token)
-                    .addKeyValue("cause", unheard)
-                    .addKeyValue("store", keeper.wiring().store().description())
-                    .log(
-                            "lease on \"{}\" (token {}) was lost ({}) while it was in use, and nothing noticed; what"
-                                    + " it protected may have been used by others. Use ensureValidFor, onLost or the"
-                                    + " fencing token.",
-                            name(),
-                            token,
-                            unheard);
+            LeaseMessages.logUnheardLoss(name(), token, unheard, store());
         }
     }
 }

@@ -59,7 +59,7 @@ final class ClientAnnouncer {
     }
 
     private void tell() {
-        List<HeldGrant> held;
+        List<HoldTable.Held> held;
         try {
             held = holds.all();
         } catch (RuntimeException | Error e) {
@@ -77,7 +77,7 @@ final class ClientAnnouncer {
         }
     }
 
-    private ClientRecord record(List<HeldGrant> held) {
+    private ClientRecord record(List<HoldTable.Held> held) {
         String[] parts = holderId.split("/", 4);
         return new ClientRecord(
                 holderId,
@@ -86,7 +86,7 @@ final class ClientAnnouncer {
                 parts.length > 3 ? parts[3] : "",
                 since,
                 held.stream()
-                        .map(HeldGrant::asClientHold)
+                        .map(HoldTable.Held::asClientHold)
                         .sorted(Comparator.comparing(ClientRecord.ClientHold::since))
                         .limit(ClientRecord.MAX_HOLDS)
                         .toList());

@@ -10,7 +10,7 @@ import io.leasehold.spi.LockStore;
  * @param timeline the one timer
  * @param store where the locks are
  * @param events tells the listeners
- * @param undoer ends owner tokens
+ * @param retrier ends owner tokens
  * @param renewals sends renewals in batches
  * @param holds the grants that are held
  * @param suspensions notices that the machine was suspended
@@ -23,7 +23,7 @@ record EngineContext(
         TimerQueue timeline,
         LockStore store,
         Events events,
-        ReleaseRetrier undoer,
+        ReleaseRetrier retrier,
         RenewalBatcher renewals,
         HoldTable holds,
         SuspendWatch suspensions,

@@ -1,94 +1,31 @@
 package io.leasehold.engine;
 
 import io.leasehold.LossCause;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.engine.GrantAction.ArmEnd;
+import io.leasehold.engine.GrantAction.ArmRenew;
+import io.leasehold.engine.GrantAction.End;
+import io.leasehold.engine.GrantAction.LeaveToEnd;
+import io.leasehold.engine.GrantAction.RefuseRenewal;
+import io.leasehold.engine.GrantAction.Renew;
+import io.leasehold.engine.GrantAction.SendRelease;
+import io.leasehold.engine.GrantAction.SendUndo;
+import io.leasehold.engine.GrantAction.TellAbandoned;
+import io.leasehold.engine.GrantAction.TellAtRisk;
+import io.leasehold.engine.GrantAction.TellLost;
+import io.leasehold.spi.ReleaseReply;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One lease from its grant to exactly one end: held → (at risk →) lost, or released. Pure: events and the time come
+ * One grant from its beginning to exactly one end: held → (at risk →) lost, or released. Pure: events and the time come
  * in, actions go out.
  *
  * <p>Invariants. Once ended, never held again, whatever arrives late. At most one renewal is in flight. After a
  * release was asked for, no renewal is. The validity only ever moves forward.
  */
 final class GrantMachine {
-
-    /** What happens to a lease. */
-    sealed interface Event {}
-
-    /** The time for a renewal has come, or the holder asks for one. */
-    record RenewDue(boolean byHand) implements Event {}
-
-    /** The store has extended it; the ttl counts from {@code sentAtNanos}. */
-    record Renewed(long sentAtNanos) implements Event {}
-
-    /** A renewal failed. */
-    record RenewFailed() implements Event {}
-
-    /** The end may have come. */
-    record EndDue() implements Event {}
-
-    /** It is known from outside that the lease is over. */
-    record TakenAway(LossCause cause) implements Event {}
-
-    /** The store has answered that the hold is gone. */
-    record Denied() implements Event {}
-
-    /** It is said that an operator took it, which the store's answer to the next renewal will show. */
-    record SuspectedForce() implements Event {}
-
-    /** The holder gives it back. */
-    record ReleaseCalled() implements Event {}
-
-    /** The client closes, and the holder has not given it back in time. */
-    record Deserted() implements Event {}
-
-    /** A renewal that {@link #beginSending} allowed has left, in order, for the store. */
-    record RenewalSent() implements Event {}
-
-    /** The holder is gone: no more renewals, and this is the cause when the validity ends. */
-    record Abandoned(LossCause cause) implements Event {}
-
-    /** The machine was suspended: the monotonic clock has not counted, so nothing is known until a renewal succeeds. */
-    record Suspended() implements Event {}
-
-    /** The store has lost contact to what keeps the lease; the next renewal will tell. */
-    record ContactLost() implements Event {}
-
-    /** What the shell is to do. */
-    sealed interface Action {}
-
-    /** Send a renewal. */
-    record Renew(boolean byHand) implements Action {}
-
-    /** Tell whoever asked for a renewal that there is none any more. */
-    record RefuseRenewal(LossCause why) implements Action {}
-
-    /** Send {@link RenewDue} at this time. */
-    record ArmRenew(long atNanos) implements Action {}
-
-    /** Send {@link EndDue} at this time. */
-    record ArmEnd(long atNanos) implements Action {}
-
-    /** Tell whoever listens that a renewal is late, or will be. */
-    record TellAtRisk(long remainingNanos) implements Action {}
-
-    /** Tell the listeners that the holder is gone: once, and only while the lock is held. */
-    record TellAbandoned(LossCause cause) implements Action {}
-
-    /** Tell whoever listens that the lease is lost. */
-    record TellLost(LossCause cause) implements Action {}
-
-    /**
-     * End the owner token at the store.
-     *
-     * @param lost null if the lease was held until now, otherwise why it had ended before
-     */
-    record SendRelease(@Nullable LossCause lost) implements Action {}
-
-    /** It was lost, and its lock delay runs: the store keeps it until that is over, and is told nothing. */
-    record LeaveToEnd(LossCause lost) implements Action {}
 
     private enum State {
         HELD,
@@ -128,7 +65,7 @@ final class GrantMachine {
 
     private boolean sending;
     /** The end that waits for a renewal to leave. */
-    private @Nullable Action pending;
+    private @Nullable End pending;
     /** Why renewals have stopped, if they have. */
     private @Nullable LossCause stopped;
 
@@ -141,8 +78,8 @@ final class GrantMachine {
     }
 
     /** What to arm when it begins; the first renewal comes up to a tenth of the interval early, at random. */
-    List<Action> begin(long sentAtNanos, long random) {
-        Action end = new ArmEnd(validUntilAtNanos);
+    List<GrantAction> begin(long sentAtNanos, long random) {
+        GrantAction end = new ArmEnd(validUntilAtNanos);
         if (!timings.renewed()) {
             return List.of(end);
         }
@@ -152,34 +89,34 @@ final class GrantMachine {
     }
 
     /** Takes in an event and says what to do, in this order. */
-    List<Action> on(Event event, long nowNanos) {
-        List<Action> actions = new ArrayList<>(2);
+    List<GrantAction> on(GrantEvent event, long nowNanos) {
+        List<GrantAction> actions = new ArrayList<>(2);
         if (state == State.HELD && nowNanos - validUntilAtNanos >= 0) {
             lose(stopped != null ? stopped : LossCause.EXPIRED, actions);
         }
-        if (event instanceof RenewDue due) {
+        if (event instanceof GrantEvent.RenewDue due) {
             renewDue(due, nowNanos, actions);
-        } else if (event instanceof Renewed renewed) {
+        } else if (event instanceof GrantEvent.Renewed renewed) {
             renewed(renewed.sentAtNanos(), nowNanos, actions);
-        } else if (event instanceof RenewFailed) {
+        } else if (event instanceof GrantEvent.RenewFailed) {
             renewFailed(nowNanos, actions);
-        } else if (event instanceof TakenAway away) {
+        } else if (event instanceof GrantEvent.TakenAway away) {
             lose(away.cause(), actions);
-        } else if (event instanceof Denied) {
+        } else if (event instanceof GrantEvent.Denied) {
             lose(suspectedForce ? LossCause.FORCE_RELEASED : LossCause.NOT_OURS, actions);
-        } else if (event instanceof SuspectedForce) {
+        } else if (event instanceof GrantEvent.SuspectedForce) {
             suspectedForce(actions);
-        } else if (event instanceof ReleaseCalled) {
-            release(true, actions);
-        } else if (event instanceof Deserted) {
-            release(false, actions);
-        } else if (event instanceof RenewalSent) {
+        } else if (event instanceof GrantEvent.ReleaseCalled called) {
+            release(true, called.keptUntilAtNanos() - nowNanos > 0, actions);
+        } else if (event instanceof GrantEvent.Deserted deserted) {
+            release(false, deserted.keptUntilAtNanos() - nowNanos > 0, actions);
+        } else if (event instanceof GrantEvent.RenewalSent) {
             renewalSent(actions);
-        } else if (event instanceof Abandoned abandoned) {
+        } else if (event instanceof GrantEvent.Abandoned abandoned) {
             abandoned(abandoned.cause(), actions);
-        } else if (event instanceof Suspended) {
+        } else if (event instanceof GrantEvent.Suspended) {
             suspended(nowNanos, actions);
-        } else if (event instanceof ContactLost) {
+        } else if (event instanceof GrantEvent.ContactLost) {
             contactLost(nowNanos, actions);
         } else if (state == State.HELD) {
             actions.add(new ArmEnd(validUntilAtNanos));
@@ -187,7 +124,7 @@ final class GrantMachine {
         return actions;
     }
 
-    private void renewDue(RenewDue due, long nowNanos, List<Action> actions) {
+    private void renewDue(GrantEvent.RenewDue due, long nowNanos, List<GrantAction> actions) {
         armed &= due.byHand();
         if (state != State.HELD || renewing) {
             return;
@@ -224,19 +161,19 @@ final class GrantMachine {
         renew(due.byHand(), actions);
     }
 
-    private void renew(boolean byHand, List<Action> actions) {
+    private void renew(boolean byHand, List<GrantAction> actions) {
         renewing = true;
         renewingByHand = byHand;
         tries += byHand ? 0 : 1;
         actions.add(new Renew(byHand));
     }
 
-    private void arm(long atNanos, List<Action> actions) {
+    private void arm(long atNanos, List<GrantAction> actions) {
         armed = true;
         actions.add(new ArmRenew(atNanos));
     }
 
-    private void renewed(long sentAtNanos, long nowNanos, List<Action> actions) {
+    private void renewed(long sentAtNanos, long nowNanos, List<GrantAction> actions) {
         renewing = false;
         if (state != State.HELD) {
             return;
@@ -278,7 +215,7 @@ final class GrantMachine {
     }
 
     /** Also at its cap, which the answer does not move: its holder would else believe it for a whole validity. */
-    private void suspectedForce(List<Action> actions) {
+    private void suspectedForce(List<GrantAction> actions) {
         suspectedForce = true;
         askAgain = renewing;
         if (state == State.HELD && !renewing && mayConfirm()) {
@@ -286,7 +223,7 @@ final class GrantMachine {
         }
     }
 
-    private void renewFailed(long nowNanos, List<Action> actions) {
+    private void renewFailed(long nowNanos, List<GrantAction> actions) {
         renewing = false;
         outdated = false;
         askAgain = false;
@@ -303,7 +240,7 @@ final class GrantMachine {
     }
 
     /** The next try to confirm: of a lease that nothing else renews, too. */
-    private void armConfirmation(long nowNanos, List<Action> actions) {
+    private void armConfirmation(long nowNanos, List<GrantAction> actions) {
         long pauseNanos = Math.min(MAX_CONFIRM_NANOS, FIRST_CONFIRM_NANOS << Math.min(confirmTries++, 10));
         if (timings.renewed()) {
             pauseNanos = Math.min(pauseNanos, timings.renewalRetryNanos());
@@ -311,39 +248,38 @@ final class GrantMachine {
         arm(nowNanos + Math.max(MIN_RETRY_NANOS, pauseNanos), actions);
     }
 
-    private void tellIfAtRisk(long nowNanos, List<Action> actions) {
+    private void tellIfAtRisk(long nowNanos, List<GrantAction> actions) {
         if (validUntilAtNanos - nowNanos < timings.riskNanos()) {
             tellAtRisk(nowNanos, actions);
         }
     }
 
-    private void abandoned(LossCause why, List<Action> actions) {
+    private void abandoned(LossCause why, List<GrantAction> actions) {
         if (state == State.HELD && mayConfirm()) {
             stopped = why;
             actions.add(new TellAbandoned(why));
         }
     }
 
-    private void contactLost(long nowNanos, List<Action> actions) {
+    private void contactLost(long nowNanos, List<GrantAction> actions) {
         if (state == State.HELD) {
             tellAtRisk(nowNanos, actions);
         }
     }
 
-    private void tellAtRisk(long nowNanos, List<Action> actions) {
+    private void tellAtRisk(long nowNanos, List<GrantAction> actions) {
         if (!atRisk) {
             atRisk = true;
             actions.add(new TellAtRisk(validUntilAtNanos - nowNanos));
         }
     }
 
-    private void release(boolean byHolder, List<Action> actions) {
+    private void release(boolean byHolder, boolean isKept, List<GrantAction> actions) {
         if (state == State.RELEASED) {
             return;
         }
-        LossCause lost = state == State.LOST ? cause : null;
+        End end = state == State.LOST ? endOfLost(byHolder, isKept) : new SendRelease();
         state = State.RELEASED;
-        Action end = lost != null && isDelayed(lost, byHolder) ? new LeaveToEnd(lost) : new SendRelease(lost);
         if (sending) {
             pending = end;
         } else {
@@ -351,13 +287,30 @@ final class GrantMachine {
         }
     }
 
-    /** A lost holder may have been at work until now, although it gives back what it has lost. */
-    private boolean isDelayed(LossCause lost, boolean byHolder) {
-        boolean inOrder = lost == LossCause.FORCE_RELEASED || (lost == LossCause.CLIENT_CLOSED && byHolder);
-        return timings.delayed() && !inOrder;
+    /**
+     * The holder is done, so that nothing is lost by freeing what may be left, also after an expiry: unless the lock must stay taken,
+     * however the lease was lost. What an operator has ended is free.
+     */
+    private End endOfLost(boolean byHolder, boolean isKept) {
+        boolean inOrder = cause == LossCause.FORCE_RELEASED || (cause == LossCause.CLIENT_CLOSED && byHolder);
+        // A lost holder may have been at work until now, although it gives back what it has lost.
+        boolean isDelayed = timings.delayed() && !inOrder;
+        boolean staysTaken = isDelayed || (isKept && cause != LossCause.FORCE_RELEASED);
+        return staysTaken || cause == LossCause.NOT_OURS ? new LeaveToEnd() : new SendUndo();
     }
 
-    private void renewalSent(List<Action> actions) {
+    /** What the holder is told: a store that knows nothing of the hold is believed only while it must have known it. */
+    ReleaseOutcome outcome(ReleaseReply reply, long nowNanos) {
+        if (reply instanceof ReleaseReply.Released) {
+            return ReleaseOutcome.RELEASED;
+        }
+        boolean inTime = nowNanos - validUntilAtNanos < 0;
+        return reply instanceof ReleaseReply.NotOurs && inTime
+                ? ReleaseOutcome.ALREADY_LOST
+                : ReleaseOutcome.UNCONFIRMED;
+    }
+
+    private void renewalSent(List<GrantAction> actions) {
         sending = false;
         if (pending != null) {
             actions.add(pending);
@@ -365,7 +318,7 @@ final class GrantMachine {
         }
     }
 
-    private void suspended(long nowNanos, List<Action> actions) {
+    private void suspended(long nowNanos, List<GrantAction> actions) {
         if (state == State.HELD) {
             unconfirmed = true;
             unconfirmedAtNanos = nowNanos;
@@ -377,7 +330,7 @@ final class GrantMachine {
         }
     }
 
-    private void confirm(List<Action> actions) {
+    private void confirm(List<GrantAction> actions) {
         if (mayConfirm()) {
             renew(false, actions);
         }
@@ -388,7 +341,7 @@ final class GrantMachine {
         return stopped == null || stopped == LossCause.MAX_HOLD;
     }
 
-    private void refuseIfStopped(List<Action> actions) {
+    private void refuseIfStopped(List<GrantAction> actions) {
         LossCause why = stopped;
         if (why != null && !mayConfirm()) {
             actions.add(new RefuseRenewal(why));
@@ -396,7 +349,7 @@ final class GrantMachine {
     }
 
     /**
-     * Whether a renewal may be sent now; if so, {@link RenewalSent} must follow, and a release that is called in
+     * Whether a renewal may be sent now; if so, {@link GrantEvent.RenewalSent} must follow, and a release that is called in
      * between waits for it: so no renewal is ever sent after the release.
      */
     boolean beginSending() {
@@ -404,7 +357,7 @@ final class GrantMachine {
         return sending;
     }
 
-    private void lose(LossCause why, List<Action> actions) {
+    private void lose(LossCause why, List<GrantAction> actions) {
         if (state != State.HELD) {
             return;
         }
@@ -442,9 +395,5 @@ final class GrantMachine {
     /** Until when it was or is valid, unless it ended before. */
     long validUntilAtNanos() {
         return validUntilAtNanos;
-    }
-
-    long acquiredAtNanos() {
-        return acquiredAtNanos;
     }
 }

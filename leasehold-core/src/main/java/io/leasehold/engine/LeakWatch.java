@@ -1,6 +1,6 @@
 package io.leasehold.engine;
 
-import io.leasehold.LossCause;
+import io.leasehold.LockName;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
@@ -22,9 +22,22 @@ final class LeakWatch {
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     private final boolean withStacks;
-    private final ReferenceQueue<LeaseHandle> unreachable = new ReferenceQueue<>();
+    private final ReferenceQueue<Object> unreachable = new ReferenceQueue<>();
     /** Keeps the references themselves reachable. */
     private final Set<Trace> traces = ConcurrentHashMap.newKeySet();
+
+    /** What a handle stands for. */
+    interface Watched {
+
+        LockName name();
+
+        long token();
+
+        /** Whether it is still held, although its handle is gone. */
+        boolean isLeaked();
+
+        void leaked();
+    }
 
     LeakWatch(boolean withStacks) {
         this.withStacks = withStacks;
@@ -36,12 +49,8 @@ final class LeakWatch {
         return withStacks ? new Throwable("the lease was acquired here") : null;
     }
 
-    /** Makes the handle with which the caller gets the lease. */
-    LeaseHandle handle(ActiveLease lease, @Nullable Throwable asked) {
-        return new LeaseHandle(lease, this, asked);
-    }
-
-    Trace trace(LeaseHandle handle, ActiveLease lease, @Nullable Throwable stack) {
+    /** Watches the handle of a lease; the lease must not refer to it. */
+    Trace trace(Object handle, Watched lease, @Nullable Throwable stack) {
         // Leases that are never renewed are never looked for; what is dropped of them must not pile up here.
         report();
         Trace trace = new Trace(handle, lease, stack);
@@ -59,12 +68,12 @@ final class LeakWatch {
     }
 
     /** The trace of one handle. */
-    final class Trace extends PhantomReference<LeaseHandle> {
+    final class Trace extends PhantomReference<Object> {
 
-        private final ActiveLease lease;
+        private final Watched lease;
         private final @Nullable Throwable stack;
 
-        Trace(LeaseHandle handle, ActiveLease lease, @Nullable Throwable stack) {
+        Trace(Object handle, Watched lease, @Nullable Throwable stack) {
             super(handle, unreachable);
             this.lease = lease;
             this.stack = stack;
@@ -76,8 +85,7 @@ final class LeakWatch {
         }
 
         private void leaked() {
-            if (lease.cause() != null) {
-                // It has ended, and was left to end by itself.
+            if (!lease.isLeaked()) {
                 return;
             }
             if (stack != null) {
@@ -87,7 +95,7 @@ final class LeakWatch {
                         .setCause(stack)
                         .log("lease on \"{}\" was dropped without a release", lease.name());
             }
-            lease.keeper().abandon(LossCause.LEAKED);
+            lease.leaked();
         }
     }
 }

@@ -1,6 +1,5 @@
 package io.leasehold.engine;
 
-import io.leasehold.Hold;
 import io.leasehold.HoldEnd;
 import io.leasehold.Lease;
 import io.leasehold.LockName;
@@ -19,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * The lease in the caller's hands: a façade over its {@link ActiveLease}. Nothing of the engine refers to it strongly, so
  * that {@link LeakWatch} notices when the caller has dropped it.
  */
-final class LeaseHandle implements Lease {
+final class LeaseHandle implements Lease, Unseen {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
@@ -37,18 +36,15 @@ final class LeaseHandle implements Lease {
         return state;
     }
 
-    /** Gives back what no caller will ever see. */
-    static CompletableFuture<ReleaseOutcome> giveBackUnseen(Hold hold) {
-        if (hold instanceof LeaseHandle handle) {
-            handle.state.unseen();
-        } else if (hold instanceof MultiLeaseHandle several) {
-            several.unseen();
-        }
-        return Futures.ask(hold::releaseAsync);
+    /** No caller has seen it, and none will. */
+    @Override
+    public CompletableFuture<ReleaseOutcome> giveBackUnseen() {
+        state.unseen();
+        return Futures.ask(this::releaseAsync);
     }
 
     private LockRuntime runtime() {
-        return state.keeper().wiring().runtime();
+        return state.owner().context().runtime();
     }
 
     @Override
@@ -109,7 +105,7 @@ final class LeaseHandle implements Lease {
     /** Its holder takes it for lost, since nothing has confirmed it: so it is, and what is left of it is given back. */
     void loseUnconfirmed() {
         if (state.cause() == null && state.isUnreleased()) {
-            state.keeper().takenAway(LossCause.EXPIRED);
+            state.owner().on(new GrantEvent.TakenAway(LossCause.EXPIRED));
             Futures.guarded("giving back an unconfirmed hold", this::give);
         }
     }

@@ -2,176 +2,189 @@ package io.leasehold.engine;
 
 import io.leasehold.Holder;
 import io.leasehold.LockName;
+import io.leasehold.LockOptions;
 import io.leasehold.spi.HandOver;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The local queues: of each name's waiters at most the first contends with the store, so that a process is one contender
- * however many threads want the lock; and while this process holds the lock and may pass it on, none does.
+ * The {@link LocalQueue}s of a client, by name, so that a process is one contender however many threads want a lock.
  *
- * <p>A desk exists while somebody stands at it or a grant of this process is held; the map's per-key atomicity guards it.
- * Nothing else is locked inside.
+ * <p>A queue exists while an attempt waits in it or a grant of this process is held. It is guarded by itself; nothing else is locked
+ * inside, and nothing is called.
  */
 final class LocalQueues {
 
+    /** An attempt, as the queue sees it. */
+    interface Contender {
+
+        LockName name();
+
+        LockOptions options();
+
+        /** Contends with the store; may be called more than once. */
+        void start();
+
+        /** Waits in the queue; with no patience, that is already its end. */
+        void enqueued();
+
+        /** A lease of the grant that this process holds is offered. */
+        AcquireMachine.Offer handOver(ActiveLease lease);
+
+        /** The lock may be free. */
+        void woken();
+
+        /** The store has given the lock to an attempt, perhaps to this one. */
+        void handedOver(HandOver handOver);
+
+        void clientClosing();
+    }
+
+    /** A grant that is held here. */
+    interface Passable {
+
+        /** For how long an attempt with these options may still hope for a hand-over; zero or less if it may not. */
+        long passableNanos(LockOptions wanted);
+
+        void on(GrantEvent event);
+
+        /** Whether this thread opened the current lease, which lasts until it is released, and is alone with it. */
+        boolean waitsForEver(Thread thread);
+
+        /** The current lease, for people. */
+        Holder asHolder();
+    }
+
     private final TimerQueue timeline;
-    private final ConcurrentMap<LockName, Desk> desks = new ConcurrentHashMap<>();
+    private final ConcurrentMap<LockName, LocalQueue<Contender, Passable>> queues = new ConcurrentHashMap<>();
 
     LocalQueues(TimerQueue timeline) {
         this.timeline = timeline;
     }
 
-    private static final class Desk {
-        private final Deque<AcquireAttempt> line = new ArrayDeque<>(2);
-        private @Nullable HeldGrant held;
-        /** The grant for whose hand-over the first waiter is being kept back. */
-        private @Nullable HeldGrant keptBackFor;
+    private interface Question<R> {
+        @Nullable
+        R of(LocalQueue<Contender, Passable> queue);
+    }
 
-        private long seenToken;
-        /** Somebody is settling this desk, and looks again before it stops. */
-        private boolean settling;
+    /** Asks the queue of this name; null if there is none. */
+    private <R> @Nullable R find(LockName name, Question<R> question) {
+        LocalQueue<Contender, Passable> queue = queues.get(name);
+        while (queue != null) {
+            synchronized (queue) {
+                if (queues.get(name) == queue) {
+                    R answer = question.of(queue);
+                    if (queue.isDeserted()) {
+                        queues.remove(name);
+                    }
+                    return answer;
+                }
+            }
+            queue = queues.get(name);
+        }
+        return null;
+    }
 
-        private boolean settleAgain;
+    /** As {@link #find}, with an answer where there is none. */
+    private <R> R ask(LockName name, R otherwise, Question<R> question) {
+        R answer = find(name, question);
+        return answer == null ? otherwise : answer;
+    }
 
-        boolean isDeserted() {
-            return line.isEmpty() && held == null;
+    /** As {@link #ask}, and makes the queue if there is none. */
+    private boolean fill(LockName name, Function<LocalQueue<Contender, Passable>, Boolean> change) {
+        while (true) {
+            LocalQueue<Contender, Passable> queue = queues.computeIfAbsent(name, n -> new LocalQueue<>());
+            synchronized (queue) {
+                if (queues.get(name) == queue) {
+                    return change.apply(queue);
+                }
+            }
         }
     }
 
-    /** Lets the waiter stand in line, and start if it is first and nothing is held here. */
-    void enter(AcquireAttempt waiter) {
-        Desk entered = desks.compute(waiter.name(), (name, desk) -> {
-            Desk at = desk == null ? new Desk() : desk;
-            at.line.addLast(waiter);
-            return at;
-        });
-        if (isAlone(entered, waiter)) {
-            waiter.start();
+    /** Takes the attempt in; it starts if it is first and nothing is held here. */
+    void enter(Contender attempt) {
+        if (fill(attempt.name(), queue -> queue.enter(attempt))) {
+            attempt.start();
         } else {
-            waiter.enqueued();
-            settle(waiter.name());
+            attempt.enqueued();
+            settle(attempt.name());
         }
     }
 
-    private boolean isAlone(Desk entered, AcquireAttempt waiter) {
-        boolean[] alone = new boolean[1];
-        desks.computeIfPresent(waiter.name(), (name, desk) -> {
-            alone[0] = desk == entered && desk.line.peekFirst() == waiter && desk.held == null;
-            return desk;
+    /** The attempt is done. */
+    void leave(Contender attempt) {
+        ask(attempt.name(), false, queue -> {
+            queue.leave(attempt);
+            return true;
         });
-        return alone[0];
+        settle(attempt.name());
     }
 
-    /** The waiter is done. */
-    void leave(AcquireAttempt waiter) {
-        desks.computeIfPresent(waiter.name(), (name, desk) -> {
-            desk.line.remove(waiter);
-            return desk.isDeserted() ? null : desk;
-        });
-        settle(waiter.name());
-    }
-
-    /** This process holds the lock now; where it was granted with others at once, nobody stands at its desk. */
-    void granted(LockName name, HeldGrant grant, long lastToken) {
-        desks.compute(name, (n, desk) -> {
-            Desk at = desk == null ? new Desk() : desk;
-            at.held = grant;
-            at.seenToken = Math.max(at.seenToken, lastToken);
-            return at;
+    /** This process holds the lock now; where it was granted with others at once, no attempt is in its queue. */
+    void granted(LockName name, Passable grant, long lastToken) {
+        fill(name, queue -> {
+            queue.granted(grant, lastToken);
+            return true;
         });
     }
 
     /** The grant is over. */
-    void ended(LockName name, HeldGrant grant) {
-        desks.computeIfPresent(name, (n, desk) -> {
-            if (desk.held == grant) {
-                desk.held = null;
-            }
-            return desk.isDeserted() ? null : desk;
+    void ended(LockName name, Passable grant) {
+        ask(name, false, queue -> {
+            queue.ended(grant);
+            return true;
         });
         settle(name);
     }
 
-    /** Starts the first waiter, unless it may still be handed the grant that is held. */
+    /** Starts the first attempt, unless it may still be handed the grant that is held. */
     private void settle(LockName name) {
         // A loop: where the store answers at once, one that starts is done at once and calls this again; nested, ten
         // thousand of them would exhaust the stack.
-        boolean[] mine = new boolean[1];
-        desks.computeIfPresent(name, (n, desk) -> {
-            mine[0] = !desk.settling;
-            desk.settling = true;
-            desk.settleAgain = true;
-            return desk;
-        });
-        while (mine[0]) {
+        boolean isMine = ask(name, false, LocalQueue::beginSettling);
+        while (isMine) {
             boolean settled = false;
             try {
                 settleOnce(name);
                 settled = true;
             } finally {
-                mine[0] = mustSettleAgain(name, settled);
+                boolean done = settled;
+                isMine = ask(name, false, queue -> queue.goesOnSettling(done));
             }
         }
     }
 
-    private boolean mustSettleAgain(LockName name, boolean settled) {
-        boolean[] again = new boolean[1];
-        desks.computeIfPresent(name, (n, desk) -> {
-            again[0] = settled && desk.settleAgain;
-            desk.settling = again[0];
-            return desk;
-        });
-        return again[0];
-    }
-
     private void settleOnce(LockName name) {
-        AcquireAttempt[] first = new AcquireAttempt[1];
-        HeldGrant[] held = new HeldGrant[1];
-        desks.computeIfPresent(name, (n, desk) -> {
-            desk.settleAgain = false;
-            first[0] = desk.line.peekFirst();
-            held[0] = desk.held;
-            return desk;
-        });
-        if (first[0] == null) {
+        Contender first = find(name, LocalQueue::look);
+        if (first == null) {
             return;
         }
-        long waitNanos = held[0] == null ? 0 : held[0].handOverNanos(first[0].options());
-        if (waitNanos <= 0) {
-            first[0].start();
-        } else if (keepBack(name, held[0])) {
+        Passable held = held(name);
+        long waitNanos = held == null ? 0 : held.passableNanos(first.options());
+        if (held == null || waitNanos <= 0) {
+            first.start();
+        } else if (ask(name, false, queue -> queue.beginAwaiting(held))) {
             timeline.schedule(waitNanos, () -> settle(name));
         }
     }
 
-    /** Whether nobody is being kept back for this grant yet: then its end of hand-over needs a timer. */
-    private boolean keepBack(LockName name, HeldGrant grant) {
-        boolean[] first = new boolean[1];
-        desks.computeIfPresent(name, (n, desk) -> {
-            first[0] = desk.keptBackFor != grant;
-            desk.keptBackFor = grant;
-            return desk;
-        });
-        return first[0];
-    }
-
     /** Wakes the contender for this name, if there is one. */
     void wake(LockName name) {
-        AcquireAttempt first = firstInLine(name);
+        Contender first = first(name);
         if (first != null) {
             first.woken();
         }
     }
 
-    /** Tells the contender for this name, if there is one, that somebody was given the lock. */
+    /** Tells the contender for this name, if there is one, that the store has handed the lock over. */
     void handedOver(HandOver handOver) {
-        AcquireAttempt first = firstInLine(handOver.name());
+        Contender first = first(handOver.name());
         if (first != null) {
             first.handedOver(handOver);
         }
@@ -179,68 +192,45 @@ final class LocalQueues {
 
     /** Wakes all contenders. */
     void wakeAll() {
-        desks.keySet().forEach(this::wake);
+        queues.keySet().forEach(this::wake);
     }
 
-    /** The waiter that would be next. */
+    /** The attempt that would be next. */
     @Nullable
-    AcquireAttempt firstInLine(LockName name) {
-        AcquireAttempt[] first = new AcquireAttempt[1];
-        desks.computeIfPresent(name, (n, desk) -> {
-            first[0] = desk.line.peekFirst();
-            return desk;
-        });
-        return first[0];
+    Contender first(LockName name) {
+        return find(name, LocalQueue::first);
     }
 
     /** The grant of this name that this process holds. */
     @Nullable
-    HeldGrant held(LockName name) {
-        HeldGrant[] held = new HeldGrant[1];
-        desks.computeIfPresent(name, (n, desk) -> {
-            held[0] = desk.held;
-            return desk;
-        });
-        return held[0];
+    Passable held(LockName name) {
+        return find(name, LocalQueue::held);
     }
 
     /** This process as the holder, if it is. */
     @Nullable
     Holder localHolder(LockName name) {
-        HeldGrant held = held(name);
+        Passable held = held(name);
         return held == null ? null : held.asHolder();
     }
 
-    /** How many tokens to reserve: one, or as many as a grant may be passed on when others wait here. */
+    /** How many tokens the next request for this name reserves. */
     int reserve(LockName name) {
-        boolean[] others = new boolean[1];
-        desks.computeIfPresent(name, (n, desk) -> {
-            others[0] = desk.line.size() > 1;
-            return desk;
-        });
-        return others[0] ? Timings.MAX_LEASES : 1;
+        return ask(name, 1, LocalQueue::reserve);
     }
 
     long seenToken(LockName name) {
-        long[] seen = new long[1];
-        desks.computeIfPresent(name, (n, desk) -> {
-            seen[0] = desk.seenToken;
-            return desk;
-        });
-        return seen[0];
+        return ask(name, 0L, LocalQueue::seenToken);
     }
 
     boolean isEmpty() {
-        return desks.isEmpty();
+        return queues.isEmpty();
     }
 
-    List<AcquireAttempt> all() {
-        List<AcquireAttempt> all = new ArrayList<>();
-        for (LockName name : desks.keySet()) {
-            desks.computeIfPresent(name, (n, desk) -> {
-                all.addAll(desk.line);
-                return desk;
-            });
+    List<Contender> all() {
+        List<Contender> all = new ArrayList<>();
+        for (LockName name : queues.keySet()) {
+            all.addAll(ask(name, List.of(), LocalQueue::all));
         }
         return all;
     }

@@ -6,7 +6,6 @@ import io.leasehold.Lease;
 import io.leasehold.LockListener;
 import io.leasehold.LockListener.AttemptOutcome;
 import io.leasehold.LockName;
-import io.leasehold.LockStoreException;
 import io.leasehold.MultiLease;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
@@ -33,10 +32,10 @@ final class MultiAcquire implements Pending<MultiLease> {
 
     private final List<LockName> names;
     private final WaitSettings settings;
-    private final long maxWaitNanos;
+    private final MultiMachine machine;
     private final long startAtNanos;
-    private final EngineClient client;
-    private final EngineContext wiring;
+    private final Attempts attempts;
+    private final EngineContext context;
     /** Where the caller asked, if that is remembered. */
     private final @Nullable Throwable asked;
 
@@ -60,17 +59,18 @@ final class MultiAcquire implements Pending<MultiLease> {
             List<LockName> names,
             WaitSettings settings,
             long maxWaitNanos,
-            EngineClient client,
-            EngineContext wiring,
+            Attempts attempts,
+            EngineContext context,
             @Nullable Throwable asked) {
         this.asked = asked;
         this.names = names;
         this.settings = settings;
-        this.maxWaitNanos = maxWaitNanos;
-        this.client = client;
-        this.wiring = wiring;
-        this.startAtNanos = wiring.runtime().nanoTime();
-        result.whenComplete((attempt, error) -> client.settled(this));
+        this.attempts = attempts;
+        this.context = context;
+        this.startAtNanos = context.runtime().nanoTime();
+        String what = "locks " + names + " at " + context.store().description();
+        this.machine = new MultiMachine(what, settings.timings(), maxWaitNanos, startAtNanos);
+        result.whenComplete((attempt, error) -> attempts.settled(this));
     }
 
     @Override
@@ -78,13 +78,13 @@ final class MultiAcquire implements Pending<MultiLease> {
         return result;
     }
 
-    /** Whether it has its result, and nothing of its own is in flight; its {@link AcquireAttempt}s are the desks' to watch. */
+    /** Whether it has its result, and nothing of its own is in flight; its {@link AcquireAttempt}s are the queues' to watch. */
     synchronized boolean isOver() {
         return result.isDone() && asking == 0;
     }
 
     void start() {
-        if (names.size() > 1 && wiring.store().isAtomicOver(names)) {
+        if (names.size() > 1 && context.store().isAtomicOver(names)) {
             takeAtOnce();
         } else {
             takeNext();
@@ -95,11 +95,11 @@ final class MultiAcquire implements Pending<MultiLease> {
 
     private void takeAtOnce() {
         Timings timings = settings.timings();
-        OwnerToken owner = OwnerToken.draw(wiring.runtime());
+        OwnerToken owner = OwnerToken.draw(context.runtime());
         AcquireRequest request = AcquireRequest.exclusive(
-                        names, owner, wiring.holderId(), timings.toldNanos(), timings.answerNanos())
+                        names, owner, context.holderId(), timings.toldNanos(), timings.answerNanos())
                 .nodeTimeout(settings.nodeTimeoutNanos());
-        long mark = wiring.suspensions().mark();
+        long mark = context.suspensions().mark();
         CompletableFuture<Void> dealt = new CompletableFuture<>();
         synchronized (this) {
             if (givenUp) {
@@ -108,7 +108,7 @@ final class MultiAcquire implements Pending<MultiLease> {
             asking++;
             dealtWith = dealt;
         }
-        Futures.ask(() -> wiring.store().acquire(request)).whenComplete((reply, error) -> {
+        Futures.ask(() -> context.store().acquire(request)).whenComplete((reply, error) -> {
             try {
                 answeredAtOnce(owner, mark, reply != null ? reply : broken(error), isGivenUp());
             } catch (RuntimeException | Error e) {
@@ -119,7 +119,7 @@ final class MultiAcquire implements Pending<MultiLease> {
                 synchronized (this) {
                     asking--;
                 }
-                client.settled(this);
+                attempts.settled(this);
                 dealt.complete(null);
             }
         });
@@ -128,88 +128,34 @@ final class MultiAcquire implements Pending<MultiLease> {
     private AcquireReply broken(@Nullable Throwable error) {
         return new AcquireReply.Failed(
                 FailureKind.UNKNOWN,
-                new StoreUnavailableException("acquiring " + what() + " failed: " + error, error),
+                new StoreUnavailableException("acquiring " + machine.what() + " failed: " + error, error),
                 0);
     }
 
-    private String what() {
-        return "locks " + names + " at " + wiring.store().description();
-    }
-
     private void answeredAtOnce(OwnerToken owner, long mark, AcquireReply reply, boolean gone) {
-        if (!gone && reply instanceof AcquireReply.Granted granted && isWorthKeeping(granted)) {
-            names.forEach(name -> keep(client.keep(name, granted.grant(), settings, mark, asked)));
-            tell(AttemptOutcome.ACQUIRED);
-            finishAcquired();
-            return;
-        }
-        if (isRemembered(reply)) {
+        MultiMachine.Decision decided =
+                machine.onReply(reply, gone, context.runtime().nanoTime());
+        if (decided.undo()) {
             undo(owner, reply.ballot());
         }
-        if (gone) {
-            tell(AttemptOutcome.INTERRUPTED);
-            return;
-        }
-        LockStoreException failure = failure(reply);
-        boolean permanent = reply instanceof AcquireReply.Failed failed && failed.kind() == FailureKind.PERMANENT;
-        if (failure != null && (permanent || maxWaitNanos == 0)) {
-            tell(failure instanceof AmbiguousAcquireException ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR);
-            result.completeExceptionally(failure);
-        } else {
+        if (decided.next() instanceof MultiMachine.Keep keep) {
+            names.forEach(name -> keep(attempts.keep(name, keep.grant(), settings, mark, asked)));
+            tell(AttemptOutcome.ACQUIRED);
+            finishAcquired();
+        } else if (decided.next() instanceof MultiMachine.Fail fail) {
+            boolean ambiguous = fail.error() instanceof AmbiguousAcquireException;
+            tell(ambiguous ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR);
+            result.completeExceptionally(fail.error());
+        } else if (decided.next() instanceof MultiMachine.TakeOneByOne) {
             takeNext();
+        } else {
+            tell(AttemptOutcome.INTERRUPTED);
         }
-    }
-
-    /** Whether the store may hold something for the owner token; what was granted and does not count, it does. */
-    private static boolean isRemembered(AcquireReply reply) {
-        if (reply instanceof AcquireReply.Refused refused) {
-            return refused.spent() && refused.ballot() > 0;
-        }
-        return !(reply instanceof AcquireReply.Busy);
-    }
-
-    /**
-     * What zero patience ends with, null if another has one of the locks. They are not asked for one after the other then: the request would
-     * meet what this one may have left and is being undone, and take it for that of another.
-     */
-    private @Nullable LockStoreException failure(AcquireReply reply) {
-        if (reply instanceof AcquireReply.Failed failed) {
-            return failed.kind() == FailureKind.UNKNOWN ? unknown(failed) : failed.error();
-        } else if (reply instanceof AcquireReply.Refused refused) {
-            return new StoreUnavailableException(what() + " were refused: " + refused.reason(), refused.votes(), null);
-        } else if (reply instanceof AcquireReply.Granted granted) {
-            return new StoreUnavailableException(
-                    what() + " were granted too slowly: less than "
-                            + settings.timings().minimumValidityNanos() / 1_000_000
-                            + " ms of validity were left; they were given back",
-                    granted.votes(),
-                    null);
-        }
-        return null;
-    }
-
-    private AmbiguousAcquireException unknown(AcquireReply.Failed failed) {
-        return new AmbiguousAcquireException(
-                what() + ": the outcome of the request is unknown; it is being undone. Last: "
-                        + failed.error().getMessage(),
-                failed.votes(),
-                failed.error());
-    }
-
-    private boolean isWorthKeeping(AcquireReply.Granted granted) {
-        long validUntilAtNanos =
-                granted.grant().sentAtNanos() + settings.timings().validityNanos();
-        long leftNanos = validUntilAtNanos - wiring.runtime().nanoTime();
-        return leftNanos >= leastValidityNanos();
-    }
-
-    private long leastValidityNanos() {
-        return Math.max(1, settings.timings().minimumValidityNanos());
     }
 
     private void undo(OwnerToken owner, long ballot) {
         Timings timings = settings.timings();
-        leaves(wiring.undoer()
+        leaves(context.retrier()
                 .end(
                         new ReleaseRequest(names, owner, ballot, ReleaseRequest.Kind.UNDO, timings.answerNanos()),
                         timings.undoNanos())
@@ -229,8 +175,8 @@ final class MultiAcquire implements Pending<MultiLease> {
         Duration waited = waited();
         // What is asked for at once begins and ends as one; what is taken one after the other, its waiters tell.
         for (LockName name : names) {
-            wiring.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
-            wiring.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited)));
+            context.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
+            context.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited)));
         }
     }
 
@@ -275,7 +221,7 @@ final class MultiAcquire implements Pending<MultiLease> {
         }
         AcquireAttempt waiter;
         try {
-            waiter = client.enter(next, settings, patienceLeft(), asked);
+            waiter = attempts.enter(next, settings, patienceLeft(), asked);
         } catch (IllegalStateException e) {
             giveBack(true);
             result.completeExceptionally(e);
@@ -293,10 +239,7 @@ final class MultiAcquire implements Pending<MultiLease> {
     }
 
     private long patienceLeft() {
-        if (maxWaitNanos > Long.MAX_VALUE / 2) {
-            return maxWaitNanos;
-        }
-        return Math.max(0, maxWaitNanos - (wiring.runtime().nanoTime() - startAtNanos));
+        return machine.patienceLeftNanos(context.runtime().nanoTime());
     }
 
     private void answered(@Nullable Attempt<Lease> attempt, @Nullable Throwable error) {
@@ -323,7 +266,7 @@ final class MultiAcquire implements Pending<MultiLease> {
                 return true;
             }
         }
-        leaves(LeaseHandle.giveBackUnseen(lease));
+        leaves(Unseen.giveBack(lease));
         return false;
     }
 
@@ -331,7 +274,8 @@ final class MultiAcquire implements Pending<MultiLease> {
     private void finishIfAllAreHeld() {
         LockName ended = null;
         for (Lease part : parts()) {
-            if (part instanceof LeaseHandle handle && handle.state().remaining().toNanos() < leastValidityNanos()) {
+            if (part instanceof LeaseHandle handle
+                    && !machine.isWorthKeeping(handle.state().remaining().toNanos())) {
                 ended = part.lockName();
                 break;
             }
@@ -409,10 +353,10 @@ final class MultiAcquire implements Pending<MultiLease> {
             acquired.clear();
             givenUp |= forGood;
         }
-        parts.forEach(part -> leaves(LeaseHandle.giveBackUnseen(part)));
+        parts.forEach(part -> leaves(Unseen.giveBack(part)));
     }
 
     private Duration waited() {
-        return Duration.ofNanos(wiring.runtime().nanoTime() - startAtNanos);
+        return Duration.ofNanos(context.runtime().nanoTime() - startAtNanos);
     }
 }

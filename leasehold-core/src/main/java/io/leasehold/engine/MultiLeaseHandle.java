@@ -15,7 +15,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Leases of several locks as one: asks each part, and ends with the first that ends. */
-final class MultiLeaseHandle implements MultiLease {
+final class MultiLeaseHandle implements MultiLease, Unseen {
 
     private static final List<ReleaseOutcome> WORST_FIRST = List.of(
             ReleaseOutcome.ALREADY_LOST, ReleaseOutcome.UNCONFIRMED, ReleaseOutcome.KEPT, ReleaseOutcome.RELEASED);
@@ -37,13 +37,14 @@ final class MultiLeaseHandle implements MultiLease {
         }
     }
 
-    /** No caller has seen it, and none will. */
-    void unseen() {
+    @Override
+    public CompletableFuture<ReleaseOutcome> giveBackUnseen() {
         for (Lease part : parts) {
             if (part instanceof LeaseHandle handle) {
                 handle.state().unseen();
             }
         }
+        return Futures.ask(this::releaseAsync);
     }
 
     @Override

@@ -19,20 +19,20 @@ final class NamedLock implements DistributedLock {
 
     private final LockName name;
     private final WaitSettings settings;
-    private final EngineClient client;
+    private final Attempts attempts;
     private final Acquiring<Lease> acquiring;
 
-    NamedLock(LockName name, WaitSettings settings, EngineClient client) {
+    NamedLock(LockName name, WaitSettings settings, Attempts attempts) {
         this.name = name;
         this.settings = settings;
-        this.client = client;
+        this.attempts = attempts;
         this.acquiring = new Acquiring<>(
                 "lock \"" + name + "\"",
-                client.runtime(),
-                client.workers(),
-                maxWaitNanos -> client.enter(name, settings, maxWaitNanos),
+                attempts.runtime(),
+                attempts.workers(),
+                maxWaitNanos -> attempts.enter(name, settings, maxWaitNanos),
                 NamedLock::opened,
-                client.closeEnds());
+                attempts.closeEnds());
     }
 
     /** Remembers who waited for the lease: that thread must not wait for it again without limit. */
@@ -55,23 +55,23 @@ final class NamedLock implements DistributedLock {
     @Override
     public DistributedLock with(UnaryOperator<LockOptions> change) {
         LockOptions changed = Objects.requireNonNull(change.apply(settings.options()), "options");
-        return new NamedLock(name, client.settings(changed), client);
+        return new NamedLock(name, attempts.settings(changed), attempts);
     }
 
     @Override
     public ReentrantLockView asReentrantLock() {
-        return new ReentrantView(this, client.reentrantHolds());
+        return new ReentrantView(this, attempts.reentrantHolds());
     }
 
     @Override
     public Lease acquire() throws InterruptedException {
-        client.refuseSelfWait(name);
+        attempts.refuseSelfWait(name);
         return acquiring.acquire();
     }
 
     /** As {@link #acquire()}; an interrupt is kept for later. */
     Lease acquireUninterruptibly() {
-        client.refuseSelfWait(name);
+        attempts.refuseSelfWait(name);
         return acquiring.acquireUninterruptibly();
     }
 
@@ -109,6 +109,6 @@ final class NamedLock implements DistributedLock {
 
     @Override
     public String toString() {
-        return "DistributedLock[" + name + " at " + client.storeDescription() + "]";
+        return "DistributedLock[" + name + " at " + attempts.storeDescription() + "]";
     }
 }

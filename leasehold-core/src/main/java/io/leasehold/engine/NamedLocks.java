@@ -19,20 +19,20 @@ final class NamedLocks implements MultiLock {
 
     private final List<LockName> names;
     private final WaitSettings settings;
-    private final EngineClient client;
+    private final Attempts attempts;
     private final Acquiring<MultiLease> acquiring;
 
-    NamedLocks(List<LockName> names, WaitSettings settings, EngineClient client) {
+    NamedLocks(List<LockName> names, WaitSettings settings, Attempts attempts) {
         this.names = names.stream().sorted().distinct().toList();
         this.settings = settings;
-        this.client = client;
+        this.attempts = attempts;
         this.acquiring = new Acquiring<>(
                 "locks " + this.names,
-                client.runtime(),
-                client.workers(),
+                attempts.runtime(),
+                attempts.workers(),
                 this::enter,
                 NamedLocks::opened,
-                client.closeEnds());
+                attempts.closeEnds());
     }
 
     /** Remembers who waited for the leases: that thread must not wait for them again without limit. */
@@ -43,7 +43,7 @@ final class NamedLocks implements MultiLock {
     }
 
     private Pending<MultiLease> enter(long maxWaitNanos) {
-        return client.enterAll(names, settings, maxWaitNanos);
+        return attempts.enterAll(names, settings, maxWaitNanos);
     }
 
     @Override
@@ -59,12 +59,12 @@ final class NamedLocks implements MultiLock {
     @Override
     public MultiLock with(UnaryOperator<LockOptions> change) {
         LockOptions changed = Objects.requireNonNull(change.apply(settings.options()), "options");
-        return new NamedLocks(names, client.settings(changed), client);
+        return new NamedLocks(names, attempts.settings(changed), attempts);
     }
 
     @Override
     public MultiLease acquire() throws InterruptedException {
-        names.forEach(client::refuseSelfWait);
+        names.forEach(attempts::refuseSelfWait);
         return acquiring.acquire();
     }
 
@@ -96,6 +96,6 @@ final class NamedLocks implements MultiLock {
 
     @Override
     public String toString() {
-        return "MultiLock" + names + " at " + client.storeDescription();
+        return "MultiLock" + names + " at " + attempts.storeDescription();
     }
 }

@@ -50,7 +50,7 @@ final class ReentrantHolds {
         Thread thread = Thread.currentThread();
         holds.put(new Key(name, thread), new Counted(lease, limit));
         if (lease instanceof LeaseHandle handle) {
-            handle.state().keeper().bindTo(thread);
+            handle.state().owner().bindTo(thread);
         }
         if (holds.size() > sweepAbove) {
             holds.entrySet()

@@ -6,8 +6,10 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.toolkit.Repetition;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -76,9 +78,7 @@ final class ReleaseRetrier {
         private final long untilAtNanos;
         private final CompletableFuture<ReleaseReply> firstReply = new CompletableFuture<>();
         private final CompletableFuture<Void> ended = new CompletableFuture<>();
-        private boolean over;
-        private int tries;
-        private boolean inFlight;
+        private final Repetition repetition = new Repetition(FIRST_PAUSE_NANOS, MAX_PAUSE_NANOS);
         private LockRuntime.@Nullable Timer timer;
 
         Ending(ReleaseRequest request, long untilAtNanos) {
@@ -88,10 +88,9 @@ final class ReleaseRetrier {
 
         void send() {
             synchronized (this) {
-                if (inFlight || over) {
+                if (!repetition.start()) {
                     return;
                 }
-                inFlight = true;
             }
             Futures.ask(() -> store.release(request)).whenComplete((reply, error) -> {
                 try {
@@ -114,13 +113,11 @@ final class ReleaseRetrier {
         private void answered(ReleaseReply reply) {
             firstReply.complete(reply);
             boolean again = reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT;
-            long nowNanos = runtime.nanoTime();
+            long leftNanos = again ? untilAtNanos - runtime.nanoTime() : 0;
             synchronized (this) {
-                inFlight = false;
-                if (again && untilAtNanos - nowNanos > 0) {
-                    long pause = Math.min(MAX_PAUSE_NANOS, FIRST_PAUSE_NANOS << Math.min(tries, 10));
-                    tries++;
-                    timer = timeline.schedule(Math.min(pause, untilAtNanos - nowNanos), this::send);
+                OptionalLong pause = repetition.failed(leftNanos);
+                if (pause.isPresent()) {
+                    timer = timeline.schedule(pause.getAsLong(), this::send);
                     return;
                 }
             }
@@ -129,7 +126,7 @@ final class ReleaseRetrier {
 
         private void over() {
             synchronized (this) {
-                over = true;
+                repetition.end();
             }
             synchronized (pending) {
                 pending.remove(this);

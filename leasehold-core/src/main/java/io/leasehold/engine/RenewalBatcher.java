@@ -13,13 +13,29 @@ import org.jspecify.annotations.Nullable;
 /** Sends renewals that are due at about the same time in one batch. */
 final class RenewalBatcher {
 
+    /** What is renewed. */
+    interface Renewable {
+
+        /** Whether a renewal may be sent now; if so, it is told when it {@link #sent() has left}, and then its answer. */
+        boolean beginSending();
+
+        RenewBatch.Item item();
+
+        /** How long the store may take to answer. */
+        long answerNanos();
+
+        void sent();
+
+        void answered(RenewReply.Item answer);
+    }
+
     private static final int LARGEST_BATCH = 1_000;
 
     private final LockRuntime runtime;
     private final TimerQueue timeline;
     private final LockStore store;
     /** Guarded by this. */
-    private List<HeldGrant> due = new ArrayList<>();
+    private List<Renewable> due = new ArrayList<>();
 
     private long flushAtNanos;
     private LockRuntime.@Nullable Timer flush;
@@ -31,7 +47,7 @@ final class RenewalBatcher {
     }
 
     /** Sends a renewal of this grant within {@code withinNanos}, with others if there are any. */
-    void renew(HeldGrant grant, long withinNanos) {
+    void renew(Renewable grant, long withinNanos) {
         long atNanos = runtime.nanoTime() + withinNanos;
         synchronized (this) {
             due.add(grant);
@@ -58,7 +74,7 @@ final class RenewalBatcher {
     }
 
     private void flush() {
-        List<HeldGrant> all;
+        List<Renewable> all;
         synchronized (this) {
             if (flush != null) {
                 flush.cancel();
@@ -73,10 +89,10 @@ final class RenewalBatcher {
     }
 
     /** Whatever fails here, also with an Error: each grant is told that its renewal has left, and then its answer. */
-    private void send(List<HeldGrant> grants) {
+    private void send(List<Renewable> grants) {
         // What was released meanwhile is not renewed: nothing but its release is sent with its owner token.
-        List<HeldGrant> held = new ArrayList<>(grants.size());
-        for (HeldGrant grant : grants) {
+        List<Renewable> held = new ArrayList<>(grants.size());
+        for (Renewable grant : grants) {
             if (grant.beginSending()) {
                 held.add(grant);
             }
@@ -85,22 +101,21 @@ final class RenewalBatcher {
             return;
         }
         CompletableFuture<RenewReply> sent = Futures.ask(() -> store.renew(batch(held)));
-        for (HeldGrant grant : held) {
-            Futures.guarded("what follows a renewal", grant::renewalSent);
+        for (Renewable grant : held) {
+            Futures.guarded("what follows a renewal", grant::sent);
         }
         sent.whenComplete((reply, error) -> {
             for (int i = 0; i < held.size(); i++) {
                 int index = i;
-                Futures.guarded(
-                        "an answered renewal", () -> held.get(index).renewalAnswered(item(reply, index, error)));
+                Futures.guarded("an answered renewal", () -> held.get(index).answered(item(reply, index, error)));
             }
         });
     }
 
-    private static RenewBatch batch(List<HeldGrant> held) {
+    private static RenewBatch batch(List<Renewable> held) {
         long timeoutNanos =
-                held.stream().mapToLong(g -> g.timings().answerNanos()).min().orElseThrow();
-        return new RenewBatch(held.stream().map(HeldGrant::renewalItem).toList(), timeoutNanos);
+                held.stream().mapToLong(Renewable::answerNanos).min().orElseThrow();
+        return new RenewBatch(held.stream().map(Renewable::item).toList(), timeoutNanos);
     }
 
     private RenewReply.Item item(@Nullable RenewReply reply, int index, @Nullable Throwable error) {

@@ -112,7 +112,7 @@ final class SuspendWatch {
             after = new Baseline(true, nowNanos, before.suspensions() + (slept ? 1 : 0));
         } while (!baseline.compareAndSet(before, after));
         if (after.suspensions() != before.suspensions()) {
-            for (HeldGrant hold : holds.all()) {
+            for (HoldTable.Held hold : holds.all()) {
                 Futures.guarded("noticing a suspension", hold::noticeSuspension);
             }
         }

@@ -32,6 +32,14 @@ final class TimerQueue {
         this.runtime = runtime;
     }
 
+    /** Cancels a timer, if there is one; for the field that held it. */
+    static LockRuntime.@Nullable Timer cancelled(LockRuntime.@Nullable Timer timer) {
+        if (timer != null) {
+            timer.cancel();
+        }
+        return null;
+    }
+
     /** Runs the task once, {@code delayNanos} from now. */
     LockRuntime.Timer schedule(long delayNanos, Runnable task) {
         return scheduleAt(runtime.nanoTime() + Math.max(0, Math.min(delayNanos, Long.MAX_VALUE / 4)), task);

@@ -2,15 +2,17 @@ package io.leasehold.quorum;
 
 import io.leasehold.LockName;
 import io.leasehold.spi.LockRuntime;
-import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.toolkit.Repetition;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.function.Supplier;
+import java.util.function.Consumer;
 
 /**
- * When to try again: after split votes a time drawn by lot, 1 to 4 × the measured round, at least 10 ms, doubling to 1 s;
- * after the wake-ups of several nodes once, a little later, so that not all try at one moment. Whoever gives a lock back that
- * others wait for is always faster than they are, so it lets them go first: 2 to 3 rounds, at most 20 ms. Guarded by itself.
+ * Decides when a client asks again by itself. After split votes: a time drawn at random, 1 to 4 × the measured round, at least
+ * 10 ms, doubling to 1 s. After the wake-ups of several nodes: once, a little later, so that not all clients ask at one moment.
+ * A client that gives a lock back is always faster than those that wait for it, so it lets them go first: 2 to 3 rounds, at most
+ * 20 ms. Guarded by itself.
  */
 final class ContentionBackoff {
 
@@ -20,39 +22,39 @@ final class ContentionBackoff {
     /** After the first node's wake-up the others free theirs within about a round; at most this. */
     private static final long MAX_SPREAD_NANOS = 4_000_000L;
 
-    /** Whoever gives a lock back that others wait for asks again after at most this. */
+    /** A client that gives a lock back that others wait for asks again after at most this. */
     private static final long MAX_COURTESY_NANOS = 20_000_000L;
 
     private static final long FIRST_ROUND_NANOS = 2_000_000L;
     private static final int MAX_COURTESIES = 10_000;
 
     private final LockRuntime runtime;
-    private final Supplier<StoreSignals> signals;
-    private final Map<QuorumSession, Integer> losses = new HashMap<>();
+    private final Consumer<LockName> wake;
+    private final Map<OwnerToken, Integer> losses = new HashMap<>();
     private final Map<LockName, LockRuntime.Timer> pending = new HashMap<>();
-    /** Until when those who were woken go first. */
+    /** Until when the clients that were woken go first. */
     private final Map<LockName, Long> courtesies = new HashMap<>();
 
     private long roundNanos = FIRST_ROUND_NANOS;
     private boolean closed;
 
-    ContentionBackoff(LockRuntime runtime, Supplier<StoreSignals> signals) {
+    ContentionBackoff(LockRuntime runtime, Consumer<LockName> wake) {
         this.runtime = runtime;
-        this.signals = signals;
+        this.wake = wake;
     }
 
     /** Votes of an attempt were split. */
-    void later(QuorumSession tenure, LockName name, long roundNanos) {
+    void later(OwnerToken attempt, LockName name, long roundNanos) {
         synchronized (this) {
-            int lost = losses.merge(tenure, 1, Integer::sum) - 1;
-            long base = Math.min(MAX_NANOS / 4, Math.max(MIN_NANOS, roundNanos) << Math.min(lost, 7));
+            int lost = losses.merge(attempt, 1, Integer::sum) - 1;
+            long base = Repetition.pauseNanos(Math.max(MIN_NANOS, roundNanos), MAX_NANOS / 4, lost);
             schedule(name, base + runtime.randomBelow(3 * base));
         }
     }
 
     /** An attempt has been answered otherwise: it begins anew with its delays. */
-    synchronized void done(QuorumSession tenure) {
-        losses.remove(tenure);
+    synchronized void done(OwnerToken attempt) {
+        losses.remove(attempt);
     }
 
     /** How many attempts are remembered for their delays. */
@@ -82,7 +84,7 @@ final class ContentionBackoff {
         courtesies.put(name, runtime.nanoTime() + pauseNanos);
     }
 
-    /** How long to wait before asking for this lock, so that those who were woken go first; told once. */
+    /** How long to wait before asking for this lock, so that the clients that were woken go first; told once. */
     synchronized long courtesyNanos(LockName name) {
         Long untilAtNanos = courtesies.isEmpty() ? null : courtesies.remove(name);
         return untilAtNanos == null ? 0 : Math.max(0, untilAtNanos - runtime.nanoTime());
@@ -103,7 +105,7 @@ final class ContentionBackoff {
         synchronized (this) {
             pending.remove(name);
         }
-        signals.get().wake(name);
+        wake.accept(name);
     }
 
     synchronized void close() {

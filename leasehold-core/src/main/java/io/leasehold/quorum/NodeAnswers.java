@@ -3,7 +3,6 @@ package io.leasehold.quorum;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.node.LockNode;
 import io.leasehold.spi.LockRecord;
-import io.leasehold.spi.LockRuntime;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -25,54 +24,28 @@ final class NodeAnswers {
      */
     static <T> CompletableFuture<List<T>> gather(
             NodeSet nodes, Function<LockNode, CompletableFuture<T>> question, long timeoutNanos) {
-        Gathering<T> gathering = new Gathering<>(nodes);
-        LockRuntime.Timer patience = nodes.runtime().schedule(timeoutNanos, gathering::finish);
-        gathering.done.whenComplete((all, error) -> patience.cancel());
-        for (int node = 0; node < nodes.size(); node++) {
-            nodes.link(node)
-                    .ask(target -> question.apply(target).thenApply(Optional::of), (kind, error) -> Optional.<T>empty())
-                    .thenAccept(gathering::answered);
-        }
-        return gathering.done;
+        return nodes.<Optional<T>>gather(timeoutNanos, node -> ask(nodes.link(node), question), answers -> false)
+                .thenApply(answers -> {
+                    List<T> told = answers.stream().flatMap(Optional::stream).toList();
+                    if (told.size() < nodes.quorum()) {
+                        throw new StoreUnavailableException(
+                                "only " + told.size() + " of " + nodes.size() + " nodes answered, and " + nodes.quorum()
+                                        + " are needed",
+                                null);
+                    }
+                    return told;
+                });
     }
 
-    /** Guarded by itself. */
-    private static final class Gathering<T> {
-        private final NodeSet nodes;
-        private final List<T> answers = new ArrayList<>();
-        private final CompletableFuture<List<T>> done = new CompletableFuture<>();
-        private int returned;
+    private static <T> CompletableFuture<Optional<T>> ask(
+            NodeLink link, Function<LockNode, CompletableFuture<T>> question) {
+        return link.ask(target -> question.apply(target).thenApply(Optional::of), (kind, error) -> Optional.empty());
+    }
 
-        Gathering(NodeSet nodes) {
-            this.nodes = nodes;
-        }
-
-        void answered(Optional<T> answer) {
-            boolean all;
-            synchronized (this) {
-                returned++;
-                answer.ifPresent(answers::add);
-                all = returned == nodes.size();
-            }
-            if (all) {
-                finish();
-            }
-        }
-
-        void finish() {
-            List<T> sofar;
-            synchronized (this) {
-                sofar = List.copyOf(answers);
-            }
-            if (sofar.size() >= nodes.quorum()) {
-                done.complete(sofar);
-            } else {
-                done.completeExceptionally(new StoreUnavailableException(
-                        "only " + sofar.size() + " of " + nodes.size() + " nodes answered, and " + nodes.quorum()
-                                + " are needed",
-                        null));
-            }
-        }
+    /** All of them, in their order. */
+    static <T> CompletableFuture<List<T>> all(List<CompletableFuture<T>> each) {
+        return CompletableFuture.allOf(each.toArray(CompletableFuture<?>[]::new))
+                .thenApply(done -> each.stream().map(CompletableFuture::join).toList());
     }
 
     static Optional<LockRecord> heldByQuorum(List<Optional<LockRecord>> answers, int quorum) {

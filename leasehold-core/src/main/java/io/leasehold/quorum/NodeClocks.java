@@ -40,7 +40,7 @@ final class NodeClocks {
      */
     NodeClocks(List<String> nodes, long exclusionNanos, long boundMicros) {
         this.nodes = nodes.toArray(String[]::new);
-        this.quorum = nodes.size() / 2 + 1;
+        this.quorum = Quorum.majority(nodes.size());
         this.exclusionNanos = exclusionNanos;
         this.mostSkewMicros = boundMicros / 2;
         this.watches = new Watch[nodes.size()];
@@ -114,7 +114,8 @@ final class NodeClocks {
         if (comparable.size() < quorum) {
             return;
         }
-        long median = lowerMedian(comparable.stream().map(Watch::offsetMicros).toList());
+        long median =
+                Quorum.lowerMedian(comparable.stream().map(Watch::offsetMicros).toList());
         for (Watch watch : comparable) {
             long skew = watch.offsetMicros() - median;
             if (Math.abs(skew) > mostSkewMicros) {
@@ -151,19 +152,6 @@ final class NodeClocks {
         return watch.incarnation != null && nowNanos - watch.sampledAtNanos < exclusionNanos;
     }
 
-    private static long lowerMedian(List<Long> numbers) {
-        List<Long> sorted = new ArrayList<>(numbers);
-        sorted.sort(null);
-        return sorted.get((sorted.size() - 1) / 2);
-    }
-
-    /** The upper median: for a birth, which must not lie too early. */
-    static long upperMedian(List<Long> numbers) {
-        List<Long> sorted = new ArrayList<>(numbers);
-        sorted.sort(null);
-        return sorted.get(sorted.size() / 2);
-    }
-
     /** The clock of the set, in µs, or empty while fewer than a quorum of nodes have answered. */
     OptionalLong estimateMicros(long nowNanos) {
         List<Long> believed = new ArrayList<>();
@@ -180,7 +168,7 @@ final class NodeClocks {
         if (all.size() < quorum) {
             return OptionalLong.empty();
         }
-        return OptionalLong.of(lowerMedian(believed.size() >= quorum ? believed : all));
+        return OptionalLong.of(Quorum.lowerMedian(believed.size() >= quorum ? believed : all));
     }
 
     /** One node's clock, in µs, at most one shortest one-way delay ahead of it. */
@@ -195,21 +183,18 @@ final class NodeClocks {
 
     /** Why this node's vote does not count now, or null if it does. */
     @Nullable
-    String distrust(int node, long nowNanos) {
+    Distrust distrust(int node, long nowNanos) {
         Watch watch = watches[node];
         for (int other = 0; other < node; other++) {
             if (watch.incarnation != null && Objects.equals(watch.incarnation, watches[other].incarnation)) {
-                return "is the same server as " + nodes[other] + ": one server has one vote";
+                return new Distrust.SameServer(nodes[other]);
             }
         }
         if (isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos) && !weStoodStill(watch, nowNanos)) {
-            return "its clock jumped by " + seconds(watch.jumpMicros)
-                    + " against ours, beyond 20 ms + 1 % of the time; excluded for "
-                    + leftSeconds(watch.jumpedAtNanos, nowNanos) + " more";
+            return new Distrust.Jumped(watch.jumpMicros, leftNanos(watch.jumpedAtNanos, nowNanos));
         }
         if (isRecent(watch.skewed, watch.skewedAtNanos, nowNanos)) {
-            return "its clock is " + seconds(watch.skewMicros) + " from the median of all nodes; excluded for "
-                    + leftSeconds(watch.skewedAtNanos, nowNanos) + " more";
+            return new Distrust.Skewed(watch.skewMicros, leftNanos(watch.skewedAtNanos, nowNanos));
         }
         return null;
     }
@@ -219,12 +204,16 @@ final class NodeClocks {
         Watch watch = watches[node];
         long left = 0;
         if (isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos)) {
-            left = exclusionNanos - (nowNanos - watch.jumpedAtNanos);
+            left = leftNanos(watch.jumpedAtNanos, nowNanos);
         }
         if (isRecent(watch.skewed, watch.skewedAtNanos, nowNanos)) {
-            left = Math.max(left, exclusionNanos - (nowNanos - watch.skewedAtNanos));
+            left = Math.max(left, leftNanos(watch.skewedAtNanos, nowNanos));
         }
         return left;
+    }
+
+    private long leftNanos(long sinceAtNanos, long nowNanos) {
+        return exclusionNanos - (nowNanos - sinceAtNanos);
     }
 
     private boolean isRecent(boolean happened, long atNanos, long nowNanos) {
@@ -241,13 +230,5 @@ final class NodeClocks {
             }
         }
         return same >= quorum;
-    }
-
-    private static String seconds(long micros) {
-        return (micros > 0 ? "+" : "") + micros / 1e6 + " s";
-    }
-
-    private String leftSeconds(long sinceNanos, long nowNanos) {
-        return Math.max(1, (exclusionNanos - (nowNanos - sinceNanos) + 999_999_999L) / 1_000_000_000L) + " s";
     }
 }

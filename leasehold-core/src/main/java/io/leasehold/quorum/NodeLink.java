@@ -11,8 +11,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way to one node: whatever happens on it comes back as a reply, and what piles up for a node that does not answer is
- * capped. Safe for all threads.
+ * The way to one node: a failure on it comes back as a reply, too, and the number of unanswered requests is bounded. Safe for all threads.
  */
 final class NodeLink {
 
@@ -32,7 +31,7 @@ final class NodeLink {
         return node;
     }
 
-    /** The node's name, for people. */
+    /** The node's name, for messages. */
     String name() {
         return name;
     }

@@ -6,8 +6,10 @@ import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
-import java.util.ArrayList;
+import io.leasehold.spi.toolkit.Repetition;
+import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -33,11 +35,10 @@ final class NodeRelease {
     /** A copy before the last went unanswered: that it was not ours any more says nothing. */
     private final boolean[] doubtful;
 
-    private final int[] tries;
+    private final Repetition[] copies;
     private final LockRuntime.@Nullable Timer[] timers;
     private final CompletableFuture<Void> decided = new CompletableFuture<>();
     private final CompletableFuture<Void> over = new CompletableFuture<>();
-    private boolean closed;
     private boolean told;
 
     NodeRelease(NodeSet nodes, ReleaseRequest request, long forNanos) {
@@ -47,7 +48,8 @@ final class NodeRelease {
         int n = nodes.size();
         this.replies = new ReleaseReply[n];
         this.doubtful = new boolean[n];
-        this.tries = new int[n];
+        this.copies = new Repetition[n];
+        Arrays.setAll(copies, node -> new Repetition(FIRST_PAUSE_NANOS, MAX_PAUSE_NANOS));
         this.timers = new LockRuntime.Timer[n];
     }
 
@@ -67,8 +69,10 @@ final class NodeRelease {
     }
 
     private void send(int node) {
-        if (isClosed()) {
-            return;
+        synchronized (this) {
+            if (!copies[node].start()) {
+                return;
+            }
         }
         nodes.link(node)
                 .ask(target -> target.release(request), ReleaseReply.Failed::new)
@@ -80,17 +84,14 @@ final class NodeRelease {
         boolean isOver;
         synchronized (this) {
             replies[node] = reply;
-            boolean open = reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT;
-            long leftNanos = untilAtNanos - nodes.runtime().nanoTime();
-            if (open && leftNanos > 0 && !closed) {
-                doubtful[node] |= ((ReleaseReply.Failed) reply).kind() == FailureKind.UNKNOWN;
-                long pause = Math.min(MAX_PAUSE_NANOS, FIRST_PAUSE_NANOS << Math.min(tries[node]++, 10));
-                timers[node] = timer(Math.min(pause, leftNanos), node);
-                open = timers[node] == null;
-            }
-            if (open && timers[node] == null) {
-                // What it could end has ended by itself, or will.
-                replies[node] = new ReleaseReply.Failed(FailureKind.PERMANENT, ((ReleaseReply.Failed) reply).error());
+            if (reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT) {
+                doubtful[node] |= failed.kind() == FailureKind.UNKNOWN;
+                if (!sendAgain(node)) {
+                    // What it could end has ended by itself, or will.
+                    replies[node] = new ReleaseReply.Failed(FailureKind.PERMANENT, failed.error());
+                }
+            } else {
+                copies[node].end();
             }
             isOver = isOver();
             isDecided = isOver || verdict() != null;
@@ -103,32 +104,23 @@ final class NodeRelease {
         }
     }
 
-    private synchronized boolean isClosed() {
-        return closed;
-    }
-
-    /** The pause is over, unless it was cut short: then a second copy would be answered as if it had never been ours. */
-    private void due(int node) {
-        synchronized (this) {
-            if (timers[node] == null) {
-                return;
-            }
-            timers[node] = null;
+    /** Arms the next copy; false if none follows. */
+    private boolean sendAgain(int node) {
+        OptionalLong pause = copies[node].failed(untilAtNanos - nodes.runtime().nanoTime());
+        if (pause.isEmpty()) {
+            return false;
         }
-        send(node);
-    }
-
-    /** Null if none can be had: then the node is given up. */
-    private LockRuntime.@Nullable Timer timer(long delayNanos, int node) {
         try {
-            return nodes.runtime().schedule(delayNanos, () -> due(node));
+            timers[node] = nodes.runtime().schedule(pause.getAsLong(), () -> send(node));
+            return true;
         } catch (Error e) {
             LOG.error(
                     "the end of {} cannot be repeated at {}",
                     request.names(),
                     nodes.names().get(node),
                     e);
-            return null;
+            copies[node].end();
+            return false;
         }
     }
 
@@ -194,7 +186,7 @@ final class NodeRelease {
     private synchronized ReleaseReply known() {
         ReleaseReply verdict = verdict();
         if (verdict instanceof ReleaseReply.Released) {
-            // Whoever asks again is told that nothing was left.
+            // A caller that asks again is told that nothing was left.
             boolean first = !told;
             told = true;
             return first ? verdict : new ReleaseReply.NotOurs(votes());
@@ -206,17 +198,13 @@ final class NodeRelease {
                 isOver() ? FailureKind.PERMANENT : FailureKind.UNKNOWN,
                 new StoreUnavailableException(
                         "the release of " + request.names() + " was not confirmed by " + nodes.quorum() + " of "
-                                + nodes.size() + " nodes; " + Words.of(votes),
+                                + nodes.size() + " nodes; " + Votes.line(votes),
                         votes,
                         null));
     }
 
     private List<NodeVote> votes() {
-        List<NodeVote> votes = new ArrayList<>();
-        for (int node = 0; node < replies.length; node++) {
-            votes.add(Votes.of(nodes.names().get(node), replies[node]));
-        }
-        return votes;
+        return Votes.of(nodes.names(), replies, Votes::of);
     }
 
     /** Runs this when every node has answered, or has been given up. */
@@ -240,7 +228,9 @@ final class NodeRelease {
 
     void close() {
         synchronized (this) {
-            closed = true;
+            for (Repetition copy : copies) {
+                copy.end();
+            }
             for (LockRuntime.Timer timer : timers) {
                 if (timer != null) {
                     timer.cancel();

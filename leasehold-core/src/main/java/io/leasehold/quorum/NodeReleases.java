@@ -30,7 +30,7 @@ final class NodeReleases {
      * that gives it up: the latter is sent to all nodes, also to those that have answered the former, and takes its place.
      */
     NodeRelease end(List<LockName> names, OwnerToken owner, long ballot, ReleaseRequest.Kind kind, long ttlNanos) {
-        NodeRelease ending;
+        NodeRelease release;
         NodeRelease known;
         synchronized (this) {
             known = underWay.get(owner);
@@ -39,28 +39,28 @@ final class NodeReleases {
             }
             long highest = known == null ? ballot : Math.max(ballot, known.ballot());
             long answerNanos = Math.min(ANSWER_NANOS, Math.max(50_000_000L, ttlNanos / 10));
-            ending = new NodeRelease(
+            release = new NodeRelease(
                     nodes,
                     new ReleaseRequest(names, owner, highest, kind, answerNanos),
-                    ttlNanos + ttlNanos / 100 + 2_000_000L);
+                    ttlNanos + QuorumSettings.driftNanos(ttlNanos));
             if (!closed) {
-                underWay.put(owner, ending);
+                underWay.put(owner, release);
             }
         }
-        ending.onOver(() -> {
+        release.onOver(() -> {
             synchronized (this) {
-                underWay.remove(owner, ending);
+                underWay.remove(owner, release);
             }
         });
         if (known != null) {
             known.close();
         }
         if (isClosed()) {
-            ending.close();
+            release.close();
         } else {
-            ending.begin();
+            release.begin();
         }
-        return ending;
+        return release;
     }
 
     private synchronized boolean isClosed() {
@@ -69,8 +69,8 @@ final class NodeReleases {
 
     /** One that is over is not, although what follows from its end may be asked before it is removed. */
     synchronized boolean isUnderWay(OwnerToken owner) {
-        NodeRelease ending = underWay.get(owner);
-        return ending != null && !ending.over().isDone();
+        NodeRelease release = underWay.get(owner);
+        return release != null && !release.over().isDone();
     }
 
     private synchronized List<NodeRelease> all() {

@@ -3,6 +3,7 @@ package io.leasehold.quorum;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.node.Ballot;
+import io.leasehold.node.Birth;
 import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
@@ -11,19 +12,24 @@ import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
+import java.util.function.IntFunction;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The nodes of a set with what is known of them: sends ballots, learns from every answer, and keeps from a node what it must
- * not be sent. Safe for all threads; the trust is guarded by itself.
+ * not be sent. Safe for all threads; what is known of clocks and of births is each guarded by itself.
  */
 final class NodeSet {
 
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final Incarnation NOT_ASKED = new Incarnation("not asked");
 
     private final LockRuntime runtime;
@@ -32,9 +38,9 @@ final class NodeSet {
     private final List<NodeLink> links;
     private final List<String> names;
     private final String configuration;
-    private final NodeClocks trust;
+    private final NodeClocks clocks;
     private final BirthMarkers births;
-    private final NodeStatuses standings;
+    private final NodeStatuses statuses;
 
     NodeSet(List<QuorumMember> members, QuorumSettings settings, LockRuntime runtime) {
         this.runtime = runtime;
@@ -45,9 +51,9 @@ final class NodeSet {
                 .map(member -> new NodeLink(member.node(), member.name()))
                 .toList();
         this.configuration = configuration(members, settings);
-        this.trust = new NodeClocks(names, settings.exclusionNanos(), settings.boundMicros());
-        this.births = new BirthMarkers(this);
-        this.standings = new NodeStatuses(names, settings.quarantineNanos() / 1_000_000);
+        this.clocks = new NodeClocks(names, settings.exclusionNanos(), settings.boundMicros());
+        this.births = new BirthMarkers(members.size());
+        this.statuses = new NodeStatuses(names, settings.quarantineNanos() / 1_000_000);
     }
 
     private static String configuration(List<QuorumMember> members, QuorumSettings settings) {
@@ -65,7 +71,7 @@ final class NodeSet {
     }
 
     int quorum() {
-        return members.size() / 2 + 1;
+        return Quorum.majority(members.size());
     }
 
     List<String> names() {
@@ -84,28 +90,28 @@ final class NodeSet {
         return settings;
     }
 
-    /** The set as people would describe it, and as all its clients must. */
+    /** The description of the set: all its clients must have the same. */
     String configuration() {
         return configuration;
     }
 
-    /** Who hears what the nodes count for. */
-    NodeStatuses standings() {
-        return standings;
+    /** What each node counts for. */
+    NodeStatuses statuses() {
+        return statuses;
     }
 
     /** The clock of the set, or empty before a quorum has answered. */
     OptionalLong estimateMicros() {
-        synchronized (trust) {
-            return trust.estimateMicros(runtime.nanoTime());
+        synchronized (clocks) {
+            return clocks.estimateMicros(runtime.nanoTime());
         }
     }
 
     /** Why a node's votes do not count now, or null. */
     @Nullable
-    String distrust(int node) {
-        synchronized (trust) {
-            return trust.distrust(node, runtime.nanoTime());
+    Distrust distrust(int node) {
+        synchronized (clocks) {
+            return clocks.distrust(node, runtime.nanoTime());
         }
     }
 
@@ -117,18 +123,18 @@ final class NodeSet {
      */
     CompletableFuture<NodeReply> propose(int node, Ballot ballot, long estimateMicros, long floor) {
         long nowNanos = runtime.nanoTime();
-        String why;
+        Distrust why;
         long retryNanos;
         OptionalLong clock;
-        synchronized (trust) {
-            why = trust.distrust(node, nowNanos);
-            retryNanos = Math.max(10_000_000L, trust.excludedNanos(node, nowNanos));
-            clock = trust.nodeEstimateMicros(node, nowNanos);
+        synchronized (clocks) {
+            why = clocks.distrust(node, nowNanos);
+            retryNanos = Math.max(10_000_000L, clocks.excludedNanos(node, nowNanos));
+            clock = clocks.nodeEstimateMicros(node, nowNanos);
         }
         if (why != null) {
             // Its clock is looked at again, so that it can be believed again.
             probe(node, ballot.request().timeoutNanos());
-            return refused(why, retryNanos);
+            return refused(why.text(), retryNanos);
         }
         long last = ballot.tokens().last();
         // What is further ahead could not be stopped by our own undo, which the node clamps.
@@ -143,9 +149,48 @@ final class NodeSet {
                 settings.boundMicros(),
                 members.get(node).persistence());
         return ask(node, true, target -> target.acquire(ballot, membership)).thenApply(reply -> {
-            births.answered(node, reply);
+            boolean asks;
+            synchronized (births) {
+                asks = births.answered(node, reply);
+            }
+            if (asks) {
+                askForBirths();
+            }
             return reply instanceof NodeReply.Yes ? believed(node, reply) : reply;
         });
+    }
+
+    private void askForBirths() {
+        long timeoutNanos = 10 * settings.nodeTimeoutNanos(settings.maxTtl().toNanos());
+        try {
+            sample(timeoutNanos).thenAccept(replies -> {
+                List<BirthMarkers.Told> told;
+                synchronized (births) {
+                    told = births.sampled(replies);
+                }
+                told.forEach(one -> tell(one, timeoutNanos));
+                boolean again;
+                synchronized (births) {
+                    again = births.asksAgain();
+                }
+                if (again) {
+                    askForBirths();
+                }
+            });
+        } catch (RuntimeException | Error e) {
+            // No timer could be had: the vote counts all the same.
+            LOG.error("nodes cannot be told their birth", e);
+            synchronized (births) {
+                births.failed();
+            }
+        }
+    }
+
+    private void tell(BirthMarkers.Told told, long timeoutNanos) {
+        Birth birth = new Birth(told.nonce(), told.bornMicros(), configuration, timeoutNanos);
+        links.get(told.node())
+                .ask(target -> target.birth(birth), NodeReply.Failed::new)
+                .thenAccept(reply -> LOG.debug("told {} its birth: {}", names.get(told.node()), reply));
     }
 
     private static CompletableFuture<NodeReply> refused(String why, long retryNanos) {
@@ -154,11 +199,11 @@ final class NodeSet {
 
     /** A yes whose own clock reading shows that the node is not to be believed may be left behind, and does not count. */
     private NodeReply believed(int node, NodeReply yes) {
-        String why = distrust(node);
+        Distrust why = distrust(node);
         return why == null
                 ? yes
                 : new NodeReply.Failed(
-                        FailureKind.UNKNOWN, new StoreUnavailableException(names.get(node) + " " + why, null));
+                        FailureKind.UNKNOWN, new StoreUnavailableException(names.get(node) + " " + why.text(), null));
     }
 
     /**
@@ -170,8 +215,8 @@ final class NodeSet {
         return links.get(node)
                 .ask(target -> target.renew(batch), (kind, error) -> allFailed(batch, error))
                 .thenApply(reply -> {
-                    String why = distrust(node);
-                    return why == null ? reply : allButNotOursFailed(reply, names.get(node) + " " + why);
+                    Distrust why = distrust(node);
+                    return why == null ? reply : allButNotOursFailed(reply, names.get(node) + " " + why.text());
                 });
     }
 
@@ -199,56 +244,45 @@ final class NodeSet {
         long sentAtNanos = runtime.nanoTime();
         return links.get(node).ask(request, NodeReply.Failed::new).thenApply(reply -> {
             long nowNanos = runtime.nanoTime();
-            String[] distrusted = new String[size()];
-            synchronized (trust) {
+            @Nullable Distrust[] distrusted = new Distrust[size()];
+            synchronized (clocks) {
                 if (reply instanceof NodeReply.Answered answered) {
-                    trust.answered(node, answered.incarnation(), answered.serverMicros(), sentAtNanos, nowNanos);
+                    clocks.answered(node, answered.incarnation(), answered.serverMicros(), sentAtNanos, nowNanos);
                 }
                 for (int one = 0; one < size(); one++) {
-                    distrusted[one] = trust.distrust(one, nowNanos);
+                    distrusted[one] = clocks.distrust(one, nowNanos);
                 }
             }
-            standings.heard(node, reply, ballot, distrusted);
+            statuses.heard(node, reply, ballot, distrusted);
             return reply;
         });
     }
 
     /** Asks all nodes for their clocks; done when a quorum has answered, or all have, or the time is over. */
     CompletableFuture<List<NodeReply>> sample(long timeoutNanos) {
-        Sampling sampling = new Sampling();
-        LockRuntime.Timer patience = runtime.schedule(timeoutNanos, sampling::finish);
-        sampling.done.whenComplete((all, error) -> patience.cancel());
-        for (int node = 0; node < size(); node++) {
-            probe(node, timeoutNanos).thenAccept(sampling::answered);
-        }
-        return sampling.done;
+        return gather(timeoutNanos, node -> probe(node, timeoutNanos), replies -> {
+            long answered = replies.stream()
+                    .filter(NodeReply.Answered.class::isInstance)
+                    .count();
+            return answered >= quorum();
+        });
     }
 
-    /** Answers to one question to all; guarded by itself. */
-    private final class Sampling {
-        private final List<NodeReply> replies = new ArrayList<>();
-        private final CompletableFuture<List<NodeReply>> done = new CompletableFuture<>();
-
-        void answered(NodeReply reply) {
-            boolean enough;
-            synchronized (this) {
-                replies.add(reply);
-                long clocks = replies.stream()
-                        .filter(NodeReply.Answered.class::isInstance)
-                        .count();
-                enough = clocks >= quorum() || replies.size() == size();
-            }
-            if (enough) {
-                finish();
-            }
+    /** Asks all nodes; done when what is answered is enough, or all have answered, or the time is over. */
+    <T> CompletableFuture<List<T>> gather(
+            long timeoutNanos, IntFunction<CompletableFuture<T>> question, Predicate<List<T>> enough) {
+        List<T> answers = new CopyOnWriteArrayList<>();
+        CompletableFuture<List<T>> done = new CompletableFuture<>();
+        LockRuntime.Timer patience = runtime.schedule(timeoutNanos, () -> done.complete(List.copyOf(answers)));
+        done.whenComplete((all, error) -> patience.cancel());
+        for (int node = 0; node < size(); node++) {
+            question.apply(node).thenAccept(answer -> {
+                answers.add(answer);
+                if (answers.size() == size() || enough.test(answers)) {
+                    done.complete(List.copyOf(answers));
+                }
+            });
         }
-
-        void finish() {
-            List<NodeReply> sofar;
-            synchronized (this) {
-                sofar = List.copyOf(replies);
-            }
-            done.complete(sofar);
-        }
+        return done;
     }
 }

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /** Whether nodes and spans make a set that can keep locks, with the arithmetic. Pure. */
@@ -52,7 +53,7 @@ final class NodeSetCheck {
     }
 
     private static List<String> notes(int n) {
-        int quorum = n / 2 + 1;
+        int quorum = Quorum.majority(n);
         List<String> notes = new ArrayList<>();
         if (n == 1) {
             notes.add("redlock over 1 node: its quorum is that node, so nothing is gained over naming it alone, and"
@@ -67,26 +68,48 @@ final class NodeSetCheck {
         return notes;
     }
 
-    /**
-     * What is wrong with a ttl, or an empty text.
-     *
-     * @param validityNanos ttl − drift
-     * @param ownTimeoutNanos the node timeout of this lock, or zero for that of the set
-     */
-    static String refuseTtl(long ttlNanos, long validityNanos, long ownTimeoutNanos, QuorumSettings settings) {
-        long timeoutNanos = settings.nodeTimeoutNanos(ttlNanos, ownTimeoutNanos);
-        if (ttlNanos > settings.maxTtl().toNanos()) {
-            return "ttl " + Duration.ofNanos(ttlNanos) + " is above maxTtl " + settings.maxTtl()
+    /** Why a set cannot keep locks with some ttl. */
+    sealed interface UnfitTtl {
+
+        /** The reason as a sentence. */
+        String text();
+    }
+
+    /** A node that has forgotten would be trusted again while the lock is still held. */
+    record AboveMaxTtl(Duration ttl, Duration maxTtl) implements UnfitTtl {
+        @Override
+        public String text() {
+            return "ttl " + ttl + " is above maxTtl " + maxTtl
                     + " of this set: a node that has forgotten is trusted again after maxTtl, and the lock would still"
                     + " be held";
         }
-        if (validityNanos <= 2 * timeoutNanos) {
-            return "ttl " + millis(ttlNanos) + " less drift " + millis(ttlNanos - validityNanos) + " leaves "
-                    + millis(validityNanos) + ", and a round may take 2 × node timeout " + millis(timeoutNanos)
-                    + ": use a ttl above " + millis(3 * timeoutNanos + 2 * (ttlNanos - validityNanos))
-                    + " or a shorter nodeTimeout";
+    }
+
+    /** A round may take longer than the lock would be valid. */
+    record ShorterThanARound(long ttlNanos, long validityNanos, long nodeTimeoutNanos) implements UnfitTtl {
+        @Override
+        public String text() {
+            long driftNanos = ttlNanos - validityNanos;
+            return "ttl " + millis(ttlNanos) + " less drift " + millis(driftNanos) + " leaves " + millis(validityNanos)
+                    + ", and a round may take 2 × node timeout " + millis(nodeTimeoutNanos) + ": use a ttl above "
+                    + millis(3 * nodeTimeoutNanos + 2 * driftNanos) + " or a shorter nodeTimeout";
         }
-        return "";
+    }
+
+    /**
+     * What is wrong with a ttl, if anything is.
+     *
+     * @param ownTimeoutNanos the node timeout of this lock, or zero for that of the set
+     */
+    static Optional<UnfitTtl> unfit(long ttlNanos, long ownTimeoutNanos, QuorumSettings settings) {
+        long timeoutNanos = settings.nodeTimeoutNanos(ttlNanos, ownTimeoutNanos);
+        long validityNanos = QuorumSettings.validityNanos(ttlNanos);
+        if (ttlNanos > settings.maxTtl().toNanos()) {
+            return Optional.of(new AboveMaxTtl(Duration.ofNanos(ttlNanos), settings.maxTtl()));
+        }
+        return validityNanos <= 2 * timeoutNanos
+                ? Optional.of(new ShorterThanARound(ttlNanos, validityNanos, timeoutNanos))
+                : Optional.empty();
     }
 
     private static String millis(long nanos) {

@@ -49,7 +49,7 @@ final class NodeStatuses {
         return all;
     }
 
-    /** Who is told from now on, beginning with every node that does not count as trusted already. */
+    /** Tells this listener from now on, beginning with every node that does not count as trusted already. */
     void listen(Consumer<NodeChanged> listener) {
         serial.run(() -> {
             ear = listener;
@@ -67,7 +67,7 @@ final class NodeStatuses {
      * @param ballot whether it was asked for its vote; a node that was only asked for its clock says nothing of its memory
      * @param distrusted for each node why its votes do not count, or null
      */
-    void heard(int node, NodeReply reply, boolean ballot, @Nullable String[] distrusted) {
+    void heard(int node, NodeReply reply, boolean ballot, @Nullable Distrust[] distrusted) {
         Known nextWay = reply instanceof NodeReply.Failed failed
                 ? new Known(
                         NodeStanding.UNREACHABLE,
@@ -78,8 +78,8 @@ final class NodeStatuses {
             way[node] = nextWay;
             memory[node] = nextMemory == null ? memory[node] : nextMemory;
             for (int one = 0; one < nodes.size(); one++) {
-                String why = distrusted[one];
-                clock[one] = why == null ? TRUSTED : new Known(NodeStanding.EXCLUDED, why);
+                Distrust why = distrusted[one];
+                clock[one] = why == null ? TRUSTED : new Known(NodeStanding.EXCLUDED, why.text());
                 look(one);
             }
         });

@@ -3,15 +3,32 @@ package io.leasehold.quorum;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Quorum of {@code nanoTime}, compared by difference. Pure. */
+/** The arithmetic of a quorum. Pure. */
 final class Quorum {
 
     private Quorum() {}
 
-    /** The latest moment that so many of these have reached: the count-th largest. */
+    /** How many of so many nodes are a quorum: any two quorums have a node in common. */
+    static int majority(int nodes) {
+        return nodes / 2 + 1;
+    }
+
+    /** The latest moment of {@code nanoTime} that so many of these have reached: the count-th largest, compared by difference. */
     static long latestReachedBy(int count, List<Long> momentsAtNanos) {
         List<Long> sorted = new ArrayList<>(momentsAtNanos);
         sorted.sort((a, b) -> Long.signum(b - a));
         return sorted.get(count - 1);
+    }
+
+    static long lowerMedian(List<Long> numbers) {
+        return sorted(numbers).get((numbers.size() - 1) / 2);
+    }
+
+    static long upperMedian(List<Long> numbers) {
+        return sorted(numbers).get(numbers.size() / 2);
+    }
+
+    private static List<Long> sorted(List<Long> numbers) {
+        return numbers.stream().sorted().toList();
     }
 }

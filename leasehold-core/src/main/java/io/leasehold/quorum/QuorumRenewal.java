@@ -1,6 +1,8 @@
 package io.leasehold.quorum;
 
+import io.leasehold.LockName;
 import io.leasehold.NodeVote;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.RenewReply;
 import java.util.ArrayList;
@@ -13,13 +15,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Rules. Each confirmation (vote, late vote, renewal, repair) stands from its own sending; the lock is kept from the
  * quorum-th latest of them. A renewal needs a quorum. Once it has that, the nodes that said they are without the key are
- * repaired, with a fresh ballot each: before, a repair could re-create a lock that is lost. Only a node that has just told
- * so is repaired, once per renewal.
+ * repaired, with a fresh ballot each, while the lock is valid: before, or later, a repair could re-create a lock that is lost.
+ * Only a node that has just told so is repaired, once per renewal; a ballot that it has overtaken is replaced, twice at most.
  */
 final class QuorumRenewal {
 
     /** What happens. */
     sealed interface Event {}
+
+    /** The lock was granted: it is valid for so long from when a quorum keeps it. One that never was is not repaired. */
+    record Granted(long validityNanos) implements Event {}
 
     /** A node keeps the key, from this moment on: a vote or a late vote. */
     record Confirmed(int node, long sentAtNanos) implements Event {}
@@ -36,8 +41,8 @@ final class QuorumRenewal {
     /** A node has answered the repair that was sent to it. */
     record Repaired(int node, long sentAtNanos, NodeReply reply) implements Event {}
 
-    /** A node tells that somebody took the key away; heard at this moment. */
-    record Taken(int node, long heardAtNanos) implements Event {}
+    /** A node tells that the key was taken away by force. */
+    record Taken(int node) implements Event {}
 
     /** The owner token is ended. */
     record Ended() implements Event {}
@@ -48,7 +53,7 @@ final class QuorumRenewal {
     /** The renewal is over. */
     record Finish(Verdict verdict) implements Action {}
 
-    /** Propose a fresh ballot of the same owner token to this node, if the lock is still valid. */
+    /** Propose a fresh ballot of the same owner token to this node. */
     record Repair(int node) implements Action {}
 
     /** So many nodes are without the key by what they told that no quorum keeps it. */
@@ -64,17 +69,22 @@ final class QuorumRenewal {
         UNKNOWN
     }
 
-    private final String[] nodes;
+    private static final int MAX_REPAIR_BALLOTS = 3;
+
+    private final List<String> nodes;
     private final int quorum;
     private final boolean[] confirmed;
     private final long[] confirmedAtNanos;
     private final RenewReply.@Nullable Item[] replies;
-    private final boolean[] repairing;
+    /** The ballots of the repair that is under way; zero if none is. */
+    private final int[] repairBallots;
+
     /** Told that it is without the key, and has not confirmed it since. */
     private final boolean[] taken;
 
     private final long[] takenAtNanos;
 
+    private long validityNanos;
     private long round = -1;
     private boolean asking;
     private boolean kept;
@@ -82,13 +92,13 @@ final class QuorumRenewal {
 
     /** A lock that is about to be held. */
     QuorumRenewal(List<String> nodes) {
-        this.nodes = nodes.toArray(String[]::new);
+        this.nodes = nodes;
         int n = nodes.size();
-        this.quorum = n / 2 + 1;
+        this.quorum = Quorum.majority(n);
         this.confirmed = new boolean[n];
         this.confirmedAtNanos = new long[n];
         this.replies = new RenewReply.Item[n];
-        this.repairing = new boolean[n];
+        this.repairBallots = new int[n];
         this.taken = new boolean[n];
         this.takenAtNanos = new long[n];
     }
@@ -96,33 +106,26 @@ final class QuorumRenewal {
     /** From when a quorum keeps the lock. */
     long keptFromNanos() {
         List<Long> moments = new ArrayList<>();
-        for (int node = 0; node < nodes.length; node++) {
+        for (int node = 0; node < nodes.size(); node++) {
             if (confirmed[node]) {
                 moments.add(confirmedAtNanos[node]);
             }
         }
         if (moments.size() < quorum) {
-            throw new IllegalStateException("only " + moments.size() + " of " + nodes.length + " nodes ever kept it");
+            throw new IllegalStateException("only " + moments.size() + " of " + nodes.size() + " nodes ever kept it");
         }
         return Quorum.latestReachedBy(quorum, moments);
     }
 
-    /** Whether so many nodes have confirmed it that it was ever held. */
-    boolean isHeld() {
-        int count = 0;
-        for (boolean one : confirmed) {
-            count += one ? 1 : 0;
-        }
-        return count >= quorum && !ended;
-    }
-
     /** Takes in an event and says what to do, in this order. */
-    List<Action> on(Event event) {
+    List<Action> on(Event event, long nowNanos) {
         List<Action> actions = new ArrayList<>(1);
         if (ended) {
             return actions;
         }
-        if (event instanceof Confirmed confirmation) {
+        if (event instanceof Granted granted) {
+            validityNanos = granted.validityNanos();
+        } else if (event instanceof Confirmed confirmation) {
             confirm(confirmation.node(), confirmation.sentAtNanos());
         } else if (event instanceof Began began) {
             round = began.round();
@@ -130,18 +133,15 @@ final class QuorumRenewal {
             kept = false;
             Arrays.fill(replies, null);
         } else if (event instanceof Answered answered) {
-            answered(answered, actions);
+            answered(answered, nowNanos, actions);
         } else if (event instanceof Late late) {
             if (asking && late.round() == round) {
-                decide(true, actions);
+                decide(true, nowNanos, actions);
             }
         } else if (event instanceof Taken gone) {
-            taken(gone, actions);
+            taken(gone.node(), nowNanos, actions);
         } else if (event instanceof Repaired repaired) {
-            repairing[repaired.node()] = false;
-            if (repaired.reply() instanceof NodeReply.Yes) {
-                confirm(repaired.node(), repaired.sentAtNanos());
-            }
+            repaired(repaired, nowNanos, actions);
         } else {
             ended = true;
         }
@@ -159,19 +159,19 @@ final class QuorumRenewal {
         }
     }
 
-    private void taken(Taken event, List<Action> actions) {
-        taken[event.node()] = true;
-        takenAtNanos[event.node()] = event.heardAtNanos();
+    private void taken(int node, long nowNanos, List<Action> actions) {
+        taken[node] = true;
+        takenAtNanos[node] = nowNanos;
         int without = 0;
         for (boolean one : taken) {
             without += one ? 1 : 0;
         }
-        if (nodes.length - without < quorum) {
+        if (nodes.size() - without < quorum) {
             actions.add(new TellTaken());
         }
     }
 
-    private void answered(Answered event, List<Action> actions) {
+    private void answered(Answered event, long nowNanos, List<Action> actions) {
         int node = event.node();
         RenewReply.Item reply = event.reply();
         if (reply instanceof RenewReply.Renewed renewed) {
@@ -182,13 +182,13 @@ final class QuorumRenewal {
         }
         replies[node] = reply;
         if (asking) {
-            decide(false, actions);
+            decide(false, nowNanos, actions);
         } else if (kept) {
-            repair(node, actions);
+            repair(node, nowNanos, actions);
         }
     }
 
-    private void decide(boolean late, List<Action> actions) {
+    private void decide(boolean late, long nowNanos, List<Action> actions) {
         int yes = 0;
         int gone = 0;
         int pending = 0;
@@ -200,7 +200,7 @@ final class QuorumRenewal {
         Verdict verdict;
         if (yes >= quorum) {
             verdict = Verdict.KEPT;
-        } else if (nodes.length - gone < quorum) {
+        } else if (nodes.size() - gone < quorum) {
             verdict = Verdict.LOST;
         } else if (yes + pending < quorum) {
             verdict = Verdict.UNKNOWN;
@@ -210,24 +210,55 @@ final class QuorumRenewal {
         asking = false;
         kept = verdict == Verdict.KEPT;
         actions.add(new Finish(verdict));
-        for (int node = 0; kept && node < nodes.length; node++) {
-            repair(node, actions);
+        for (int node = 0; kept && node < nodes.size(); node++) {
+            repair(node, nowNanos, actions);
         }
     }
 
-    private void repair(int node, List<Action> actions) {
-        if (replies[node] instanceof RenewReply.NotOurs && !repairing[node]) {
-            repairing[node] = true;
-            actions.add(new Repair(node));
+    private void repair(int node, long nowNanos, List<Action> actions) {
+        if (replies[node] instanceof RenewReply.NotOurs && repairBallots[node] == 0) {
+            propose(node, nowNanos, actions);
         }
+    }
+
+    private void repaired(Repaired event, long nowNanos, List<Action> actions) {
+        int node = event.node();
+        if (event.reply() instanceof NodeReply.Stale && repairBallots[node] > 0) {
+            propose(node, nowNanos, actions);
+            return;
+        }
+        repairBallots[node] = 0;
+        if (event.reply() instanceof NodeReply.Yes) {
+            confirm(node, event.sentAtNanos());
+        }
+    }
+
+    private void propose(int node, long nowNanos, List<Action> actions) {
+        boolean isValid = keptFromNanos() + validityNanos - nowNanos > 0;
+        if (isValid && repairBallots[node] < MAX_REPAIR_BALLOTS) {
+            repairBallots[node]++;
+            actions.add(new Repair(node));
+        } else {
+            repairBallots[node] = 0;
+        }
+    }
+
+    /** What a renewal of these locks is answered with. */
+    RenewReply.Item reply(Verdict verdict, List<LockName> names) {
+        return switch (verdict) {
+            case KEPT -> new RenewReply.Renewed(keptFromNanos());
+            case LOST -> new RenewReply.NotOurs(votes());
+            case UNKNOWN ->
+                new RenewReply.Failed(new StoreUnavailableException(
+                        "renewal of " + names + " found no quorum of " + quorum + " of " + nodes.size() + " nodes; "
+                                + Votes.line(votes()),
+                        votes(),
+                        null));
+        };
     }
 
     /** What each node said to the last renewal. */
     List<NodeVote> votes() {
-        List<NodeVote> told = new ArrayList<>(nodes.length);
-        for (int node = 0; node < nodes.length; node++) {
-            told.add(Votes.of(nodes[node], replies[node]));
-        }
-        return told;
+        return Votes.of(nodes, replies, Votes::of);
     }
 }

@@ -1,15 +1,12 @@
 package io.leasehold.quorum;
 
-import io.leasehold.Holder;
 import io.leasehold.NodeVote;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.TokenRange;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,7 +52,7 @@ final class QuorumRound {
     record Propose(long candidate) implements Action {}
 
     /** The round is over. */
-    record Finish(Verdict verdict) implements Action {}
+    record Finish(RoundVerdict verdict) implements Action {}
 
     /** End the owner token on all nodes; nothing else is sent with it. */
     record Undo() implements Action {}
@@ -63,35 +60,13 @@ final class QuorumRound {
     /** A node keeps the key, counted from this moment. */
     record Confirm(int node, long sentAtNanos) implements Action {}
 
-    /** How a round ends. */
-    sealed interface Verdict {}
-
-    /** A quorum said yes to one ballot. */
-    record Won(TokenRange tokens, long sentAtNanos) implements Verdict {}
-
-    /**
-     * Nodes that could have made a quorum do not, because others hold them.
-     *
-     * @param holder who holds most of them
-     * @param holds whether so many are held by others that nobody else can have a quorum; else votes were split
-     * @param queued how many nodes will wake us
-     */
-    record Contended(@Nullable Holder holder, boolean holds, int queued) implements Verdict {}
-
-    /** Nodes that could have made a quorum may not grant now. */
-    record Refused(String reason, long retryNanos) implements Verdict {}
-
-    /** So many nodes failed that there was no quorum. */
-    record NoQuorum(boolean permanent) implements Verdict {}
-
     private enum Phase {
         IDLE,
         ASKING,
         ENDED
     }
 
-    private final String[] nodes;
-    private final int quorum;
+    private final List<String> nodes;
     private final long boundMicros;
     private final long quarantineMillis;
 
@@ -115,13 +90,12 @@ final class QuorumRound {
     /**
      * An owner token that was never sent.
      *
-     * @param nodes their names, for people
+     * @param nodes their names, for messages
      * @param boundMicros B: a floor further ahead of the clock is refused and never remembered
      * @param quarantineMillis how long a node that may have forgotten grants nothing, for messages
      */
     QuorumRound(List<String> nodes, long boundMicros, long quarantineMillis) {
-        this.nodes = nodes.toArray(String[]::new);
-        this.quorum = nodes.size() / 2 + 1;
+        this.nodes = nodes;
         this.boundMicros = boundMicros;
         this.quarantineMillis = quarantineMillis;
         int n = nodes.size();
@@ -148,7 +122,7 @@ final class QuorumRound {
         if (phase == Phase.ASKING || held) {
             return false;
         }
-        for (int node = 0; node < nodes.length; node++) {
+        for (int node = 0; node < nodes.size(); node++) {
             if (mayKeep(node)) {
                 return false;
             }
@@ -192,7 +166,7 @@ final class QuorumRound {
         highest = ballot + reserve - 1;
         Arrays.fill(votes, null);
         Arrays.fill(late, false);
-        for (int node = 0; node < nodes.length; node++) {
+        for (int node = 0; node < nodes.size(); node++) {
             outstanding[node]++;
         }
         actions.add(new Propose(ballot));
@@ -202,7 +176,7 @@ final class QuorumRound {
         if (phase != Phase.ASKING || event.candidate() != candidate) {
             return;
         }
-        for (int node = 0; node < nodes.length; node++) {
+        for (int node = 0; node < nodes.size(); node++) {
             late[node] = votes[node] == null;
         }
         decide(actions);
@@ -241,195 +215,57 @@ final class QuorumRound {
     }
 
     private void decide(List<Action> actions) {
-        Tally tally = tally();
-        if (tally.yes >= quorum) {
+        VoteTally tally = new VoteTally(nodes, votes, late, estimateMicros, boundMicros, quarantineMillis);
+        if (tally.isWon()) {
             won(actions);
-        } else if (tally.yes + tally.pending < quorum) {
-            boolean again = tally.stale > 0
-                    && stale < MAX_BALLOTS
-                    && tally.yes + tally.stale + tally.pending >= quorum
-                    && tally.floor < TokenRange.LIMIT - ((long) reserve << (stale + 2));
+        } else if (tally.isLost()) {
+            boolean again = stale < MAX_BALLOTS
+                    && tally.mayBeWonByAnotherBallot()
+                    && tally.floor() < TokenRange.LIMIT - ((long) reserve << (stale + 2));
             if (again) {
                 long lead = (long) reserve << stale;
                 stale++;
-                propose(Math.max(highest, Math.max(tally.floor, estimateMicros)) + lead, actions);
+                propose(Math.max(highest, Math.max(tally.floor(), estimateMicros)) + lead, actions);
             } else {
                 lost(tally, actions);
             }
         }
     }
 
-    private static final class Tally {
-        private int yes;
-        private int pending;
-        private int stale;
-        private int held;
-        private int queued;
-        private int refused;
-        private int permanent;
-        private int failed;
-        private long floor;
-    }
-
-    private Tally tally() {
-        Tally tally = new Tally();
-        for (int node = 0; node < nodes.length; node++) {
-            NodeReply vote = votes[node];
-            if (vote == null && !late[node]) {
-                tally.pending++;
-            } else if (vote instanceof NodeReply.Yes) {
-                tally.yes++;
-            } else if (vote instanceof NodeReply.Stale told) {
-                if (estimateMicros > 0 && told.floor() > estimateMicros + boundMicros) {
-                    tally.refused++;
-                } else {
-                    tally.stale++;
-                    tally.floor = Math.max(tally.floor, told.floor());
-                }
-            } else if (vote instanceof NodeReply.Held other) {
-                tally.held++;
-                tally.queued += other.queued() ? 1 : 0;
-            } else if (vote instanceof NodeReply.Refused
-                    || vote instanceof NodeReply.Quarantined
-                    || vote instanceof NodeReply.Unborn) {
-                tally.refused++;
-            } else {
-                boolean permanent = vote instanceof NodeReply.OtherSet
-                        || (vote instanceof NodeReply.Failed failed && failed.kind() == FailureKind.PERMANENT);
-                tally.permanent += permanent ? 1 : 0;
-                tally.failed++;
-            }
-        }
-        return tally;
-    }
-
     private void won(List<Action> actions) {
         List<Long> times = new ArrayList<>();
-        for (int node = 0; node < nodes.length; node++) {
+        for (int node = 0; node < nodes.size(); node++) {
             if (votes[node] instanceof NodeReply.Yes) {
                 times.add(sentAtNanos[node]);
             }
         }
         phase = Phase.IDLE;
         held = true;
-        long sentAt = Quorum.latestReachedBy(quorum, times);
-        actions.add(new Finish(new Won(TokenRange.of(candidate, reserve), sentAt)));
-        for (int node = 0; node < nodes.length; node++) {
+        long sentAt = Quorum.latestReachedBy(Quorum.majority(nodes.size()), times);
+        actions.add(new Finish(new RoundVerdict.Won(TokenRange.of(candidate, reserve), sentAt)));
+        for (int node = 0; node < nodes.size(); node++) {
             if (votes[node] instanceof NodeReply.Yes) {
                 actions.add(new Confirm(node, sentAtNanos[node]));
             }
         }
     }
 
-    private void lost(Tally tally, List<Action> actions) {
+    private void lost(VoteTally tally, List<Action> actions) {
         phase = Phase.IDLE;
         if (!held) {
             boolean left = false;
-            for (int node = 0; node < nodes.length; node++) {
+            for (int node = 0; node < nodes.size(); node++) {
                 left |= yes[node] || unknown[node] || late[node];
             }
             if (left) {
                 undo(actions);
             }
         }
-        actions.add(new Finish(verdict(tally)));
-    }
-
-    private Verdict verdict(Tally tally) {
-        int n = nodes.length;
-        if (n - tally.permanent < quorum) {
-            return new NoQuorum(true);
-        }
-        boolean holds = n - tally.held < quorum;
-        if (holds || (tally.held + tally.yes > 0 && n - tally.refused - tally.failed >= quorum)) {
-            return new Contended(commonHolder(), holds, tally.queued);
-        }
-        if (tally.refused > 0 && n - tally.failed >= quorum) {
-            long untilMillis = untilNanos(tally, quarantineMillis * 1_000_000) / 1_000_000 + 1;
-            return new Refused(
-                    "not for another " + untilMillis + " ms (" + reasons() + ")", untilNanos(tally, 10_000_000L));
-        }
-        return tally.stale > 0 && n - tally.failed - tally.refused >= quorum
-                ? new Refused("every fencing token proposed was overtaken", 10_000_000L)
-                : new NoQuorum(false);
-    }
-
-    private @Nullable Holder commonHolder() {
-        Map<String, Integer> times = new HashMap<>();
-        Holder most = null;
-        for (NodeReply vote : votes) {
-            if (vote instanceof NodeReply.Held other && other.holder() != null) {
-                int count = times.merge(other.holder().id(), 1, Integer::sum);
-                if (most == null || count > times.getOrDefault(most.id(), 0) || later(other.holder(), most)) {
-                    most = other.holder();
-                }
-            }
-        }
-        return most;
-    }
-
-    /** Of one holder the answer with the longest time left: until then a quorum may be held. */
-    private static boolean later(Holder holder, Holder most) {
-        return holder.id().equals(most.id())
-                && holder.remainingTtl() != null
-                && most.remainingTtl() != null
-                && holder.remainingTtl().compareTo(most.remainingTtl()) > 0;
-    }
-
-    private String reasons() {
-        StringBuilder text = new StringBuilder();
-        for (int node = 0; node < nodes.length; node++) {
-            String why = refusal(votes[node]);
-            if (why != null) {
-                text.append(text.isEmpty() ? "" : "; ")
-                        .append(nodes[node])
-                        .append(": ")
-                        .append(why);
-            }
-        }
-        return text.toString();
-    }
-
-    private @Nullable String refusal(@Nullable NodeReply vote) {
-        if (vote instanceof NodeReply.Refused refused) {
-            return refused.reason();
-        }
-        if (vote instanceof NodeReply.Stale told) {
-            return "its fence " + told.floor() + " is too far ahead of the clock to be believed";
-        }
-        if (vote instanceof NodeReply.Quarantined young) {
-            return young.reason();
-        }
-        return vote instanceof NodeReply.Unborn ? NodeReply.Quarantined.inWords(quarantineMillis) : null;
-    }
-
-    /**
-     * Until so many of the refusing nodes may grant that there can be a quorum.
-     *
-     * @param unbornNanos what to count for a node that has to be told its birth first
-     */
-    private long untilNanos(Tally tally, long unbornNanos) {
-        List<Long> times = new ArrayList<>();
-        for (NodeReply vote : votes) {
-            if (vote instanceof NodeReply.Refused refused) {
-                times.add(refused.retryNanos());
-            } else if (vote instanceof NodeReply.Quarantined young) {
-                times.add(young.leftNanos());
-            } else if (vote instanceof NodeReply.Unborn) {
-                times.add(unbornNanos);
-            }
-        }
-        times.sort(null);
-        int needed = quorum - (nodes.length - tally.refused - tally.failed);
-        return times.isEmpty() ? 10_000_000L : times.get(Math.max(0, Math.min(times.size(), needed) - 1));
+        actions.add(new Finish(tally.verdict()));
     }
 
     /** What each node said to the last ballot. */
     List<NodeVote> votes() {
-        List<NodeVote> told = new ArrayList<>(nodes.length);
-        for (int node = 0; node < nodes.length; node++) {
-            told.add(Votes.of(nodes[node], votes[node]));
-        }
-        return told;
+        return Votes.of(nodes, votes, Votes::of);
     }
 }

@@ -1,32 +1,30 @@
-// Long because all that one owner token has at the nodes, from its first ballot to its end, changes under one guard.
 package io.leasehold.quorum;
 
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
-import io.leasehold.NodeVote;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.UnsafeStoreException;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
-import io.leasehold.spi.Grant;
-import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
-import io.leasehold.spi.TokenRange;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One owner token of the engine at the nodes: carries out what its {@link QuorumRound} and {@link QuorumRenewal} decide.
+ * One owner token of the engine at the nodes: carries out what its {@link QuorumAttempt}, its {@link QuorumRound} and its {@link
+ * QuorumRenewal} decide.
  *
  * <p>At the nodes an attempt that waits has an owner token of its own, and after an undo another, since nothing may be sent with
  * one that was ended: so even one that was forgotten here, and asks again, is a new one there.
@@ -34,35 +32,26 @@ import org.jspecify.annotations.Nullable;
  */
 final class QuorumSession {
 
-    /** Pauses before the nodes are asked again for a place among those they wake: 5, 10, 20 … ms. */
-    private static final long FIRST_PLACE_NANOS = 5_000_000L;
+    private static final long MIN_SILENCE_NANOS = 60_000_000_000L;
 
-    private static final int MAX_PLACE_TRIES = 6;
-
-    private static final Incarnation SET = new Incarnation("quorum");
-
+    private final Shared shared;
     private final NodeSet nodes;
-    private final NodeReleases endings;
-    private final ContentionBackoff retries;
+    private final ContentionBackoff backoff;
     private final OwnerToken engineOwner;
     private final List<LockName> names;
     private final SerialExecutor serial = new SerialExecutor();
-    private final Holders holders;
+    private final QuorumAttempt attempt;
 
     private volatile OwnerToken nodeOwner;
-    private volatile long toldTtlNanos;
     private QuorumRound round;
     private QuorumRenewal renewal;
-    private long highest;
-    private long[] floors;
     private boolean ended;
-    private int placeTries;
-
-    private @Nullable AcquireRequest request;
     private @Nullable CompletableFuture<AcquireReply> asked;
     private LockRuntime.@Nullable Timer patience;
-    private long startedAtNanos;
-    private long answerByNanos;
+    private @Nullable PendingRenewal pendingRenewal;
+
+    // What says whether it is deserted.
+    private volatile long silenceNanos = MIN_SILENCE_NANOS;
     private volatile long touchedAtNanos;
     private volatile boolean idle = true;
     private volatile boolean held;
@@ -70,47 +59,38 @@ final class QuorumSession {
     private volatile long keptUntilAtNanos;
 
     /**
+     * What all sessions of a store share.
+     *
+     * @param sessions by the owner tokens under which they were asked for and granted
+     * @param lost hears that so many nodes have told that a grant was taken away that no quorum keeps it
+     */
+    record Shared(
+            NodeSet nodes,
+            NodeReleases releases,
+            ContentionBackoff backoff,
+            Map<OwnerToken, QuorumSession> sessions,
+            BiConsumer<OwnerToken, LossCause> lost) {}
+
+    private record PendingRenewal(long round, CompletableFuture<RenewReply.Item> reply) {}
+
+    /**
      * Nothing was sent yet.
      *
      * @param engineOwner by which the engine asks for it
      * @param nodeOwner by which the nodes know it, or will
-     * @param holders told of the owner token it is granted under, and when nothing of it is left anywhere
      */
-    QuorumSession(
-            NodeSet nodes,
-            NodeReleases endings,
-            ContentionBackoff retries,
-            List<LockName> names,
-            OwnerToken engineOwner,
-            OwnerToken nodeOwner,
-            Holders holders) {
-        this.nodes = nodes;
-        this.endings = endings;
-        this.retries = retries;
+    QuorumSession(Shared shared, List<LockName> names, OwnerToken engineOwner, OwnerToken nodeOwner) {
+        this.shared = shared;
+        this.nodes = shared.nodes();
+        this.backoff = shared.backoff();
         this.names = names;
         this.engineOwner = engineOwner;
         this.nodeOwner = nodeOwner;
-        this.holders = holders;
+        this.attempt = new QuorumAttempt(names, nodes.size(), nodes.configuration(), nodes.settings());
         this.round = newRound(nodes);
         this.renewal = new QuorumRenewal(nodes.names());
-        this.floors = new long[nodes.size()];
         // Known to others before its first request: it is not deserted in between.
         this.touchedAtNanos = nodes.runtime().nanoTime();
-    }
-
-    /** Who finds tenures by their owner tokens. */
-    interface Holders {
-        /** The grant's owner token may be another than the request's: it is what proves the hold to the nodes. */
-        void granted(QuorumSession tenure, OwnerToken owner);
-
-        void forgotten(QuorumSession tenure, OwnerToken asked, OwnerToken granted);
-
-        /** So many nodes have told that it was taken away that no quorum keeps it. */
-        void taken(OwnerToken granted, LossCause cause);
-    }
-
-    private void forget() {
-        holders.forgotten(this, engineOwner, nodeOwner);
     }
 
     private static QuorumRound newRound(NodeSet nodes) {
@@ -118,12 +98,21 @@ final class QuorumSession {
         return new QuorumRound(nodes.names(), settings.boundMicros(), settings.quarantineNanos() / 1_000_000);
     }
 
+    private long now() {
+        return nodes.runtime().nanoTime();
+    }
+
     /** Whether it has been left alone for longer than its caller said it would. */
     boolean isDeserted(long nowNanos) {
-        AcquireRequest last = request;
-        long silenceNanos = Math.max(60_000_000_000L, last == null ? 0 : 3 * last.recheckNanos());
         boolean expired = !held || nowNanos - keptUntilAtNanos > silenceNanos;
         return idle && expired && nowNanos - touchedAtNanos > silenceNanos;
+    }
+
+    /** It is over, or deserted. */
+    void forget() {
+        backoff.done(engineOwner);
+        shared.sessions().remove(engineOwner, this);
+        shared.sessions().remove(nodeOwner, this);
     }
 
     // ---- acquiring
@@ -131,134 +120,93 @@ final class QuorumSession {
     /** Answers within the time that the request names, counted from when the store was asked. */
     CompletableFuture<AcquireReply> acquire(AcquireRequest wanted, long askedAtNanos) {
         CompletableFuture<AcquireReply> reply = new CompletableFuture<>();
-        touchedAtNanos = nodes.runtime().nanoTime();
+        touchedAtNanos = now();
         idle = false;
-        serial.run(() -> {
-            try {
-                begin(wanted, askedAtNanos, reply);
-            } catch (RuntimeException | Error e) {
-                failed(reply, e);
-                throw e;
-            }
-        });
+        serial.run(() -> orFail(reply, () -> begin(wanted, askedAtNanos, reply)));
         return reply;
     }
 
-    private void orFail(Runnable step) {
+    /** A later step of the request that is under way. */
+    private void step(Runnable step) {
+        serial.run(() -> orFail(asked, step));
+    }
+
+    /** The engine waits for an answer before it does anything else about this lock. */
+    private void orFail(@Nullable CompletableFuture<AcquireReply> reply, Runnable step) {
         try {
             step.run();
         } catch (RuntimeException | Error e) {
-            CompletableFuture<AcquireReply> waiting = asked;
-            if (waiting != null) {
-                failed(waiting, e);
+            if (reply != null) {
+                AcquireReply failure =
+                        failure(FailureKind.UNKNOWN, "acquiring " + names + " failed unexpectedly: " + e, e);
+                if (asked == reply) {
+                    answer(failure);
+                } else {
+                    reply.complete(failure);
+                }
             }
             throw e;
         }
     }
 
-    /** The engine waits for an answer before it does anything else about this lock. */
-    private void failed(CompletableFuture<AcquireReply> reply, Throwable error) {
-        AcquireReply failure = new AcquireReply.Failed(
-                FailureKind.UNKNOWN,
-                new StoreUnavailableException("acquiring " + names + " failed unexpectedly: " + error, error),
-                round.highest());
-        if (asked == reply) {
-            answer(failure);
-        } else {
-            reply.complete(failure);
-        }
+    private AcquireReply failure(FailureKind kind, String message, @Nullable Throwable cause) {
+        return new AcquireReply.Failed(kind, new StoreUnavailableException(message, cause), round.highest());
     }
 
     private void begin(AcquireRequest wanted, long askedAtNanos, CompletableFuture<AcquireReply> reply) {
         if (ended || asked != null) {
-            reply.complete(new AcquireReply.Failed(
-                    FailureKind.NO_EFFECT,
-                    new StoreUnavailableException(
-                            "an acquire of " + names + " came "
-                                    + (ended ? "after its owner token was ended" : "while another was under way"),
-                            null),
-                    round.highest()));
+            String why = ended ? "after its owner token was ended" : "while another was under way";
+            reply.complete(failure(FailureKind.NO_EFFECT, "an acquire of " + names + " came " + why, null));
             return;
         }
-        String why = NodeSetCheck.refuseTtl(
-                wanted.ttlNanos(),
-                QuorumSettings.validityNanos(wanted.ttlNanos()),
-                wanted.nodeTimeoutNanos(),
-                nodes.settings());
-        if (!why.isEmpty()) {
+        Optional<AcquireReply> refusal = attempt.refusal(wanted);
+        if (refusal.isPresent()) {
             idle = true;
-            if (request == null) {
-                // Nothing was ever sent: nobody will end it.
+            if (!attempt.isAsked()) {
+                // Nothing was ever sent, so it will not be ended.
                 forget();
             }
-            reply.complete(new AcquireReply.Failed(
-                    FailureKind.PERMANENT, new UnsafeStoreException(names + ": " + why, null), 0));
+            reply.complete(refusal.get());
             return;
         }
-        request = wanted;
         asked = reply;
-        startedAtNanos = nodes.runtime().nanoTime();
-        answerByNanos = askedAtNanos + wanted.timeoutNanos();
-        toldTtlNanos = wanted.ttlNanos();
-        placeTries = 0;
-        OptionalLong estimate = nodes.estimateMicros();
-        if (estimate.isPresent()) {
-            start(wanted, estimate.getAsLong());
+        silenceNanos = Math.max(MIN_SILENCE_NANOS, 3 * wanted.recheckNanos());
+        attempt.asked(wanted, askedAtNanos, now());
+        if (nodes.estimateMicros().isPresent()) {
+            start(List.of());
         } else {
-            nodes.sample(nodeTimeoutNanos(wanted))
-                    .thenAccept(sampled -> serial.run(() -> orFail(() -> startSampled(wanted, sampled))));
+            nodes.sample(attempt.nodeTimeoutNanos(now())).thenAccept(clocks -> step(() -> start(clocks)));
         }
     }
 
-    private void startSampled(AcquireRequest wanted, List<NodeReply> sampled) {
-        OptionalLong estimate = nodes.estimateMicros();
+    private void start(List<NodeReply> clocks) {
         if (asked == null) {
             // Given up meanwhile, and told so.
             return;
         }
-        if (estimate.isPresent()) {
-            start(wanted, estimate.getAsLong());
-        } else {
-            boolean permanent = sampled.stream()
-                            .filter(reply ->
-                                    reply instanceof NodeReply.Failed failed && failed.kind() == FailureKind.PERMANENT)
-                            .count()
-                    > nodes.size() - nodes.quorum();
-            answer(noQuorum(permanent, List.of(), sampled));
-        }
-    }
-
-    private void start(AcquireRequest wanted, long estimateMicros) {
-        if (round.isEnded()) {
+        OptionalLong estimate = nodes.estimateMicros();
+        if (round.isEnded() && estimate.isPresent()) {
             nodeOwner = OwnerToken.draw(nodes.runtime());
             round = newRound(nodes);
             renewal = new QuorumRenewal(nodes.names());
         }
-        long candidate = Math.max(
-                Math.max(round.highest(), wanted.ballotSoFar()) + 1, Math.max(wanted.seenToken() + 1, estimateMicros));
-        if (candidate >= TokenRange.LIMIT - wanted.reserve()) {
-            answer(new AcquireReply.Failed(
-                    FailureKind.PERMANENT,
-                    new StoreUnavailableException(
-                            "fencing token " + candidate + " would reach 2^53; the nodes' clocks are absurd", null),
-                    0));
-            return;
-        }
-        perform(round.on(new QuorumRound.Started(candidate, wanted.reserve())));
+        follow(attempt.begin(round, estimate, clocks));
     }
 
-    /**
-     * How long this ballot waits for each node. An attempt without patience has this one round: it gets the time that an
-     * answer may take, unless the lock has a node timeout of its own. Never longer than what is left of that time: others
-     * went first, and the clocks of the nodes may have been read.
-     */
-    private long nodeTimeoutNanos(AcquireRequest wanted) {
-        long leftNanos = Math.max(1, answerByNanos - nodes.runtime().nanoTime());
-        if (wanted.nodeTimeoutNanos() == 0 && !wanted.isWaiting()) {
-            return leftNanos;
+    private void follow(QuorumAttempt.Next next) {
+        if (next instanceof QuorumAttempt.Begin begin) {
+            perform(round.on(new QuorumRound.Started(begin.candidate(), begin.reserve())));
+        } else if (next instanceof QuorumAttempt.AskAgain again) {
+            schedule(again.pauseNanos(), () -> start(List.of()));
+        } else if (next instanceof QuorumAttempt.Answer last) {
+            if (last.delays() == QuorumAttempt.Delays.OVER) {
+                backoff.done(engineOwner);
+            }
+            answer(last.reply());
+            if (last.delays() == QuorumAttempt.Delays.LONGER) {
+                backoff.later(engineOwner, names.get(0), attempt.spentNanos(now()));
+            }
         }
-        long nanos = nodes.settings().nodeTimeoutNanos(wanted.ttlNanos(), wanted.nodeTimeoutNanos());
-        return Math.min(leftNanos, nanos);
     }
 
     private void perform(List<QuorumRound.Action> actions) {
@@ -266,132 +214,45 @@ final class QuorumSession {
             if (action instanceof QuorumRound.Propose propose) {
                 propose(propose.candidate());
             } else if (action instanceof QuorumRound.Undo) {
-                ReleaseRequest.Kind kind = request != null && request.isWaiting()
-                        ? ReleaseRequest.Kind.SUPERSEDED
-                        : ReleaseRequest.Kind.UNDO;
-                end(kind, round.highest()).onOver(() -> serial.run(this::lookWhetherForgotten));
+                end(attempt.undo(), round.highest()).onOver(() -> serial.run(this::forgetIfNothingIsLeft));
             } else if (action instanceof QuorumRound.Confirm confirm) {
-                renewal.on(new QuorumRenewal.Confirmed(confirm.node(), confirm.sentAtNanos()));
+                keep(new QuorumRenewal.Confirmed(confirm.node(), confirm.sentAtNanos()));
             } else if (action instanceof QuorumRound.Finish finish) {
-                finish(finish.verdict());
+                if (finish.verdict() instanceof RoundVerdict.Won won) {
+                    won(won);
+                }
+                follow(attempt.after(finish.verdict(), round, nodeOwner, now()));
             }
         }
     }
 
-    private void propose(long candidate) {
-        AcquireRequest wanted = java.util.Objects.requireNonNull(request);
-        OptionalLong now = nodes.estimateMicros();
-        long estimateMicros = now.orElse(0);
-        AcquireRequest sent = atNodes(wanted, wanted.reserve());
-        Ballot ballot = new Ballot(sent, candidate, wanted.reserve());
-        long sentAtNanos = nodes.runtime().nanoTime();
-        QuorumRound asking = round;
-        cancelPatience();
-        patience = nodes.runtime()
-                .schedule(
-                        nodeTimeoutNanos(wanted),
-                        () -> serial.run(() -> orFail(() -> perform(asking.on(new QuorumRound.Late(candidate))))));
-        for (int node = 0; node < nodes.size(); node++) {
-            int voter = node;
-            nodes.propose(node, ballot, Math.min(estimateMicros, candidate), floors[node])
-                    .thenAccept(reply ->
-                            serial.run(() -> orFail(() -> voted(asking, voter, candidate, sentAtNanos, reply))));
-        }
+    private void won(RoundVerdict.Won won) {
+        held = true;
+        keptUntilAtNanos = won.sentAtNanos() + attempt.ttlNanos();
+        keep(new QuorumRenewal.Granted(QuorumSettings.validityNanos(attempt.ttlNanos())));
+        backoff.measured(attempt.spentNanos(now()));
+        shared.sessions().put(nodeOwner, this);
     }
 
-    private AcquireRequest atNodes(AcquireRequest wanted, int reserve) {
-        AcquireRequest sent = AcquireRequest.exclusive(
-                        wanted.names(), nodeOwner, wanted.holderId(), wanted.ttlNanos(), wanted.timeoutNanos())
-                .reserve(reserve)
-                .seenToken(wanted.seenToken());
-        return wanted.isWaiting() ? sent.waiting(wanted.recheckNanos()) : sent;
+    private void propose(long candidate) {
+        long estimateMicros = nodes.estimateMicros().orElse(0);
+        Ballot ballot = attempt.ballot(nodeOwner, candidate);
+        long sentAtNanos = now();
+        QuorumRound asking = round;
+        schedule(attempt.nodeTimeoutNanos(sentAtNanos), () -> perform(asking.on(new QuorumRound.Late(candidate))));
+        for (int node = 0; node < nodes.size(); node++) {
+            int voter = node;
+            nodes.propose(node, ballot, Math.min(estimateMicros, candidate), attempt.floor(node))
+                    .thenAccept(reply -> step(() -> voted(asking, voter, candidate, sentAtNanos, reply)));
+        }
     }
 
     private void voted(QuorumRound asking, int node, long candidate, long sentAtNanos, NodeReply reply) {
-        if (reply instanceof NodeReply.Stale stale) {
-            floors[node] = Math.max(floors[node], stale.floor());
-        }
+        attempt.answered(node, reply);
         // A round whose owner token was given up asks for nothing any more.
         perform(asking.on(new QuorumRound.Voted(
                 node, candidate, sentAtNanos, reply, nodes.estimateMicros().orElse(0))));
-        lookWhetherForgotten();
-    }
-
-    private void finish(QuorumRound.Verdict verdict) {
-        AcquireRequest wanted = java.util.Objects.requireNonNull(request);
-        List<NodeVote> votes = round.votes();
-        long ballot = round.highest();
-        highest = Math.max(highest, ballot);
-        if (verdict instanceof QuorumRound.Won won) {
-            held = true;
-            keptUntilAtNanos = won.sentAtNanos() + wanted.ttlNanos();
-            retries.measured(nodes.runtime().nanoTime() - startedAtNanos);
-            retries.done(this);
-            holders.granted(this, nodeOwner);
-            answer(new AcquireReply.Granted(new Grant(nodeOwner, won.tokens(), won.sentAtNanos(), SET), votes));
-        } else if (verdict instanceof QuorumRound.Contended contended) {
-            contended(wanted, contended, ballot, votes);
-        } else if (verdict instanceof QuorumRound.Refused refused) {
-            answer(new AcquireReply.Refused(
-                    "no quorum of " + nodes.quorum() + " of " + nodes.size() + " nodes may grant now: "
-                            + refused.reason(),
-                    refused.retryNanos(),
-                    ballot,
-                    votes));
-        } else {
-            answer(noQuorum(((QuorumRound.NoQuorum) verdict).permanent(), votes, List.of()));
-        }
-    }
-
-    private void contended(AcquireRequest wanted, QuorumRound.Contended contended, long ballot, List<NodeVote> votes) {
-        boolean told = contended.queued() > nodes.size() - nodes.quorum();
-        if (!wanted.isWaiting()) {
-            answer(new AcquireReply.Busy(contended.holder(), ballot, votes));
-        } else if (contended.holds() && !told && mayAskForAPlace(wanted)) {
-            // The nodes cannot wake us yet: their subscriptions have only begun.
-            long pauseNanos = FIRST_PLACE_NANOS << placeTries++;
-            cancelPatience();
-            patience = nodes.runtime()
-                    .schedule(pauseNanos, () -> serial.run(() -> orFail(() -> startSampled(wanted, List.of()))));
-        } else if (contended.holds()) {
-            retries.done(this);
-            answer(
-                    told
-                            ? new AcquireReply.Queued(contended.holder(), ballot, votes)
-                            : new AcquireReply.Busy(contended.holder(), ballot, votes));
-        } else {
-            // Votes were split: nobody will wake us, so we do, after a time drawn by lot.
-            answer(new AcquireReply.Queued(contended.holder(), ballot, votes));
-            retries.later(this, names.get(0), nodes.runtime().nanoTime() - startedAtNanos);
-        }
-    }
-
-    private boolean mayAskForAPlace(AcquireRequest wanted) {
-        long spentNanos = nodes.runtime().nanoTime() - startedAtNanos;
-        return placeTries < MAX_PLACE_TRIES
-                && !round.isEnded()
-                && spentNanos + (FIRST_PLACE_NANOS << placeTries) < wanted.timeoutNanos() / 2;
-    }
-
-    private AcquireReply noQuorum(boolean permanent, List<NodeVote> votes, List<NodeReply> sampled) {
-        List<NodeVote> told = votes;
-        if (votes.isEmpty()) {
-            told = sampled.stream()
-                    .filter(NodeReply.Failed.class::isInstance)
-                    .map(reply -> Votes.of("a node", reply))
-                    .toList();
-        }
-        String message = "no quorum for " + names + ": " + nodes.quorum() + " of " + nodes.size()
-                + " nodes are needed; " + Words.of(told);
-        if (permanent) {
-            message += "; this client is configured for " + nodes.configuration();
-        }
-        return new AcquireReply.Failed(
-                permanent ? FailureKind.PERMANENT : FailureKind.NO_EFFECT,
-                permanent
-                        ? new UnsafeStoreException(message, told, null)
-                        : new StoreUnavailableException(message, told, null),
-                round.highest());
+        forgetIfNothingIsLeft();
     }
 
     private void answer(AcquireReply reply) {
@@ -399,11 +260,16 @@ final class QuorumSession {
         CompletableFuture<AcquireReply> waiting = asked;
         asked = null;
         idle = true;
-        touchedAtNanos = nodes.runtime().nanoTime();
-        lookWhetherForgotten();
+        touchedAtNanos = now();
+        forgetIfNothingIsLeft();
         if (waiting != null) {
             waiting.complete(reply);
         }
+    }
+
+    private void schedule(long delayNanos, Runnable step) {
+        cancelPatience();
+        patience = nodes.runtime().schedule(delayNanos, () -> step(step));
     }
 
     private void cancelPatience() {
@@ -413,10 +279,11 @@ final class QuorumSession {
         }
     }
 
-    /** Who does not wait and has nothing left at any node is not heard of again. */
-    private void lookWhetherForgotten() {
-        boolean waits = request != null && request.isWaiting() && !ended;
-        boolean nothingLeft = round.isForgotten() || (round.isEnded() && !endings.isUnderWay(nodeOwner));
+    /** An attempt that does not wait and has nothing left at any node is not heard of again. */
+    private void forgetIfNothingIsLeft() {
+        boolean waits = attempt.isWaiting() && !ended;
+        boolean nothingLeft =
+                round.isForgotten() || (round.isEnded() && !shared.releases().isUnderWay(nodeOwner));
         if (asked == null && !waits && nothingLeft) {
             forget();
         }
@@ -424,108 +291,73 @@ final class QuorumSession {
 
     // ---- keeping
 
-    /** Which renewals of a batch this is. */
+    /** A renewal of this number is about to be sent to all nodes. */
     void renewing(long renewalRound, CompletableFuture<RenewReply.Item> reply) {
         serial.run(() -> {
-            if (renewals != null) {
-                renewals.reply()
-                        .complete(new RenewReply.Failed(new StoreUnavailableException(
-                                "another renewal of " + names + " began before this one was answered", null)));
+            if (pendingRenewal != null) {
+                String message = "another renewal of " + names + " began before this one was answered";
+                pendingRenewal.reply().complete(new RenewReply.Failed(new StoreUnavailableException(message, null)));
             }
-            renewals = new Renewals(renewalRound, reply);
-            keep(renewal.on(new QuorumRenewal.Began(renewalRound)));
-        });
-    }
-
-    private @Nullable Renewals renewals;
-
-    private record Renewals(long round, CompletableFuture<RenewReply.Item> reply) {}
-
-    /** A node tells that somebody took the key away from it. */
-    void takenAt(int node, OwnerToken owner, LossCause cause) {
-        serial.run(() -> {
-            if (!owner.equals(nodeOwner)) {
-                // It was given up before this one.
-                return;
-            }
-            boolean told = renewal
-                    .on(new QuorumRenewal.Taken(node, nodes.runtime().nanoTime()))
-                    .stream()
-                    .anyMatch(QuorumRenewal.TellTaken.class::isInstance);
-            if (told) {
-                holders.taken(nodeOwner, cause);
-            }
+            pendingRenewal = new PendingRenewal(renewalRound, reply);
+            keep(new QuorumRenewal.Began(renewalRound));
         });
     }
 
     /** A node has answered a renewal. */
     void renewed(long renewalRound, int node, RenewReply.Item item) {
-        serial.run(() -> keep(renewal.on(new QuorumRenewal.Answered(node, renewalRound, item))));
+        serial.run(() -> keep(new QuorumRenewal.Answered(node, renewalRound, item)));
     }
 
     /** The time for answers to a renewal is over. */
     void renewalLate(long renewalRound) {
         serial.run(() -> {
-            keep(renewal.on(new QuorumRenewal.Late(renewalRound)));
-            Renewals waiting = renewals;
+            keep(new QuorumRenewal.Late(renewalRound));
+            PendingRenewal waiting = pendingRenewal;
             if (waiting != null && waiting.round() == renewalRound) {
-                // Ended meanwhile: nobody decides any more.
+                // Ended meanwhile: no verdict will come.
                 waiting.reply().complete(new RenewReply.NotOurs());
             }
         });
     }
 
-    private void keep(List<QuorumRenewal.Action> actions) {
-        for (QuorumRenewal.Action action : actions) {
+    /** A node tells that the key was taken away from it. */
+    void takenAt(int node, OwnerToken owner, LossCause cause) {
+        serial.run(() -> {
+            // Of an owner token that was given up before this one, nothing is told.
+            if (owner.equals(nodeOwner)
+                    && renewal.on(new QuorumRenewal.Taken(node), now()).contains(new QuorumRenewal.TellTaken())) {
+                shared.lost().accept(nodeOwner, cause);
+            }
+        });
+    }
+
+    private void keep(QuorumRenewal.Event event) {
+        for (QuorumRenewal.Action action : renewal.on(event, now())) {
             if (action instanceof QuorumRenewal.Repair repair) {
-                repair(repair.node(), 0);
-            } else if (action instanceof QuorumRenewal.Finish finish && renewals != null) {
-                CompletableFuture<RenewReply.Item> reply = renewals.reply();
-                renewals = null;
+                repair(repair.node());
+            } else if (action instanceof QuorumRenewal.Finish finish && pendingRenewal != null) {
+                CompletableFuture<RenewReply.Item> reply = pendingRenewal.reply();
+                pendingRenewal = null;
                 if (finish.verdict() == QuorumRenewal.Verdict.KEPT) {
-                    keptUntilAtNanos = renewal.keptFromNanos() + toldTtlNanos;
+                    keptUntilAtNanos = renewal.keptFromNanos() + attempt.ttlNanos();
                 }
-                reply.complete(
-                        switch (finish.verdict()) {
-                            case KEPT -> new RenewReply.Renewed(renewal.keptFromNanos());
-                            case LOST -> new RenewReply.NotOurs(renewal.votes());
-                            case UNKNOWN ->
-                                new RenewReply.Failed(new StoreUnavailableException(
-                                        "renewal of " + names + " found no quorum of " + nodes.quorum() + " of "
-                                                + nodes.size() + " nodes; " + Words.of(renewal.votes()),
-                                        renewal.votes(),
-                                        null));
-                        });
+                reply.complete(renewal.reply(finish.verdict(), names));
             }
         }
     }
 
-    /** A lost lock is never re-created: only while a quorum keeps it, well inside its validity. */
-    private void repair(int node, int tries) {
-        AcquireRequest granted = request;
-        OptionalLong estimate = nodes.estimateMicros();
-        if (granted == null || estimate.isEmpty() || !renewal.isHeld()) {
-            return;
-        }
-        long nowNanos = nodes.runtime().nanoTime();
-        long leftNanos = renewal.keptFromNanos() + QuorumSettings.validityNanos(granted.ttlNanos()) - nowNanos;
-        if (leftNanos <= 0 || tries > 2) {
-            keep(renewal.on(new QuorumRenewal.Repaired(node, nowNanos, new NodeReply.Stale(0, SET, 0))));
-            return;
-        }
-        long candidate = Math.max(Math.max(highest, floors[node]) + 1, estimate.getAsLong());
-        highest = candidate;
-        AcquireRequest sent = AcquireRequest.exclusive(
-                granted.names(), nodeOwner, granted.holderId(), granted.ttlNanos(), granted.timeoutNanos());
-        nodes.propose(node, new Ballot(sent, candidate, 1), estimate.getAsLong(), floors[node])
+    private void repair(int node) {
+        long sentAtNanos = now();
+        long estimateMicros = nodes.estimateMicros().orElse(0);
+        nodes.propose(node, attempt.repair(node, nodeOwner, estimateMicros), estimateMicros, attempt.floor(node))
                 .thenAccept(reply -> serial.run(() -> {
-                    if (reply instanceof NodeReply.Stale stale) {
-                        floors[node] = Math.max(floors[node], stale.floor());
-                        repair(node, tries + 1);
-                    } else {
-                        keep(renewal.on(new QuorumRenewal.Repaired(node, nowNanos, reply)));
-                    }
+                    attempt.answered(node, reply);
+                    keep(new QuorumRenewal.Repaired(node, sentAtNanos, reply));
                 }));
+    }
+
+    RenewBatch.Item renewalItem(RenewBatch.Item item) {
+        return new RenewBatch.Item(item.name(), nodeOwner, item.ttlNanos());
     }
 
     // ---- ending
@@ -549,29 +381,20 @@ final class QuorumSession {
         boolean first = !ended;
         ended = true;
         held = false;
-        retries.done(this);
+        backoff.done(engineOwner);
         if (first) {
             perform(round.on(new QuorumRound.Ended()));
-            keep(renewal.on(new QuorumRenewal.Ended()));
+            keep(new QuorumRenewal.Ended());
             if (asked != null) {
-                answer(new AcquireReply.Failed(
-                        FailureKind.NO_EFFECT,
-                        new StoreUnavailableException(names + " was given up", null),
-                        round.highest()));
+                answer(failure(FailureKind.NO_EFFECT, names + " was given up", null));
             }
         }
-        NodeRelease ending = end(wanted.kind(), Math.max(Math.max(wanted.ballot(), highest), round.highest()));
-        ending.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
-        ending.onOver(this::forget);
+        NodeRelease release = end(wanted.kind(), Math.max(wanted.ballot(), attempt.highest(round)));
+        release.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
+        release.onOver(this::forget);
     }
 
     private NodeRelease end(ReleaseRequest.Kind kind, long ballot) {
-        long ttlNanos =
-                toldTtlNanos > 0 ? toldTtlNanos : nodes.settings().maxTtl().toNanos();
-        return endings.end(names, nodeOwner, ballot, kind, ttlNanos);
-    }
-
-    RenewBatch.Item renewalItem(RenewBatch.Item item) {
-        return new RenewBatch.Item(item.name(), nodeOwner, item.ttlNanos());
+        return shared.releases().end(names, nodeOwner, ballot, kind, attempt.ttlNanos());
     }
 }

@@ -1,5 +1,6 @@
 package io.leasehold.quorum;
 
+import io.leasehold.LockOptions;
 import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -78,8 +79,12 @@ public final class QuorumSettings {
         return Math.min(MAX_BOUND.toNanos(), maxTtl.toNanos() / 4) / 1_000;
     }
 
-    /** ttl − drift: the drift is 1 % + 2 ms. */
+    static long driftNanos(long ttlNanos) {
+        return LockOptions.driftOf(Duration.ofNanos(ttlNanos)).toNanos();
+    }
+
+    /** ttl − drift. */
     static long validityNanos(long ttlNanos) {
-        return ttlNanos - ttlNanos / 100 - 2_000_000L;
+        return ttlNanos - driftNanos(ttlNanos);
     }
 }

@@ -32,19 +32,20 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Locks over independent nodes: held by whoever a quorum of them keeps it for (Redlock, with its holes closed).
+ * Locks over independent nodes: the holder is the client for which a quorum of them keeps the lock (Redlock, with its holes closed).
  *
  * <p><b>Guarantee.</b> Two holders are never inside their validity at once, and fencing tokens increase, while clocks run at
  * the same rate within the drift, no node's clock jumps, and of the nodes that lose what they granted each notices:
  * it then grants nothing for one largest ttl. A minority of nodes may be down, slow or cut off at no cost in time.
  *
  * <p>Each request goes to all nodes at once and is answered at the quorum-th yes, or as soon as that has become impossible.
- * There is no hand-over and no queue: nodes wake the first waiter, and whoever asks may get the lock. Safe for all threads.
+ * There is no hand-over and no queue: nodes wake the first waiter, and any client that asks may get the lock. Safe for all threads.
  */
 public final class QuorumStore implements LockStore, MemberSet {
 
@@ -52,46 +53,18 @@ public final class QuorumStore implements LockStore, MemberSet {
     private static final int MIN_SWEEP = 1_024;
     private static final long ADMIN_NANOS = 5_000_000_000L;
 
-    private static final StoreSignals NOBODY = new StoreSignals() {
-        @Override
-        public void wake(LockName name) {}
-
-        @Override
-        public void lost(OwnerToken owner, LossCause cause) {}
-
-        @Override
-        public void reconnected() {}
-    };
-
     private final List<QuorumMember> members;
     private final QuorumSettings settings;
     private final LockRuntime runtime;
     private final NodeSet nodes;
-    private final NodeReleases endings;
-    private final ContentionBackoff retries;
-    private final Map<OwnerToken, QuorumSession> tenures = new ConcurrentHashMap<>();
-    private volatile StoreSignals signals = NOBODY;
+    private final NodeReleases releases;
+    private final ContentionBackoff backoff;
+    private final Map<OwnerToken, QuorumSession> sessions = new ConcurrentHashMap<>();
+    private final QuorumSession.Shared shared;
+    private volatile @Nullable StoreSignals signals;
     private final AtomicLong renewalRounds = new AtomicLong();
-    /** What nobody ends, since its hold ran out or its client's thread is gone, is forgotten when the number has doubled. */
+    /** Sessions that were never ended, since the hold ran out or the thread is gone, are swept when their number has doubled. */
     private volatile int sweepAbove = MIN_SWEEP;
-
-    private final QuorumSession.Holders holders = new QuorumSession.Holders() {
-        @Override
-        public void granted(QuorumSession tenure, OwnerToken owner) {
-            tenures.put(owner, tenure);
-        }
-
-        @Override
-        public void forgotten(QuorumSession tenure, OwnerToken asked, OwnerToken granted) {
-            tenures.remove(asked, tenure);
-            tenures.remove(granted, tenure);
-        }
-
-        @Override
-        public void taken(OwnerToken owner, LossCause cause) {
-            signals.lost(owner, cause);
-        }
-    };
 
     /**
      * Makes a store of nodes, which are closed with it. Nothing is sent yet.
@@ -105,8 +78,17 @@ public final class QuorumStore implements LockStore, MemberSet {
         List<String> names = this.members.stream().map(QuorumMember::name).toList();
         NodeSetCheck.check(names, settings).forEach(LOG::warn);
         this.nodes = new NodeSet(this.members, settings, runtime);
-        this.endings = new NodeReleases(nodes);
-        this.retries = new ContentionBackoff(runtime, () -> signals);
+        this.releases = new NodeReleases(nodes);
+        this.backoff = new ContentionBackoff(runtime, name -> tell(listener -> listener.wake(name)));
+        this.shared = new QuorumSession.Shared(
+                nodes, releases, backoff, sessions, (owner, cause) -> tell(listener -> listener.lost(owner, cause)));
+    }
+
+    private void tell(Consumer<StoreSignals> news) {
+        StoreSignals listener = signals;
+        if (listener != null) {
+            news.accept(listener);
+        }
     }
 
     /**
@@ -119,7 +101,7 @@ public final class QuorumStore implements LockStore, MemberSet {
     }
 
     /**
-     * Asks all nodes who and how they are.
+     * Asks all nodes for their identity and their clock.
      *
      * @return completes exceptionally with {@link UnsafeStoreException} if two of them are the same server, and with
      *     {@link StoreUnavailableException} if no quorum answers within the time; of a minority that does not answer is told
@@ -130,20 +112,18 @@ public final class QuorumStore implements LockStore, MemberSet {
         for (int node = 0; node < nodes.size(); node++) {
             probes.add(nodes.probe(node, timeoutNanos));
         }
-        return CompletableFuture.allOf(probes.toArray(CompletableFuture<?>[]::new))
-                .thenAccept(done -> judge(probes));
+        return NodeAnswers.all(probes).thenAccept(this::judge);
     }
 
-    private void judge(List<CompletableFuture<NodeReply>> probes) {
+    private void judge(List<NodeReply> probes) {
         List<String> silent = new ArrayList<>();
         for (int node = 0; node < nodes.size(); node++) {
-            if (probes.get(node).join() instanceof NodeReply.Failed failed) {
+            if (probes.get(node) instanceof NodeReply.Failed failed) {
                 silent.add(nodes.names().get(node) + " (" + failed.error().getMessage() + ")");
                 continue;
             }
-            String why = nodes.distrust(node);
-            if (why != null && why.startsWith("is the same server")) {
-                throw new UnsafeStoreException(nodes.names().get(node) + " " + why, null);
+            if (nodes.distrust(node) instanceof Distrust.SameServer same) {
+                throw new UnsafeStoreException(nodes.names().get(node) + " " + same.text(), null);
             }
         }
         if (nodes.size() - silent.size() < nodes.quorum()) {
@@ -175,8 +155,7 @@ public final class QuorumStore implements LockStore, MemberSet {
                                 ? new NodeVote(name, NodeVote.Answer.GRANTED, "grants from now on")
                                 : Votes.of(name, reply)));
             }
-            return CompletableFuture.allOf(told.toArray(CompletableFuture<?>[]::new))
-                    .thenApply(all -> told.stream().map(CompletableFuture::join).toList());
+            return NodeAnswers.all(told);
         });
     }
 
@@ -222,21 +201,21 @@ public final class QuorumStore implements LockStore, MemberSet {
     @Override
     public void listen(StoreSignals listener) {
         signals = listener;
-        nodes.standings().listen(listener::nodeChanged);
+        nodes.statuses().listen(listener::nodeChanged);
         for (int node = 0; node < nodes.size(); node++) {
             int from = node;
             nodes.link(node).node().listen(new StoreSignals() {
                 @Override
                 public void wake(LockName name) {
-                    retries.woken(name);
+                    backoff.woken(name);
                 }
 
                 @Override
                 public void lost(OwnerToken owner, LossCause cause) {
                     // One node can only tell of itself: the lock is lost where no quorum is left.
-                    QuorumSession tenure = tenures.get(owner);
-                    if (tenure != null) {
-                        tenure.takenAt(from, owner, cause);
+                    QuorumSession session = sessions.get(owner);
+                    if (session != null) {
+                        session.takenAt(from, owner, cause);
                     }
                 }
 
@@ -247,7 +226,7 @@ public final class QuorumStore implements LockStore, MemberSet {
 
                 @Override
                 public void reconnected() {
-                    endings.hurry();
+                    releases.hurry();
                     listener.reconnected();
                 }
             });
@@ -256,21 +235,23 @@ public final class QuorumStore implements LockStore, MemberSet {
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
-        if (tenures.size() > sweepAbove) {
+        if (sessions.size() > sweepAbove) {
             long nowNanos = runtime.nanoTime();
-            tenures.values().removeIf(tenure -> tenure.isDeserted(nowNanos));
-            sweepAbove = Math.max(MIN_SWEEP, 2 * tenures.size());
+            sessions.values().stream()
+                    .filter(session -> session.isDeserted(nowNanos))
+                    .forEach(QuorumSession::forget);
+            sweepAbove = Math.max(MIN_SWEEP, 2 * sessions.size());
         }
-        QuorumSession tenure =
-                tenures.computeIfAbsent(request.owner(), owner -> tenure(request.names(), owner, atNodes(request)));
+        QuorumSession session =
+                sessions.computeIfAbsent(request.owner(), owner -> session(request.names(), owner, atNodes(request)));
         long askedAtNanos = runtime.nanoTime();
-        long courtesyNanos = retries.courtesyNanos(request.names().get(0));
+        long courtesyNanos = backoff.courtesyNanos(request.names().get(0));
         if (courtesyNanos == 0 || courtesyNanos > request.timeoutNanos() / 4) {
-            return tenure.acquire(request, askedAtNanos);
+            return session.acquire(request, askedAtNanos);
         }
         CompletableFuture<AcquireReply> reply = new CompletableFuture<>();
         runtime.schedule(
-                courtesyNanos, () -> tenure.acquire(request, askedAtNanos).thenAccept(reply::complete));
+                courtesyNanos, () -> session.acquire(request, askedAtNanos).thenAccept(reply::complete));
         return reply;
     }
 
@@ -279,28 +260,28 @@ public final class QuorumStore implements LockStore, MemberSet {
         return request.isWaiting() ? OwnerToken.draw(runtime) : request.owner();
     }
 
-    /** How many attempts and holds are remembered. */
+    /** How many attempts and holds are remembered; for tests. */
     long remembered() {
-        return tenures.values().stream().distinct().count();
+        return sessions.values().stream().distinct().count();
     }
 
-    private QuorumSession tenure(List<LockName> names, OwnerToken asked, OwnerToken atNodes) {
-        return new QuorumSession(nodes, endings, retries, names, asked, atNodes, holders);
+    private QuorumSession session(List<LockName> names, OwnerToken asked, OwnerToken atNodes) {
+        return new QuorumSession(shared, names, asked, atNodes);
     }
 
     /** Of what is not remembered: the owner token of a grant is the one at the nodes. */
     private QuorumSession unknown(List<LockName> names, OwnerToken granted) {
-        return tenure(names, granted, granted);
+        return session(names, granted, granted);
     }
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
-        QuorumSession tenure = tenures.get(request.owner());
-        return (tenure != null ? tenure : unknown(request.names(), request.owner()))
+        QuorumSession session = sessions.get(request.owner());
+        return (session != null ? session : unknown(request.names(), request.owner()))
                 .release(request)
                 .thenApply(reply -> {
                     if (reply instanceof ReleaseReply.Released released && released.awaited()) {
-                        retries.awaited(request.names().get(0));
+                        backoff.awaited(request.names().get(0));
                     }
                     return reply;
                 });
@@ -314,21 +295,21 @@ public final class QuorumStore implements LockStore, MemberSet {
         List<CompletableFuture<RenewReply.Item>> replies = new ArrayList<>();
         Map<Long, List<QuorumSession>> byPatience = new TreeMap<>();
         for (RenewBatch.Item item : batch.items()) {
-            QuorumSession known = tenures.get(item.owner());
-            QuorumSession tenure = known != null ? known : unknown(List.of(item.name()), item.owner());
-            renewed.add(tenure);
-            items.add(tenure.renewalItem(item));
+            QuorumSession known = sessions.get(item.owner());
+            QuorumSession session = known != null ? known : unknown(List.of(item.name()), item.owner());
+            renewed.add(session);
+            items.add(session.renewalItem(item));
             CompletableFuture<RenewReply.Item> reply = new CompletableFuture<>();
             replies.add(reply);
-            tenure.renewing(round, reply);
+            session.renewing(round, reply);
             long nodeTimeoutNanos = settings.nodeTimeoutNanos(item.ttlNanos(), item.nodeTimeoutNanos());
             byPatience
                     .computeIfAbsent(Math.min(batch.timeoutNanos(), nodeTimeoutNanos), nanos -> new ArrayList<>())
-                    .add(tenure);
+                    .add(session);
         }
         List<LockRuntime.Timer> patience = new ArrayList<>();
-        byPatience.forEach((nanos, tenuresOfIt) ->
-                patience.add(runtime.schedule(nanos, () -> tenuresOfIt.forEach(tenure -> tenure.renewalLate(round)))));
+        byPatience.forEach((nanos, sessionsOfIt) -> patience.add(
+                runtime.schedule(nanos, () -> sessionsOfIt.forEach(session -> session.renewalLate(round)))));
         RenewBatch sent = new RenewBatch(items, batch.timeoutNanos());
         for (int node = 0; node < nodes.size(); node++) {
             int voter = node;
@@ -338,12 +319,10 @@ public final class QuorumStore implements LockStore, MemberSet {
                 }
             });
         }
-        return CompletableFuture.allOf(replies.toArray(CompletableFuture<?>[]::new))
-                .thenApply(done -> {
-                    patience.forEach(LockRuntime.Timer::cancel);
-                    return new RenewReply(
-                            replies.stream().map(CompletableFuture::join).toList());
-                });
+        return NodeAnswers.all(replies).thenApply(told -> {
+            patience.forEach(LockRuntime.Timer::cancel);
+            return new RenewReply(told);
+        });
     }
 
     @Override
@@ -371,9 +350,9 @@ public final class QuorumStore implements LockStore, MemberSet {
 
     @Override
     public void close() {
-        endings.close(Math.max(
+        releases.close(Math.max(
                 100_000_000L, 2 * settings.nodeTimeoutNanos(settings.maxTtl().toNanos())));
-        retries.close();
+        backoff.close();
         RuntimeException failure = null;
         for (QuorumMember member : members) {
             try {

@@ -5,9 +5,13 @@ import io.leasehold.NodeVote;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BiFunction;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** What nodes answer, in words for people. Pure. */
+/** What nodes answer, in words for messages. Pure. */
 final class Votes {
 
     private Votes() {}
@@ -48,6 +52,21 @@ final class Votes {
             return new NodeVote(node, NodeVote.Answer.REFUSED, "did not hold the lock for this lease");
         }
         return reply instanceof ReleaseReply.Failed failed ? failed(node, failed.error()) : silent(node);
+    }
+
+    /** What each node said, by its name. */
+    static <R> List<NodeVote> of(
+            List<String> nodes, @Nullable R[] replies, BiFunction<String, @Nullable R, NodeVote> vote) {
+        List<NodeVote> votes = new ArrayList<>(replies.length);
+        for (int node = 0; node < replies.length; node++) {
+            votes.add(vote.apply(nodes.get(node), replies[node]));
+        }
+        return votes;
+    }
+
+    /** Votes in one line, for messages. */
+    static String line(List<NodeVote> votes) {
+        return votes.stream().map(NodeVote::toString).collect(Collectors.joining("; "));
     }
 
     private static NodeVote failed(String node, Throwable error) {

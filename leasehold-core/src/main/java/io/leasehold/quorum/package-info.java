@@ -1,9 +1,10 @@
 /**
  * Locks over a quorum of independent nodes.
  *
- * <p>What is decided stands in pure classes ({@link io.leasehold.quorum.QuorumRound}, {@link
- * io.leasehold.quorum.QuorumRenewal}, {@link io.leasehold.quorum.NodeClocks}); {@link io.leasehold.quorum.QuorumStore} and
- * what it is made of carry it out.
+ * <p>What is decided stands in pure classes ({@link io.leasehold.quorum.QuorumAttempt}, {@link
+ * io.leasehold.quorum.QuorumRound}, {@link io.leasehold.quorum.QuorumRenewal}, {@link io.leasehold.quorum.NodeClocks}, {@link
+ * io.leasehold.quorum.BirthMarkers}); {@link io.leasehold.quorum.QuorumSession} and {@link io.leasehold.quorum.NodeSet} carry
+ * it out.
  */
 @NullMarked
 package io.leasehold.quorum;

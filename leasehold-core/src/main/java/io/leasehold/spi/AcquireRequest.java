@@ -14,49 +14,29 @@ import java.util.Objects;
  */
 public final class AcquireRequest {
 
-    /** How the locks are to be held. */
-    public enum Mode {
-        /** By nobody else. */
-        EXCLUSIVE
-    }
-
     private final List<LockName> names;
-    private final Mode mode;
     private final OwnerToken owner;
     private final String holderId;
     private final long ttlNanos;
     private final long timeoutNanos;
-    private final long nodeTimeoutNanos;
-    private final int reserve;
-    private final long seenToken;
-    private final long recheckNanos;
-    private final long claimNanos;
-    private final long ballotSoFar;
+    private final Extras extras;
+
+    /** What withers add. */
+    private record Extras(
+            long nodeTimeoutNanos, int reserve, long seenToken, long recheckNanos, long claimNanos, long ballotSoFar) {}
 
     private AcquireRequest(
-            List<LockName> names,
-            OwnerToken owner,
-            String holderId,
-            long ttlNanos,
-            long timeoutNanos,
-            long nodeTimeoutNanos,
-            int reserve,
-            long seenToken,
-            long recheckNanos,
-            long claimNanos,
-            long ballotSoFar) {
+            List<LockName> names, OwnerToken owner, String holderId, long ttlNanos, long timeoutNanos, Extras extras) {
         this.names = names;
-        this.mode = Mode.EXCLUSIVE;
         this.owner = owner;
         this.holderId = holderId;
         this.ttlNanos = ttlNanos;
         this.timeoutNanos = timeoutNanos;
-        this.nodeTimeoutNanos = nodeTimeoutNanos;
-        this.reserve = reserve;
-        this.seenToken = seenToken;
-        this.recheckNanos = recheckNanos;
-        this.claimNanos = claimNanos;
-        this.ballotSoFar = ballotSoFar;
+        this.extras = extras;
+    }
+
+    private AcquireRequest with(Extras other) {
+        return new AcquireRequest(names, owner, holderId, ttlNanos, timeoutNanos, other);
     }
 
     /**
@@ -78,60 +58,35 @@ public final class AcquireRequest {
                 Objects.requireNonNull(holderId, "holderId"),
                 ttlNanos,
                 timeoutNanos,
-                0,
-                1,
-                0,
-                0,
-                0,
-                0);
+                new Extras(0, 1, 0, 0, 0, 0));
     }
 
     /** Asks for a range of so many fencing tokens: one for the caller, one for each local waiter behind it. */
     public AcquireRequest reserve(int count) {
-        return new AcquireRequest(
-                names,
-                owner,
-                holderId,
-                ttlNanos,
-                timeoutNanos,
-                nodeTimeoutNanos,
+        return with(new Extras(
+                extras.nodeTimeoutNanos,
                 count,
-                seenToken,
-                recheckNanos,
-                claimNanos,
-                ballotSoFar);
+                extras.seenToken,
+                extras.recheckNanos,
+                extras.claimNanos,
+                extras.ballotSoFar));
     }
 
     /** Says how long a store of several nodes waits for each of them; zero (the default): as it is configured. */
     public AcquireRequest nodeTimeout(long timeout) {
-        return new AcquireRequest(
-                names,
-                owner,
-                holderId,
-                ttlNanos,
-                timeoutNanos,
-                timeout,
-                reserve,
-                seenToken,
-                recheckNanos,
-                claimNanos,
-                ballotSoFar);
+        return with(new Extras(
+                timeout, extras.reserve, extras.seenToken, extras.recheckNanos, extras.claimNanos, extras.ballotSoFar));
     }
 
     /** Tells the largest fencing token this client has seen for these locks; saves a round trip, no more. */
     public AcquireRequest seenToken(long token) {
-        return new AcquireRequest(
-                names,
-                owner,
-                holderId,
-                ttlNanos,
-                timeoutNanos,
-                nodeTimeoutNanos,
-                reserve,
+        return with(new Extras(
+                extras.nodeTimeoutNanos,
+                extras.reserve,
                 token,
-                recheckNanos,
-                claimNanos,
-                ballotSoFar);
+                extras.recheckNanos,
+                extras.claimNanos,
+                extras.ballotSoFar));
     }
 
     /**
@@ -143,18 +98,13 @@ public final class AcquireRequest {
      *     that has not asked for clearly longer than that
      */
     public AcquireRequest waiting(long recheckNanos) {
-        return new AcquireRequest(
-                names,
-                owner,
-                holderId,
-                ttlNanos,
-                timeoutNanos,
-                nodeTimeoutNanos,
-                reserve,
-                seenToken,
+        return with(new Extras(
+                extras.nodeTimeoutNanos,
+                extras.reserve,
+                extras.seenToken,
                 recheckNanos,
-                claimNanos,
-                ballotSoFar);
+                extras.claimNanos,
+                extras.ballotSoFar));
     }
 
     /**
@@ -163,18 +113,13 @@ public final class AcquireRequest {
      * woken.
      */
     public AcquireRequest claiming(long claim) {
-        return new AcquireRequest(
-                names,
-                owner,
-                holderId,
-                ttlNanos,
-                timeoutNanos,
-                nodeTimeoutNanos,
-                reserve,
-                seenToken,
-                recheckNanos,
+        return with(new Extras(
+                extras.nodeTimeoutNanos,
+                extras.reserve,
+                extras.seenToken,
+                extras.recheckNanos,
                 claim,
-                ballotSoFar);
+                extras.ballotSoFar));
     }
 
     /**
@@ -182,18 +127,13 @@ public final class AcquireRequest {
      * the node's clock seems to have gone back, for two requests with one candidate could not be told apart.
      */
     public AcquireRequest ballotSoFar(long ballot) {
-        return new AcquireRequest(
-                names,
-                owner,
-                holderId,
-                ttlNanos,
-                timeoutNanos,
-                nodeTimeoutNanos,
-                reserve,
-                seenToken,
-                recheckNanos,
-                claimNanos,
-                ballot);
+        return with(new Extras(
+                extras.nodeTimeoutNanos,
+                extras.reserve,
+                extras.seenToken,
+                extras.recheckNanos,
+                extras.claimNanos,
+                ballot));
     }
 
     /** The locks, sorted, at least one. */
@@ -211,11 +151,6 @@ public final class AcquireRequest {
             throw new UnsupportedOperationException("this store takes one lock at a time, not " + names.size());
         }
         return names.get(0);
-    }
-
-    /** How they are to be held. */
-    public Mode mode() {
-        return mode;
     }
 
     /** What proves ownership; one for the whole attempt. */
@@ -242,37 +177,37 @@ public final class AcquireRequest {
      * For how long a store of several nodes waits for each of them, if the caller has said so; zero: as it is configured.
      */
     public long nodeTimeoutNanos() {
-        return nodeTimeoutNanos;
+        return extras.nodeTimeoutNanos;
     }
 
     /** How many fencing tokens to reserve, at least 1. */
     public int reserve() {
-        return reserve;
+        return extras.reserve;
     }
 
     /** The largest fencing token seen for these locks, or zero. */
     public long seenToken() {
-        return seenToken;
+        return extras.seenToken;
     }
 
     /** Whether the caller stays if the lock is busy. */
     public boolean isWaiting() {
-        return recheckNanos > 0;
+        return extras.recheckNanos > 0;
     }
 
     /** After how long, at the latest, a waiting caller asks again; zero if it does not wait. */
     public long recheckNanos() {
-        return recheckNanos;
+        return extras.recheckNanos;
     }
 
     /** For how long the lock may be handed over to a waiting caller before it asks again; zero for not at all. */
     public long claimNanos() {
-        return claimNanos;
+        return extras.claimNanos;
     }
 
     /** The highest fencing token proposed so far under this owner token, or zero. */
     public long ballotSoFar() {
-        return ballotSoFar;
+        return extras.ballotSoFar;
     }
 
     @Override

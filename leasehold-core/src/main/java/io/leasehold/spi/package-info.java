@@ -1,7 +1,7 @@
 /**
- * What a store implements. Two levels: {@link io.leasehold.spi.LockStore} is what the engine sees and
- * knows no ballots; {@link io.leasehold.node.LockNode} is what one node answers to a ballot, and core lifts
- * one of them, or a quorum of them, into a {@code LockStore}.
+ * The SPI: what the author of a {@link io.leasehold.spi.LockStore} reads, and nothing else. The engine sees a store and knows no
+ * ballots. A store whose servers are nodes that answer ballots implements {@link io.leasehold.node.LockNode} instead; core lifts one
+ * of them, or a quorum of them, into a {@code LockStore}. {@link io.leasehold.spi.toolkit} has what many stores need.
  *
  * <p>The engine counts validity, renews, queues and tells; a store only answers. It never reads a clock, sleeps or draws
  * randomness but through the {@link io.leasehold.spi.LockRuntime} it is opened with, so that it runs in virtual time, too. A

@@ -33,7 +33,7 @@ final class ErrorsTest {
     private final Workshop shop = new Workshop(runtime, store);
 
     private LeaseHandle lease() {
-        return shop.keeper().begin(shop.wiring.suspensions().mark(), null);
+        return shop.keeper().begin(shop.context.suspensions().mark(), null);
     }
 
     private List<LeaseHandle> leases(int count) {
@@ -75,8 +75,8 @@ final class ErrorsTest {
         store.failNext(noThread());
         AcquireAttempt first = shop.waiter();
         AcquireAttempt second = shop.waiter();
-        shop.desks.enter(first);
-        shop.desks.enter(second);
+        shop.queues.enter(first);
+        shop.queues.enter(second);
         for (int i = 0; i < 20 && store.acquires().isEmpty(); i++) {
             runtime.pass(Duration.ofSeconds(1));
         }
@@ -173,7 +173,7 @@ final class ErrorsTest {
             StillRuntime still = new StillRuntime();
             SilentStore silent = new SilentStore();
             Workshop own = new Workshop(still, silent);
-            LeaseHandle lease = own.keeper().begin(own.wiring.suspensions().mark(), null);
+            LeaseHandle lease = own.keeper().begin(own.context.suspensions().mark(), null);
             AtomicInteger reads = new AtomicInteger();
             int fatal = at;
             still.beforeAClockIsRead(() -> {
@@ -189,7 +189,7 @@ final class ErrorsTest {
                 }
             }
             still.beforeAClockIsRead(() -> {});
-            own.keeper().begin(own.wiring.suspensions().mark(), null);
+            own.keeper().begin(own.context.suspensions().mark(), null);
             still.suspend(Duration.ofHours(1));
             still.pass(Duration.ofSeconds(2));
             assertThat(silent.renewals())
@@ -215,7 +215,7 @@ final class ErrorsTest {
             StillRuntime still = new StillRuntime();
             SilentStore silent = new SilentStore();
             Workshop own = new Workshop(still, silent);
-            LeaseHandle lease = own.keeper().begin(own.wiring.suspensions().mark(), null);
+            LeaseHandle lease = own.keeper().begin(own.context.suspensions().mark(), null);
             CompletableFuture<Void> byHand = lease.renewAsync();
             failAtRead(still, at);
             renewed(silent, 0, 1_000_000_000L);
@@ -239,10 +239,10 @@ final class ErrorsTest {
             SilentStore silent = new SilentStore();
             Workshop own = new Workshop(still, silent);
             HeldGrant keeper = own.keeper();
-            own.desks.granted(Workshop.NAME, keeper, 0);
-            LeaseHandle lease = keeper.begin(own.wiring.suspensions().mark(), null);
+            own.queues.granted(Workshop.NAME, keeper, 0);
+            LeaseHandle lease = keeper.begin(own.context.suspensions().mark(), null);
             AcquireAttempt waiter = own.waiter();
-            own.desks.enter(waiter);
+            own.queues.enter(waiter);
             failAtRead(still, at);
             CompletableFuture<ReleaseOutcome> released = lease.releaseAsync();
             still.beforeAClockIsRead(() -> {});

@@ -3,14 +3,13 @@ package io.leasehold.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LossCause;
-import io.leasehold.engine.GrantMachine.Action;
-import io.leasehold.engine.GrantMachine.ArmRenew;
-import io.leasehold.engine.GrantMachine.Event;
-import io.leasehold.engine.GrantMachine.LeaveToEnd;
-import io.leasehold.engine.GrantMachine.RefuseRenewal;
-import io.leasehold.engine.GrantMachine.Renew;
-import io.leasehold.engine.GrantMachine.SendRelease;
-import io.leasehold.engine.GrantMachine.TellLost;
+import io.leasehold.engine.GrantAction.ArmRenew;
+import io.leasehold.engine.GrantAction.LeaveToEnd;
+import io.leasehold.engine.GrantAction.RefuseRenewal;
+import io.leasehold.engine.GrantAction.Renew;
+import io.leasehold.engine.GrantAction.SendRelease;
+import io.leasehold.engine.GrantAction.SendUndo;
+import io.leasehold.engine.GrantAction.TellLost;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -28,9 +27,9 @@ final class GrantMachineDoubtsTest {
     /** What is left of the validity after an interval, over two tries. */
     private static final long RETRY = 400 * MS;
 
-    private static final Event SUSPENDED = new GrantMachine.Suspended();
-    private static final Event SUSPECTED = new GrantMachine.SuspectedForce();
-    private static final Event DENIED = new GrantMachine.Denied();
+    private static final GrantEvent SUSPENDED = new GrantEvent.Suspended();
+    private static final GrantEvent SUSPECTED = new GrantEvent.SuspectedForce();
+    private static final GrantEvent DENIED = new GrantEvent.Denied();
 
     private GrantMachine machine = machine(INTERVAL, 0);
 
@@ -41,20 +40,20 @@ final class GrantMachineDoubtsTest {
     }
 
     /** At so many nanoseconds after the acquisition. */
-    private List<Action> on(long afterNanos, Event event) {
+    private List<GrantAction> on(long afterNanos, GrantEvent event) {
         return machine.on(event, ACQUIRED + afterNanos);
     }
 
-    private List<Action> due(long afterNanos, boolean byHand) {
-        return on(afterNanos, new GrantMachine.RenewDue(byHand));
+    private List<GrantAction> due(long afterNanos, boolean byHand) {
+        return on(afterNanos, new GrantEvent.RenewDue(byHand));
     }
 
-    private List<Action> renewed(long sentAfterNanos, long afterNanos) {
-        return on(afterNanos, new GrantMachine.Renewed(ACQUIRED + sentAfterNanos));
+    private List<GrantAction> renewed(long sentAfterNanos, long afterNanos) {
+        return on(afterNanos, new GrantEvent.Renewed(ACQUIRED + sentAfterNanos));
     }
 
-    private List<Action> renewalFails(long afterNanos) {
-        return on(afterNanos, new GrantMachine.RenewFailed());
+    private List<GrantAction> renewalFails(long afterNanos) {
+        return on(afterNanos, new GrantEvent.RenewFailed());
     }
 
     private static ArmRenew again(long afterNanos) {
@@ -137,7 +136,7 @@ final class GrantMachineDoubtsTest {
     @Test
     void whatItsHolderHasLeftIsNotConfirmedAndWhoAsksIsRefused() {
         due(INTERVAL, true);
-        on(INTERVAL, new GrantMachine.Abandoned(LossCause.LEAKED));
+        on(INTERVAL, new GrantEvent.Abandoned(LossCause.LEAKED));
         on(INTERVAL + 1, SUSPENDED);
         assertThat(renewed(INTERVAL, INTERVAL + 2)).containsExactly(new RefuseRenewal(LossCause.LEAKED));
         assertThat(due(INTERVAL + 3, true)).containsExactly(new RefuseRenewal(LossCause.LEAKED));
@@ -150,12 +149,12 @@ final class GrantMachineDoubtsTest {
     void whatIsAnsweredAfterTheEndIsNothing() {
         due(INTERVAL, false);
         on(INTERVAL, SUSPENDED);
-        on(INTERVAL, new GrantMachine.ReleaseCalled());
+        on(INTERVAL, new GrantEvent.ReleaseCalled(0));
         assertThat(machine.isUnconfirmed()).isFalse();
         assertThat(renewed(INTERVAL + 1, INTERVAL + 2)).isEmpty();
         assertThat(on(INTERVAL + 3, SUSPENDED)).isEmpty();
         assertThat(on(INTERVAL + 4, SUSPECTED)).isEmpty();
-        assertThat(on(INTERVAL + 5, new GrantMachine.EndDue())).isEmpty();
+        assertThat(on(INTERVAL + 5, new GrantEvent.EndDue())).isEmpty();
         assertThat(machine.remainingNanos(ACQUIRED + INTERVAL + 6)).isZero();
     }
 
@@ -216,29 +215,29 @@ final class GrantMachineDoubtsTest {
 
     @Test
     void theLockDelayRunsUnlessTheEndWasInOrder() {
-        assertThat(ended(LossCause.EXPIRED, true)).isEqualTo(new LeaveToEnd(LossCause.EXPIRED));
-        assertThat(ended(LossCause.FORCE_RELEASED, true)).isEqualTo(new SendRelease(LossCause.FORCE_RELEASED));
-        assertThat(ended(LossCause.FORCE_RELEASED, false)).isEqualTo(new SendRelease(LossCause.FORCE_RELEASED));
-        assertThat(ended(LossCause.CLIENT_CLOSED, true)).isEqualTo(new SendRelease(LossCause.CLIENT_CLOSED));
-        assertThat(ended(LossCause.CLIENT_CLOSED, false)).isEqualTo(new LeaveToEnd(LossCause.CLIENT_CLOSED));
+        assertThat(ended(LossCause.EXPIRED, true)).isEqualTo(new LeaveToEnd());
+        assertThat(ended(LossCause.FORCE_RELEASED, true)).isEqualTo(new SendUndo());
+        assertThat(ended(LossCause.FORCE_RELEASED, false)).isEqualTo(new SendUndo());
+        assertThat(ended(LossCause.CLIENT_CLOSED, true)).isEqualTo(new SendUndo());
+        assertThat(ended(LossCause.CLIENT_CLOSED, false)).isEqualTo(new LeaveToEnd());
     }
 
-    private Action ended(LossCause cause, boolean byHolder) {
+    private GrantAction ended(LossCause cause, boolean byHolder) {
         machine = machine(INTERVAL, 60_000 * MS);
-        on(1, new GrantMachine.TakenAway(cause));
+        on(1, new GrantEvent.TakenAway(cause));
         assertThat(machine.isReleased()).isFalse();
-        List<Action> end = on(2, byHolder ? new GrantMachine.ReleaseCalled() : new GrantMachine.Deserted());
+        List<GrantAction> end = on(2, byHolder ? new GrantEvent.ReleaseCalled(0) : new GrantEvent.Deserted(0));
         assertThat(end).hasSize(1);
         assertThat(machine.isReleased()).isTrue();
-        assertThat(on(3, new GrantMachine.Deserted())).as("once").isEmpty();
+        assertThat(on(3, new GrantEvent.Deserted(0))).as("once").isEmpty();
         return end.get(0);
     }
 
     @Test
     void withoutALockDelayWhatIsLeftIsEnded() {
-        on(1, new GrantMachine.TakenAway(LossCause.CLIENT_CLOSED));
-        assertThat(on(2, new GrantMachine.Deserted())).containsExactly(new SendRelease(LossCause.CLIENT_CLOSED));
+        on(1, new GrantEvent.TakenAway(LossCause.CLIENT_CLOSED));
+        assertThat(on(2, new GrantEvent.Deserted(0))).containsExactly(new SendUndo());
         machine = machine(INTERVAL, 60_000 * MS);
-        assertThat(on(1, new GrantMachine.Deserted())).as("held until now").containsExactly(new SendRelease(null));
+        assertThat(on(1, new GrantEvent.Deserted(0))).as("held until now").containsExactly(new SendRelease());
     }
 }

@@ -82,7 +82,7 @@ final class GrantRulesTest {
     void aHoldIsRenewedAgainAndAgainAndItsTimersDoNotPileUp() {
         LockClient client = client(o -> o);
         Workshop shop = new Workshop(runtime, store);
-        LeaseHandle lease = shop.keeper().begin(shop.wiring.suspensions().mark(), null);
+        LeaseHandle lease = shop.keeper().begin(shop.context.suspensions().mark(), null);
         int timers = shop.timeline.size();
         for (int second = 0; second < 1_200; second++) {
             runtime.pass(Duration.ofSeconds(1));
@@ -107,11 +107,11 @@ final class GrantRulesTest {
     void nothingIsLeftOfALostLeaseThatNobodyGivesBack() {
         Workshop shop = new Workshop(runtime, store);
         HeldGrant keeper = shop.keeper();
-        shop.desks.granted(Workshop.NAME, keeper, 1_063);
-        LeaseHandle lease = keeper.begin(shop.wiring.suspensions().mark(), null);
-        keeper.takenAway(LossCause.SESSION_LOST);
+        shop.queues.granted(Workshop.NAME, keeper, 1_063);
+        LeaseHandle lease = keeper.begin(shop.context.suspensions().mark(), null);
+        keeper.on(new GrantEvent.TakenAway(LossCause.SESSION_LOST));
         assertThat(shop.holds.isEmpty()).isTrue();
-        assertThat(shop.desks.isEmpty()).isTrue();
+        assertThat(shop.queues.isEmpty()).isTrue();
         runtime.pass(Duration.ofSeconds(2));
         assertThat(shop.timeline.size()).isZero();
         assertThat(lease.release()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
@@ -232,8 +232,8 @@ final class GrantRulesTest {
                 SilentStore silent = new SilentStore();
                 Workshop shop = new Workshop(still, silent);
                 HeldGrant keeper = shop.keeper();
-                shop.desks.granted(Workshop.NAME, keeper, 1_063);
-                LeaseHandle lease = keeper.begin(shop.wiring.suspensions().mark(), null);
+                shop.queues.granted(Workshop.NAME, keeper, 1_063);
+                LeaseHandle lease = keeper.begin(shop.context.suspensions().mark(), null);
                 // Too late for a hand-over.
                 still.pass(Duration.ofMillis(900));
                 AcquireAttempt behind = shop.waiter();
@@ -246,7 +246,7 @@ final class GrantRulesTest {
                 });
                 try {
                     if (lost) {
-                        keeper.takenAway(LossCause.SESSION_LOST);
+                        keeper.on(new GrantEvent.TakenAway(LossCause.SESSION_LOST));
                     } else {
                         lease.releaseAsync();
                     }
@@ -262,12 +262,12 @@ final class GrantRulesTest {
                 assertThat(shop.holds.isEmpty())
                         .as("read %d, lost %s", at, lost)
                         .isTrue();
-                assertThat(shop.desks.isEmpty())
+                assertThat(shop.queues.isEmpty())
                         .as("read %d, lost %s", at, lost)
                         .isTrue();
                 assertThat(shop.holds.isNoneEnding()).isTrue();
                 assertThat(lease.releaseAsync()).isDone();
-                shop.desks.enter(behind);
+                shop.queues.enter(behind);
                 assertThat(silent.acquires()).as("read %d, lost %s", at, lost).hasSize(1);
             }
         }

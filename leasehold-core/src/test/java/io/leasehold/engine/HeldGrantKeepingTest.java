@@ -119,10 +119,10 @@ final class HeldGrantKeepingTest {
     void whatNobodyTookIsToldOnceAndUnderItsOwnToken() {
         Workshop shop = new Workshop(runtime, store, OPTIONS, List.of(listener));
         HeldGrant keeper = shop.keeper();
-        shop.desks.granted(Workshop.NAME, keeper, 1_063);
-        LeaseHandle lease = keeper.begin(shop.wiring.suspensions().mark(), null);
+        shop.queues.granted(Workshop.NAME, keeper, 1_063);
+        LeaseHandle lease = keeper.begin(shop.context.suspensions().mark(), null);
         AcquireAttempt waiter = shop.waiter();
-        shop.desks.enter(waiter);
+        shop.queues.enter(waiter);
         AtomicReference<CompletableFuture<ReleaseOutcome>> release = new AtomicReference<>();
         waiter.result()
                 .whenComplete((attempt, error) -> release.set(lease.state().release()));
@@ -150,13 +150,13 @@ final class HeldGrantKeepingTest {
     void onlyTheThreadThatHoldsItWouldWaitForItself() {
         LeaseHandle lease = (LeaseHandle) held();
         lease.state().openedBy(new Thread(() -> {}));
-        assertThatCode(() -> client.refuseSelfWait(A)).doesNotThrowAnyException();
-        assertThatCode(() -> client.refuseSelfWait(B)).doesNotThrowAnyException();
+        assertThatCode(() -> client.attempts().refuseSelfWait(A)).doesNotThrowAnyException();
+        assertThatCode(() -> client.attempts().refuseSelfWait(B)).doesNotThrowAnyException();
         LeaseHandle own = (LeaseHandle) held(B);
         own.state().openedBy(Thread.currentThread());
-        assertThatThrownBy(() -> client.refuseSelfWait(B)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> client.attempts().refuseSelfWait(B)).isInstanceOf(IllegalStateException.class);
         own.releaseAsync();
-        assertThatCode(() -> client.refuseSelfWait(B)).doesNotThrowAnyException();
+        assertThatCode(() -> client.attempts().refuseSelfWait(B)).doesNotThrowAnyException();
     }
 
     private Lease held(LockName name) {
@@ -174,7 +174,7 @@ final class HeldGrantKeepingTest {
             SilentStore silent = new SilentStore();
             Workshop shop = new Workshop(still, silent, OPTIONS.atLeast(Duration.ofSeconds(20)));
             HeldGrant keeper = shop.keeper();
-            LeaseHandle lease = keeper.begin(shop.wiring.suspensions().mark(), null);
+            LeaseHandle lease = keeper.begin(shop.context.suspensions().mark(), null);
             AtomicInteger reads = new AtomicInteger();
             int fatal = at;
             still.beforeAClockIsRead(() -> {

@@ -25,19 +25,19 @@ final class HeldGrantTest {
 
     private LeaseHandle held() {
         HeldGrant keeper = workshop.keeper();
-        workshop.desks.granted(Workshop.NAME, keeper, 1_063);
-        return keeper.begin(workshop.wiring.suspensions().mark(), null);
+        workshop.queues.granted(Workshop.NAME, keeper, 1_063);
+        return keeper.begin(workshop.context.suspensions().mark(), null);
     }
 
     @Test
     void aReleaseIsFinishedAlthoughTheFirstInLineHasJustGivenUp() {
         LeaseHandle lease = held();
         AcquireAttempt waiter = workshop.waiter();
-        workshop.desks.enter(waiter);
+        workshop.queues.enter(waiter);
         AtomicReference<CompletableFuture<ReleaseOutcome>> release = new AtomicReference<>();
         // Its result is told before it leaves the line: just then the lease is given back.
         waiter.result().whenComplete((attempt, error) -> {
-            assertThat(workshop.desks.firstInLine(Workshop.NAME)).isSameAs(waiter);
+            assertThat(workshop.queues.first(Workshop.NAME)).isSameAs(waiter);
             release.set(lease.state().release());
         });
 
@@ -49,7 +49,7 @@ final class HeldGrantTest {
             assertThat(request.ballot()).isEqualTo(1_063);
         });
         assertThat(workshop.holds.isEmpty()).isTrue();
-        assertThat(workshop.desks.isEmpty()).isTrue();
+        assertThat(workshop.queues.isEmpty()).isTrue();
         assertThat(workshop.timeline.size())
                 .as("but the tick of the suspension watch, and the one for hand-over")
                 .isLessThanOrEqualTo(2);
@@ -60,8 +60,8 @@ final class HeldGrantTest {
         LeaseHandle lease = held();
         AcquireAttempt first = workshop.waiter();
         AcquireAttempt second = workshop.waiter();
-        workshop.desks.enter(first);
-        workshop.desks.enter(second);
+        workshop.queues.enter(first);
+        workshop.queues.enter(second);
         AtomicReference<CompletableFuture<ReleaseOutcome>> release = new AtomicReference<>();
         first.result()
                 .whenComplete((attempt, error) -> release.set(lease.state().release()));
@@ -107,7 +107,7 @@ final class HeldGrantTest {
     void tenThousandRenewalsShareTheirRequests() {
         List<LeaseHandle> held = new ArrayList<>();
         for (int i = 0; i < 10_000; i++) {
-            held.add(workshop.keeper().begin(workshop.wiring.suspensions().mark(), null));
+            held.add(workshop.keeper().begin(workshop.context.suspensions().mark(), null));
         }
         runtime.pass(Duration.ofSeconds(11));
         assertThat(held).hasSize(10_000);

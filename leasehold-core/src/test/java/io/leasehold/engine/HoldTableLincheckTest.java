@@ -42,7 +42,7 @@ public final class HoldTableLincheckTest {
     @Operation
     public String find(@Param(name = "owner") int owner) {
         StringBuilder found = new StringBuilder();
-        for (HeldGrant grant : table.find(owners[owner])) {
+        for (HoldTable.Held grant : table.find(owners[owner])) {
             for (int i = 0; i < grants.length; i++) {
                 if (grants[i] == grant) {
                     found.append(i);

@@ -16,7 +16,7 @@ final class LeakWatchCostTest {
 
     private final Workshop workshop = new Workshop(new StillRuntime(), new SilentStore());
     private final LeaseHandle handle =
-            workshop.keeper().begin(workshop.wiring.suspensions().mark(), null);
+            workshop.keeper().begin(workshop.context.suspensions().mark(), null);
 
     @Test
     void aWatchedLeaseCostsAtMostAHundredBytes() {

@@ -21,16 +21,16 @@ public final class LocalQueuesLincheckTest {
     private final SilentStore[] stores = {new SilentStore(), new SilentStore(), new SilentStore()};
     private final AcquireAttempt[] waiters = new AcquireAttempt[3];
     private final HeldGrant[] grants = new HeldGrant[2];
-    private final LocalQueues desks;
+    private final LocalQueues queues;
 
     public LocalQueuesLincheckTest() {
         StillRuntime runtime = new StillRuntime();
         Workshop workshop = new Workshop(runtime, new SilentStore());
-        desks = workshop.desks;
+        queues = workshop.queues;
         for (int i = 0; i < waiters.length; i++) {
             // A store of its own tells which waiter has begun to contend.
-            EngineContext wiring = new Workshop(runtime, stores[i]).wiring;
-            waiters[i] = new AcquireAttempt(Workshop.NAME, workshop.settings, Long.MAX_VALUE, wiring, desks, null);
+            EngineContext context = new Workshop(runtime, stores[i]).context;
+            waiters[i] = new AcquireAttempt(Workshop.NAME, workshop.settings, Long.MAX_VALUE, context, queues, null);
         }
         for (int i = 0; i < grants.length; i++) {
             grants[i] = workshop.keeper();
@@ -39,27 +39,27 @@ public final class LocalQueuesLincheckTest {
 
     @Operation
     public void enter(@Param(name = "waiter") int waiter) {
-        desks.enter(waiters[waiter]);
+        queues.enter(waiters[waiter]);
     }
 
     @Operation
     public void leave(@Param(name = "waiter") int waiter) {
-        desks.leave(waiters[waiter]);
+        queues.leave(waiters[waiter]);
     }
 
     @Operation
     public void granted(@Param(name = "grant") int grant) {
-        desks.granted(Workshop.NAME, grants[grant], 1);
+        queues.granted(Workshop.NAME, grants[grant], 1);
     }
 
     @Operation
     public void ended(@Param(name = "grant") int grant) {
-        desks.ended(Workshop.NAME, grants[grant]);
+        queues.ended(Workshop.NAME, grants[grant]);
     }
 
     @Operation
     public int first() {
-        AcquireAttempt first = desks.firstInLine(Workshop.NAME);
+        LocalQueues.Contender first = queues.first(Workshop.NAME);
         for (int i = 0; i < waiters.length; i++) {
             if (waiters[i] == first) {
                 return i;
@@ -70,7 +70,7 @@ public final class LocalQueuesLincheckTest {
 
     @Operation
     public int held() {
-        HeldGrant held = desks.held(Workshop.NAME);
+        LocalQueues.Passable held = queues.held(Workshop.NAME);
         return held == null ? -1 : held == grants[0] ? 0 : 1;
     }
 
@@ -81,7 +81,7 @@ public final class LocalQueuesLincheckTest {
         if (first >= 0 && held() < 0 && stores[first].acquires().isEmpty()) {
             throw new IllegalStateException("waiter " + first + " is first in line, nothing is held, and it sleeps");
         }
-        if (desks.isEmpty() != (first < 0 && held() < 0)) {
+        if (queues.isEmpty() != (first < 0 && held() < 0)) {
             throw new IllegalStateException("a desk without waiters and grants is left, or one with them is gone");
         }
     }

@@ -162,12 +162,12 @@ final class LocalQueuesTest {
     void manyThatHopeCostOneTimer() {
         Workshop shop = new Workshop(runtime, new SilentStore());
         HeldGrant keeper = shop.keeper();
-        shop.desks.granted(Workshop.NAME, keeper, 1_063);
-        keeper.begin(shop.wiring.suspensions().mark(), null);
-        shop.desks.enter(shop.waiter());
+        shop.queues.granted(Workshop.NAME, keeper, 1_063);
+        keeper.begin(shop.context.suspensions().mark(), null);
+        shop.queues.enter(shop.waiter());
         int timers = shop.timeline.size();
         for (int i = 0; i < 100; i++) {
-            shop.desks.enter(shop.waiter());
+            shop.queues.enter(shop.waiter());
         }
         assertThat(shop.timeline.size()).isEqualTo(timers);
     }
@@ -187,14 +187,14 @@ final class LocalQueuesTest {
         Workshop shop = new Workshop(runtime, store);
         HeldGrant earlier = shop.keeper();
         HeldGrant now = shop.keeper();
-        shop.desks.granted(Workshop.NAME, earlier, 5);
-        shop.desks.granted(Workshop.NAME, now, 6);
-        shop.desks.ended(Workshop.NAME, earlier);
-        assertThat(shop.desks.held(Workshop.NAME)).isSameAs(now);
-        assertThat(shop.desks.isEmpty()).isFalse();
-        shop.desks.ended(Workshop.NAME, now);
-        assertThat(shop.desks.held(Workshop.NAME)).isNull();
-        assertThat(shop.desks.isEmpty()).isTrue();
+        shop.queues.granted(Workshop.NAME, earlier, 5);
+        shop.queues.granted(Workshop.NAME, now, 6);
+        shop.queues.ended(Workshop.NAME, earlier);
+        assertThat(shop.queues.held(Workshop.NAME)).isSameAs(now);
+        assertThat(shop.queues.isEmpty()).isFalse();
+        shop.queues.ended(Workshop.NAME, now);
+        assertThat(shop.queues.held(Workshop.NAME)).isNull();
+        assertThat(shop.queues.isEmpty()).isTrue();
     }
 
     /** A store that answers at once: each that ends lets the next one ask, and none is forgotten. */

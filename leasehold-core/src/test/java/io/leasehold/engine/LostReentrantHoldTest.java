@@ -167,7 +167,7 @@ final class LostReentrantHoldTest {
 
     @Test
     void nothingPilesUpOfHoldsThatWereLeftBehind() {
-        ReentrantHolds holds = ((EngineClient) client).reentrantHolds();
+        ReentrantHolds holds = ((EngineClient) client).attempts().reentrantHolds();
         for (int i = 0; i < 500; i++) {
             LockName name = LockName.exactly("left-" + i);
             ReentrantLockView each = client.named(name).asReentrantLock();

@@ -22,7 +22,7 @@ final class ReentrantHoldsTest {
     private final ReentrantHolds holds = new ReentrantHolds();
 
     private LeaseHandle lease() {
-        return workshop.keeper().begin(workshop.wiring.suspensions().mark(), null);
+        return workshop.keeper().begin(workshop.context.suspensions().mark(), null);
     }
 
     @Test

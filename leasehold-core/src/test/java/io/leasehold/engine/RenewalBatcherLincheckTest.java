@@ -48,9 +48,9 @@ public final class RenewalBatcherLincheckTest {
                     runtime.nanoTime(),
                     Incarnation.DURABLE);
             grants[i] = new HeldGrant(
-                    LockName.exactly("lock-" + i), grant, 0, workshop.settings, workshop.wiring, workshop.desks);
+                    LockName.exactly("lock-" + i), grant, 0, workshop.settings, workshop.context, workshop.queues);
             leases[i] =
-                    grants[i].begin(workshop.wiring.suspensions().mark(), null).state();
+                    grants[i].begin(workshop.context.suspensions().mark(), null).state();
         }
     }
 
@@ -131,7 +131,7 @@ public final class RenewalBatcherLincheckTest {
     /** A renewal that may wait for others to share its request. */
     @Operation
     public void renewSoon(@Param(name = "grant") int grant) {
-        grants[grant].suspended();
+        grants[grant].on(new GrantEvent.Suspended());
     }
 
     /** A renewal that is sent at once. */

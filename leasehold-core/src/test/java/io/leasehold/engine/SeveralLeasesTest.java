@@ -208,7 +208,8 @@ final class SeveralLeasesTest {
     @Test
     void aWithdrawalIsOverWhenThePartsAreGivenBack() {
         store.isNotAtomic();
-        Pending<MultiLease> pending = client.enterAll(List.of(A, B), client.settings(OPTIONS), Long.MAX_VALUE);
+        Pending<MultiLease> pending =
+                client.attempts().enterAll(List.of(A, B), client.attempts().settings(OPTIONS), Long.MAX_VALUE);
         grantLast();
         answerLast(new AcquireReply.Busy(null, 7, List.of()));
         CompletableFuture<ReleaseReply> answer = new CompletableFuture<>();

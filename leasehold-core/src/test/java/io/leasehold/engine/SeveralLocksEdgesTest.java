@@ -57,7 +57,7 @@ final class SeveralLocksEdgesTest {
     }
 
     private Pending<MultiLease> wanted(LockOptions options, long maxWaitNanos) {
-        return client.enterAll(List.of(A, B), client.settings(options), maxWaitNanos);
+        return client.attempts().enterAll(List.of(A, B), client.attempts().settings(options), maxWaitNanos);
     }
 
     private static void answer(SilentStore silent, AcquireReply reply) {
@@ -206,7 +206,8 @@ final class SeveralLocksEdgesTest {
                 if (!atOnce) {
                     silent.isNotAtomic();
                 }
-                Pending<MultiLease> pending = own.enterAll(List.of(A, B), own.settings(OPTIONS), FOR_EVER);
+                Pending<MultiLease> pending =
+                        own.attempts().enterAll(List.of(A, B), own.attempts().settings(OPTIONS), FOR_EVER);
                 AtomicInteger reads = new AtomicInteger();
                 int fatal = at;
                 still.beforeAClockIsRead(() -> {
@@ -256,7 +257,7 @@ final class SeveralLocksEdgesTest {
             });
             Pending<MultiLease> pending = null;
             try {
-                pending = own.enterAll(List.of(A, B), own.settings(OPTIONS), FOR_EVER);
+                pending = own.attempts().enterAll(List.of(A, B), own.attempts().settings(OPTIONS), FOR_EVER);
             } catch (InternalError e) {
                 assertThat(e).hasMessage("made by the test");
             }

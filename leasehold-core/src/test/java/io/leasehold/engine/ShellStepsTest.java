@@ -236,24 +236,24 @@ final class ShellStepsTest {
     @Test
     void nothingIsLeftOfAWaiterWhoseTimeIsOver() {
         AcquireAttempt waiter = shop.waiter(Duration.ofSeconds(1).toNanos());
-        shop.desks.enter(waiter);
+        shop.queues.enter(waiter);
         busy(0);
         for (int i = 1; i < 40 && !waiter.result().isDone(); i++) {
             runtime.pass(Duration.ofMillis(100));
             store.acquires().forEach(asked -> asked.answer().complete(new AcquireReply.Busy(null, 0, List.of())));
         }
         assertThat(waiter.result()).isCompleted();
-        assertThat(shop.desks.isEmpty()).isTrue();
+        assertThat(shop.queues.isEmpty()).isTrue();
         assertThat(shop.timeline.size()).isZero();
     }
 
     @Test
     void aHandOverLeavesNoTimerOfTheWaiter() {
-        LeaseHandle lease = shop.keeper().begin(shop.wiring.suspensions().mark(), null);
-        shop.desks.granted(Workshop.NAME, lease.state().keeper(), 1_063);
+        LeaseHandle lease = shop.keeper().begin(shop.context.suspensions().mark(), null);
+        shop.queues.granted(Workshop.NAME, (HeldGrant) lease.state().owner(), 1_063);
         int before = shop.timeline.size();
         AcquireAttempt waiter = shop.waiter(Duration.ofSeconds(50).toNanos());
-        shop.desks.enter(waiter);
+        shop.queues.enter(waiter);
         lease.state().release();
         assertThat(waiter.result()).isCompleted();
         assertThat(shop.timeline.size()).as("but the end of the hand-over").isEqualTo(before + 1);
@@ -261,9 +261,9 @@ final class ShellStepsTest {
 
     @Test
     void behindAnotherOneWithoutPatienceIsToldAtOnceAndAsksNobody() {
-        shop.desks.enter(shop.waiter());
+        shop.queues.enter(shop.waiter());
         AcquireAttempt impatient = shop.waiter(0);
-        shop.desks.enter(impatient);
+        shop.queues.enter(impatient);
         assertThat(impatient.result()).isCompleted();
         assertThat(impatient.result().join().orElseNull()).isNull();
         assertThat(store.acquires()).hasSize(1);
@@ -271,11 +271,11 @@ final class ShellStepsTest {
 
     @Test
     void oneThatWasHandedTheLockHasLeftTheLine() {
-        LeaseHandle lease = shop.keeper().begin(shop.wiring.suspensions().mark(), null);
-        shop.desks.granted(Workshop.NAME, lease.state().keeper(), 1_063);
-        shop.desks.enter(shop.waiter());
+        LeaseHandle lease = shop.keeper().begin(shop.context.suspensions().mark(), null);
+        shop.queues.granted(Workshop.NAME, (HeldGrant) lease.state().owner(), 1_063);
+        shop.queues.enter(shop.waiter());
         lease.state().release();
-        assertThat(shop.desks.firstInLine(Workshop.NAME)).isNull();
+        assertThat(shop.queues.first(Workshop.NAME)).isNull();
     }
 
     @Test
@@ -303,9 +303,9 @@ final class ShellStepsTest {
     /** A renewal that the store has forgotten in its answer has failed; the others have not. */
     @Test
     void anAnswerThatIsTooShortFailsTheRenewalsItDoesNotName() {
-        LeaseHandle first = shop.keeper().begin(shop.wiring.suspensions().mark(), null);
-        LeaseHandle second = shop.keeper().begin(shop.wiring.suspensions().mark(), null);
-        shop.wiring.renewals().renew(first.state().keeper(), 1_000_000);
+        LeaseHandle first = shop.keeper().begin(shop.context.suspensions().mark(), null);
+        LeaseHandle second = shop.keeper().begin(shop.context.suspensions().mark(), null);
+        shop.context.renewals().renew(((HeldGrant) first.state().owner()).renewals(), 1_000_000);
         CompletableFuture<Void> byHand = second.renewAsync();
         assertThat(store.renewals()).hasSize(1);
         assertThat(store.renewals().get(0).request().items()).hasSize(2);
@@ -321,13 +321,13 @@ final class ShellStepsTest {
     @Test
     void aReleaseIsRepeatedAtPausesThatDoubleUntilItsTimeIsOver() {
         List<Long> sent = new ArrayList<>();
-        ReleaseRetrier undoer = new ReleaseRetrier(runtime, new TimerQueue(runtime), failing(sent));
-        ReleaseRetrier.Told told = undoer.end(request(), Duration.ofSeconds(4).toNanos());
+        ReleaseRetrier retrier = new ReleaseRetrier(runtime, new TimerQueue(runtime), failing(sent));
+        ReleaseRetrier.Told told = retrier.end(request(), Duration.ofSeconds(4).toNanos());
         assertThat(told.firstReply()).isCompleted();
-        assertThat(undoer.isIdle()).isFalse();
+        assertThat(retrier.isIdle()).isFalse();
         runtime.pass(Duration.ofSeconds(10));
         assertThat(told.over()).isCompleted();
-        assertThat(undoer.isIdle()).isTrue();
+        assertThat(retrier.isIdle()).isTrue();
         // At 0, 50, 150, 350, 750, 1550, 2550, 3550 ms, and at its end.
         assertThat(sent).containsExactly(0L, 50L, 150L, 350L, 750L, 1550L, 2550L, 3550L, 4000L);
     }
@@ -335,11 +335,11 @@ final class ShellStepsTest {
     @Test
     void aReconnectionRepeatsAtOnceWhatIsUnanswered() {
         List<Long> sent = new ArrayList<>();
-        ReleaseRetrier undoer = new ReleaseRetrier(runtime, new TimerQueue(runtime), failing(sent));
-        undoer.end(request(), Duration.ofSeconds(60).toNanos());
+        ReleaseRetrier retrier = new ReleaseRetrier(runtime, new TimerQueue(runtime), failing(sent));
+        retrier.end(request(), Duration.ofSeconds(60).toNanos());
         runtime.pass(Duration.ofMillis(800));
         assertThat(sent).hasSize(5);
-        undoer.reconnected();
+        retrier.reconnected();
         assertThat(sent).hasSize(6);
         runtime.pass(Duration.ofMillis(900));
         assertThat(sent).as("not by the timer that was armed before, too").hasSize(6);
@@ -372,26 +372,26 @@ final class ShellStepsTest {
     /** Those that are due at about the same time wait for each other, and one by hand takes those that wait with it. */
     @Test
     void aRenewalByHandTakesThoseThatWaitWithIt() {
-        RenewalBatcher loop = shop.wiring.renewals();
+        RenewalBatcher loop = shop.context.renewals();
         HeldGrant first = shop.keeper();
         HeldGrant second = shop.keeper();
         HeldGrant third = shop.keeper();
-        loop.renew(first, Duration.ofMillis(50).toNanos());
+        loop.renew(first.renewals(), Duration.ofMillis(50).toNanos());
         runtime.pass(Duration.ofMillis(20));
-        loop.renew(second, Duration.ofMillis(50).toNanos());
+        loop.renew(second.renewals(), Duration.ofMillis(50).toNanos());
         assertThat(store.renewals()).isEmpty();
         runtime.pass(Duration.ofMillis(29));
         assertThat(store.renewals()).isEmpty();
         runtime.pass(Duration.ofMillis(1));
         assertThat(store.renewals()).hasSize(1);
         assertThat(store.renewals().get(0).request().items()).hasSize(2);
-        loop.renew(first, Duration.ofMillis(50).toNanos());
-        loop.renew(second, Duration.ofMillis(10).toNanos());
+        loop.renew(first.renewals(), Duration.ofMillis(50).toNanos());
+        loop.renew(second.renewals(), Duration.ofMillis(10).toNanos());
         runtime.pass(Duration.ofMillis(10));
         assertThat(store.renewals()).as("the sooner of two").hasSize(2);
         assertThat(store.renewals().get(1).request().items()).hasSize(2);
-        loop.renew(first, Duration.ofMillis(50).toNanos());
-        loop.renew(third, 0);
+        loop.renew(first.renewals(), Duration.ofMillis(50).toNanos());
+        loop.renew(third.renewals(), 0);
         assertThat(store.renewals()).hasSize(3);
         assertThat(store.renewals().get(2).request().items()).hasSize(2);
         runtime.pass(Duration.ofSeconds(1));
@@ -403,7 +403,7 @@ final class ShellStepsTest {
 
     @Test
     void aTenthOfASecondIsNoSuspensionAndMoreIsOne() {
-        SuspendWatch watch = shop.wiring.suspensions();
+        SuspendWatch watch = shop.context.suspensions();
         shop.keeper().begin(watch.mark(), null);
         long mark = watch.mark();
         runtime.suspend(Duration.ofMillis(100));
@@ -421,7 +421,7 @@ final class ShellStepsTest {
     /** A step back is no suspension, and moves what the clocks are compared with. */
     @Test
     void aStepBackHidesNoSuspensionAfterIt() {
-        SuspendWatch watch = shop.wiring.suspensions();
+        SuspendWatch watch = shop.context.suspensions();
         shop.keeper().begin(watch.mark(), null);
         runtime.suspend(Duration.ofSeconds(-10));
         watch.check();

@@ -31,7 +31,7 @@ final class SuspensionTest {
     }
 
     private static LeaseHandle lease(Workshop shop) {
-        return shop.keeper().begin(shop.wiring.suspensions().mark(), null);
+        return shop.keeper().begin(shop.context.suspensions().mark(), null);
     }
 
     /** Stops this thread before its n-th read of a clock, and tells the others. */
@@ -137,7 +137,7 @@ final class SuspensionTest {
             StillRuntime still = new StillRuntime();
             Workshop own = new Workshop(still, new SilentStore());
             HeldGrant keeper = own.keeper();
-            long mark = own.wiring.suspensions().mark();
+            long mark = own.context.suspensions().mark();
             sleepAt(still, at);
             LeaseHandle lease = keeper.begin(mark, null);
             still.beforeAClockIsRead(() -> {});
@@ -184,7 +184,7 @@ final class SuspensionTest {
     /** What was slewed over the day is no suspension. */
     @Test
     void aSlewedClockIsNoSuspension() {
-        LeaseHandle lease = shop.keeper().begin(shop.wiring.suspensions().mark(), null);
+        LeaseHandle lease = shop.keeper().begin(shop.context.suspensions().mark(), null);
         for (int second = 0; second < 8; second++) {
             runtime.suspend(Duration.ofMillis(50));
             runtime.pass(Duration.ofSeconds(1));
@@ -204,9 +204,9 @@ final class SuspensionTest {
 
     private LeaseHandle heldWithAWaiterBehind(AcquireAttempt waiter) {
         HeldGrant keeper = shop.keeper();
-        shop.desks.granted(Workshop.NAME, keeper, 0);
-        LeaseHandle lease = keeper.begin(shop.wiring.suspensions().mark(), null);
-        shop.desks.enter(waiter);
+        shop.queues.granted(Workshop.NAME, keeper, 0);
+        LeaseHandle lease = keeper.begin(shop.context.suspensions().mark(), null);
+        shop.queues.enter(waiter);
         return lease;
     }
 

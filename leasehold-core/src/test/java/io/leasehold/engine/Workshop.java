@@ -18,9 +18,9 @@ final class Workshop {
 
     final LockRuntime runtime;
     final TimerQueue timeline;
-    final LocalQueues desks;
+    final LocalQueues queues;
     final HoldTable holds = new HoldTable();
-    final EngineContext wiring;
+    final EngineContext context;
     final WaitSettings settings;
 
     Workshop(LockRuntime runtime, LockStore store) {
@@ -34,9 +34,9 @@ final class Workshop {
     Workshop(LockRuntime runtime, LockStore store, LockOptions options, List<LockListener> listeners) {
         this.runtime = runtime;
         this.timeline = new TimerQueue(runtime);
-        this.desks = new LocalQueues(timeline);
+        this.queues = new LocalQueues(timeline);
         this.settings = WaitSettings.of(options, store);
-        this.wiring = new EngineContext(
+        this.context = new EngineContext(
                 runtime,
                 timeline,
                 store,
@@ -55,7 +55,7 @@ final class Workshop {
     }
 
     AcquireAttempt waiter(long maxWaitNanos) {
-        return new AcquireAttempt(NAME, settings, maxWaitNanos, wiring, desks, null);
+        return new AcquireAttempt(NAME, settings, maxWaitNanos, context, queues, null);
     }
 
     /** A grant of 64 tokens from now on. */
@@ -64,6 +64,6 @@ final class Workshop {
     }
 
     HeldGrant keeper() {
-        return new HeldGrant(NAME, grant(), 0, settings, wiring, desks);
+        return new HeldGrant(NAME, grant(), 0, settings, context, queues);
     }
 }

@@ -2,13 +2,10 @@ package io.leasehold.quorum;
 
 import static io.leasehold.quorum.ScriptedSet.MILLI;
 import static io.leasehold.quorum.ScriptedSet.NAME;
-import static io.leasehold.quorum.ScriptedSet.NAMES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
-import io.leasehold.LossCause;
 import io.leasehold.spi.OwnerToken;
-import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,40 +20,13 @@ final class ContentionBackoffTest {
 
     private final HandClock clock = new HandClock();
     private final List<Long> wokenAt = new ArrayList<>();
-    private final ContentionBackoff retries = new ContentionBackoff(clock, () -> new StoreSignals() {
-        @Override
-        public void wake(LockName name) {
-            assertThat(name).isEqualTo(NAME);
-            wokenAt.add(clock.nanoTime());
-        }
-
-        @Override
-        public void lost(OwnerToken owner, LossCause cause) {}
-
-        @Override
-        public void reconnected() {}
+    private final ContentionBackoff backoff = new ContentionBackoff(clock, name -> {
+        assertThat(name).isEqualTo(NAME);
+        wokenAt.add(clock.nanoTime());
     });
 
-    private QuorumSession tenure() {
-        ScriptedNode node = new ScriptedNode(clock);
-        NodeSet set = ScriptedSet.nodes(List.of(node), clock);
-        return new QuorumSession(
-                set,
-                new NodeReleases(set),
-                retries,
-                NAMES,
-                OwnerToken.draw(clock),
-                OwnerToken.draw(clock),
-                new QuorumSession.Holders() {
-                    @Override
-                    public void granted(QuorumSession tenure, OwnerToken owner) {}
-
-                    @Override
-                    public void forgotten(QuorumSession tenure, OwnerToken asked, OwnerToken granted) {}
-
-                    @Override
-                    public void taken(OwnerToken granted, LossCause cause) {}
-                });
+    private OwnerToken attempt() {
+        return OwnerToken.draw(clock);
     }
 
     /** The nanoseconds until the wake-up that is armed. */
@@ -68,121 +38,121 @@ final class ContentionBackoffTest {
         return wokenAt.get(before) - now;
     }
 
-    private long afterASplit(QuorumSession tenure, long roundNanos) {
-        retries.later(tenure, NAME, roundNanos);
+    private long afterASplit(OwnerToken attempt, long roundNanos) {
+        backoff.later(attempt, NAME, roundNanos);
         return untilWoken();
     }
 
     @Test
     void thePausesAfterSplitVotesDoubleFromTenMillisecondsOrTheRound() {
-        QuorumSession tenure = tenure();
+        OwnerToken attempt = attempt();
         for (long millis : new long[] {10, 20, 40, 80, 160, 250, 250, 250, 250, 250}) {
-            assertThat(afterASplit(tenure, MILLI)).isEqualTo(millis * MILLI);
+            assertThat(afterASplit(attempt, MILLI)).isEqualTo(millis * MILLI);
         }
-        assertThat(afterASplit(tenure(), 15 * MILLI)).as("of another attempt").isEqualTo(15 * MILLI);
-        retries.done(tenure);
-        assertThat(afterASplit(tenure, 1)).as("once it has been answered").isEqualTo(10 * MILLI);
+        assertThat(afterASplit(attempt(), 15 * MILLI)).as("of another attempt").isEqualTo(15 * MILLI);
+        backoff.done(attempt);
+        assertThat(afterASplit(attempt, 1)).as("once it has been answered").isEqualTo(10 * MILLI);
     }
 
     @Test
     void theLongestPauseIsFourTimesTheShortestAndAtMostASecond() {
         clock.lot = bound -> bound - 1;
-        QuorumSession tenure = tenure();
-        assertThat(afterASplit(tenure, MILLI)).isEqualTo(40 * MILLI - 1);
+        OwnerToken attempt = attempt();
+        assertThat(afterASplit(attempt, MILLI)).isEqualTo(40 * MILLI - 1);
         for (int i = 0; i < 10; i++) {
-            afterASplit(tenure, MILLI);
+            afterASplit(attempt, MILLI);
         }
-        assertThat(afterASplit(tenure, MILLI)).isEqualTo(1_000 * MILLI - 1);
+        assertThat(afterASplit(attempt, MILLI)).isEqualTo(1_000 * MILLI - 1);
     }
 
     @Test
     void severalNodesWakeOnceALittleLater() {
         clock.lot = bound -> bound - 1;
-        retries.woken(NAME);
-        retries.woken(NAME);
+        backoff.woken(NAME);
+        backoff.woken(NAME);
         assertThat(untilWoken()).as("within a round").isEqualTo(FIRST_ROUND);
-        retries.woken(NAME);
+        backoff.woken(NAME);
         assertThat(untilWoken()).as("and the next time again").isEqualTo(FIRST_ROUND);
         for (int i = 0; i < 100; i++) {
-            retries.measured(50 * MILLI);
+            backoff.measured(50 * MILLI);
         }
-        retries.woken(NAME);
+        backoff.woken(NAME);
         assertThat(untilWoken()).as("of long rounds").isEqualTo(4 * MILLI);
         clock.lot = bound -> 0;
-        retries.woken(NAME);
+        backoff.woken(NAME);
         assertThat(untilWoken()).isEqualTo(1);
     }
 
     @Test
     void aSplitVotePutsOffWhatAWakeUpHadArmed() {
         clock.lot = bound -> bound - 1;
-        QuorumSession tenure = tenure();
-        retries.woken(NAME);
-        assertThat(afterASplit(tenure, MILLI)).isEqualTo(40 * MILLI - 1);
-        retries.later(tenure, NAME, MILLI);
-        retries.woken(NAME);
+        OwnerToken attempt = attempt();
+        backoff.woken(NAME);
+        assertThat(afterASplit(attempt, MILLI)).isEqualTo(40 * MILLI - 1);
+        backoff.later(attempt, NAME, MILLI);
+        backoff.woken(NAME);
         assertThat(untilWoken()).as("a wake-up does not hasten it").isEqualTo(80 * MILLI - 1);
     }
 
     @Test
     void theRoundIsAnAverageOfEight() {
-        retries.measured(10 * MILLI);
-        retries.awaited(NAME);
-        assertThat(retries.courtesyNanos(NAME)).isEqualTo(2 * 3 * MILLI);
+        backoff.measured(10 * MILLI);
+        backoff.awaited(NAME);
+        assertThat(backoff.courtesyNanos(NAME)).isEqualTo(2 * 3 * MILLI);
         for (int i = 0; i < 1_000; i++) {
-            retries.measured(-MILLI);
+            backoff.measured(-MILLI);
         }
         clock.lot = bound -> {
             assertThat(bound).as("a bound that can be drawn below").isPositive();
             return 0;
         };
-        retries.awaited(NAME);
-        assertThat(retries.courtesyNanos(NAME)).isBetween(2L, 16L);
+        backoff.awaited(NAME);
+        assertThat(backoff.courtesyNanos(NAME)).isBetween(2L, 16L);
     }
 
     @Test
     void whoGivesBackWhatIsAwaitedWaitsTwoToThreeRoundsOnce() {
-        assertThat(retries.courtesyNanos(NAME)).isZero();
-        retries.awaited(NAME);
-        assertThat(retries.courtesyNanos(NAME)).isEqualTo(2 * FIRST_ROUND);
-        assertThat(retries.courtesyNanos(NAME)).as("told once").isZero();
+        assertThat(backoff.courtesyNanos(NAME)).isZero();
+        backoff.awaited(NAME);
+        assertThat(backoff.courtesyNanos(NAME)).isEqualTo(2 * FIRST_ROUND);
+        assertThat(backoff.courtesyNanos(NAME)).as("told once").isZero();
         clock.lot = bound -> bound - 1;
-        retries.awaited(NAME);
+        backoff.awaited(NAME);
         clock.pass(Duration.ofMillis(1));
-        assertThat(retries.courtesyNanos(NAME)).isEqualTo(3 * FIRST_ROUND - 1 - MILLI);
-        retries.awaited(NAME);
+        assertThat(backoff.courtesyNanos(NAME)).isEqualTo(3 * FIRST_ROUND - 1 - MILLI);
+        backoff.awaited(NAME);
         clock.pass(Duration.ofMillis(100));
-        assertThat(retries.courtesyNanos(NAME)).as("long ago").isZero();
+        assertThat(backoff.courtesyNanos(NAME)).as("long ago").isZero();
         for (int i = 0; i < 100; i++) {
-            retries.measured(50 * MILLI);
+            backoff.measured(50 * MILLI);
         }
-        retries.awaited(NAME);
-        assertThat(retries.courtesyNanos(NAME)).as("at most").isEqualTo(20 * MILLI);
+        backoff.awaited(NAME);
+        assertThat(backoff.courtesyNanos(NAME)).as("at most").isEqualTo(20 * MILLI);
     }
 
     @Test
     void courtesiesAreBounded() {
         for (int i = 0; i < 10_000; i++) {
-            retries.awaited(LockName.exactly("n-" + i));
+            backoff.awaited(LockName.exactly("n-" + i));
         }
-        assertThat(retries.courtesyNanos(LockName.exactly("n-0"))).isPositive();
-        retries.awaited(LockName.exactly("n-0"));
-        retries.awaited(NAME);
-        assertThat(retries.courtesyNanos(LockName.exactly("n-1"))).isZero();
-        assertThat(retries.courtesyNanos(NAME)).isPositive();
+        assertThat(backoff.courtesyNanos(LockName.exactly("n-0"))).isPositive();
+        backoff.awaited(LockName.exactly("n-0"));
+        backoff.awaited(NAME);
+        assertThat(backoff.courtesyNanos(LockName.exactly("n-1"))).isZero();
+        assertThat(backoff.courtesyNanos(NAME)).isPositive();
     }
 
     @Test
     void nothingIsArmedAfterTheClose() {
-        QuorumSession tenure = tenure();
-        retries.later(tenure, NAME, MILLI);
-        retries.awaited(NAME);
-        retries.close();
+        OwnerToken attempt = attempt();
+        backoff.later(attempt, NAME, MILLI);
+        backoff.awaited(NAME);
+        backoff.close();
         assertThat(clock.armed()).isZero();
-        assertThat(retries.remembered()).isZero();
-        assertThat(retries.courtesyNanos(NAME)).isZero();
-        retries.woken(NAME);
-        retries.later(tenure, NAME, MILLI);
+        assertThat(backoff.remembered()).isZero();
+        assertThat(backoff.courtesyNanos(NAME)).isZero();
+        backoff.woken(NAME);
+        backoff.later(attempt, NAME, MILLI);
         assertThat(clock.armed()).isZero();
         clock.pass(Duration.ofSeconds(5));
         assertThat(wokenAt).isEmpty();

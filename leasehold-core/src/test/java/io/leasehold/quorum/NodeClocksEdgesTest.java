@@ -20,14 +20,14 @@ final class NodeClocksEdgesTest {
     /** Some time after the origin of our clock, so that times and spans differ. */
     private static final long START = 100 * SECOND;
 
-    private NodeClocks trust = fresh();
+    private NodeClocks clocks = fresh();
 
     private static NodeClocks fresh() {
         return new NodeClocks(List.of("a", "b", "c"), EXCLUSION, BOUND_MICROS);
     }
 
     private void answered(int node, long aheadMicros, long atNanos) {
-        trust.answered(node, new Incarnation("life-" + node), atNanos / 1_000 + aheadMicros, atNanos, atNanos);
+        clocks.answered(node, new Incarnation("life-" + node), atNanos / 1_000 + aheadMicros, atNanos, atNanos);
     }
 
     private void allAnswered(long aheadMicros, long atNanos) {
@@ -36,18 +36,24 @@ final class NodeClocksEdgesTest {
         }
     }
 
+    /** Why a node's votes do not count, or null. */
+    private String why(int node, long nowNanos) {
+        Distrust distrust = clocks.distrust(node, nowNanos);
+        return distrust == null ? null : distrust.text();
+    }
+
     @Test
     void aJumpIsWhatIsBeyondToleranceAndRate() {
         for (int sign : new int[] {1, -1}) {
-            trust = fresh();
+            clocks = fresh();
             answered(0, 0, START);
             answered(0, sign * TOLERANCE_MICROS, START + SECOND);
-            assertThat(trust.distrust(0, START + SECOND)).isNull();
+            assertThat(why(0, START + SECOND)).isNull();
 
-            trust = fresh();
+            clocks = fresh();
             answered(0, 0, START);
             answered(0, sign * (TOLERANCE_MICROS + 1), START + SECOND);
-            assertThat(trust.distrust(0, START + SECOND)).contains("jumped by");
+            assertThat(why(0, START + SECOND)).contains("jumped by");
         }
     }
 
@@ -55,45 +61,45 @@ final class NodeClocksEdgesTest {
     void clocksAreComparedOverSilencesOfUpToTwiceTheExclusion() {
         answered(0, 0, START);
         answered(0, 5_000_000, START + 2 * EXCLUSION);
-        assertThat(trust.distrust(0, START + 2 * EXCLUSION)).contains("jumped by +5.0 s");
+        assertThat(why(0, START + 2 * EXCLUSION)).contains("jumped by +5.0 s");
 
-        trust = fresh();
+        clocks = fresh();
         answered(0, 0, START);
         answered(0, 5_000_000, START + 2 * EXCLUSION + 1);
-        assertThat(trust.distrust(0, START + 2 * EXCLUSION + 1)).isNull();
+        assertThat(why(0, START + 2 * EXCLUSION + 1)).isNull();
     }
 
     @Test
     void theExclusionLastsAsLongAsIsTold() {
         answered(0, 0, START);
-        assertThat(trust.excludedNanos(0, START)).isZero();
+        assertThat(clocks.excludedNanos(0, START)).isZero();
         long jump = START + SECOND;
         answered(0, 5_000_000, jump);
-        assertThat(trust.distrust(0, jump)).endsWith("excluded for 30 s more");
-        assertThat(trust.distrust(0, jump + 1)).endsWith("excluded for 30 s more");
-        assertThat(trust.distrust(0, jump + SECOND)).endsWith("excluded for 29 s more");
-        assertThat(trust.excludedNanos(0, jump + SECOND)).isEqualTo(29 * SECOND);
-        assertThat(trust.distrust(0, jump + EXCLUSION - 1)).endsWith("excluded for 1 s more");
-        assertThat(trust.excludedNanos(0, jump + EXCLUSION - 1)).isEqualTo(1);
-        assertThat(trust.distrust(0, jump + EXCLUSION)).isNull();
-        assertThat(trust.excludedNanos(0, jump + EXCLUSION)).isZero();
+        assertThat(why(0, jump)).endsWith("excluded for 30 s more");
+        assertThat(why(0, jump + 1)).endsWith("excluded for 30 s more");
+        assertThat(why(0, jump + SECOND)).endsWith("excluded for 29 s more");
+        assertThat(clocks.excludedNanos(0, jump + SECOND)).isEqualTo(29 * SECOND);
+        assertThat(why(0, jump + EXCLUSION - 1)).endsWith("excluded for 1 s more");
+        assertThat(clocks.excludedNanos(0, jump + EXCLUSION - 1)).isEqualTo(1);
+        assertThat(why(0, jump + EXCLUSION)).isNull();
+        assertThat(clocks.excludedNanos(0, jump + EXCLUSION)).isZero();
     }
 
     @Test
     void skewIsWhatIsBeyondHalfTheBound() {
         answered(0, 0, START);
         answered(1, MAX_SKEW_MICROS, START);
-        assertThat(trust.distrust(1, START)).isNull();
-        assertThat(trust.excludedNanos(1, START)).isZero();
+        assertThat(why(1, START)).isNull();
+        assertThat(clocks.excludedNanos(1, START)).isZero();
 
-        trust = fresh();
+        clocks = fresh();
         answered(0, 0, START);
         answered(1, MAX_SKEW_MICROS + 1, START);
-        assertThat(trust.distrust(1, START))
+        assertThat(why(1, START))
                 .as("two of three nodes are enough to compare")
                 .isEqualTo("its clock is +3.750001 s from the median of all nodes; excluded for 30 s more");
-        assertThat(trust.excludedNanos(1, START + 10 * SECOND)).isEqualTo(20 * SECOND);
-        assertThat(trust.distrust(0, START)).isNull();
+        assertThat(clocks.excludedNanos(1, START + 10 * SECOND)).isEqualTo(20 * SECOND);
+        assertThat(why(0, START)).isNull();
     }
 
     @Test
@@ -101,21 +107,21 @@ final class NodeClocksEdgesTest {
         answered(0, 0, START);
         answered(1, 0, START);
         answered(2, -MAX_SKEW_MICROS - 1, START);
-        assertThat(trust.distrust(2, START)).contains("its clock is -3.750001 s");
-        assertThat(trust.distrust(0, START)).isNull();
-        assertThat(trust.distrust(1, START)).isNull();
+        assertThat(why(2, START)).contains("its clock is -3.750001 s");
+        assertThat(why(0, START)).isNull();
+        assertThat(why(1, START)).isNull();
     }
 
     @Test
     void anAnswerAsOldAsTheExclusionIsComparedNoMore() {
         answered(0, 0, START);
         answered(1, 5_000_000, START + EXCLUSION);
-        assertThat(trust.distrust(1, START + EXCLUSION)).isNull();
+        assertThat(why(1, START + EXCLUSION)).isNull();
 
-        trust = fresh();
+        clocks = fresh();
         answered(0, 0, START);
         answered(1, 5_000_000, START + EXCLUSION - 1);
-        assertThat(trust.distrust(1, START + EXCLUSION - 1)).isNotNull();
+        assertThat(why(1, START + EXCLUSION - 1)).isNotNull();
     }
 
     @Test
@@ -125,13 +131,13 @@ final class NodeClocksEdgesTest {
         allAnswered(0, START);
         answered(0, jump, START + SECOND);
         answered(1, jump + alike, START + SECOND);
-        assertThat(trust.distrust(0, START + SECOND)).isNull();
+        assertThat(why(0, START + SECOND)).isNull();
 
-        trust = fresh();
+        clocks = fresh();
         allAnswered(0, START);
         answered(0, jump, START + SECOND);
         answered(1, jump + alike + 1, START + SECOND);
-        assertThat(trust.distrust(0, START + SECOND)).contains("jumped by +60.0 s");
+        assertThat(why(0, START + SECOND)).contains("jumped by +60.0 s");
     }
 
     @Test
@@ -140,9 +146,7 @@ final class NodeClocksEdgesTest {
         answered(0, 60_000_000, START + SECOND);
         answered(1, 60_000_000, START + SECOND + 1);
         for (int node = 0; node < 3; node++) {
-            assertThat(trust.distrust(node, START + SECOND + 1))
-                    .as("node %s", node)
-                    .isNull();
+            assertThat(why(node, START + SECOND + 1)).as("node %s", node).isNull();
         }
     }
 
@@ -152,15 +156,15 @@ final class NodeClocksEdgesTest {
         allAnswered(0, START);
         answered(0, 3_000_000_000L, START + SECOND);
         answered(1, 3_010_000_000L, START + 2 * SECOND);
-        assertThat(trust.distrust(0, START + 2 * SECOND)).isNull();
-        assertThat(trust.distrust(1, START + 2 * SECOND)).contains("its clock is +10.0 s");
+        assertThat(why(0, START + 2 * SECOND)).isNull();
+        assertThat(why(1, START + 2 * SECOND)).contains("its clock is +10.0 s");
 
-        trust = fresh();
+        clocks = fresh();
         allAnswered(0, START);
         answered(1, 3_000_000_000L, START + SECOND);
         answered(0, 3_010_000_000L, START + 2 * SECOND);
-        assertThat(trust.distrust(1, START + 2 * SECOND)).isNull();
-        assertThat(trust.distrust(0, START + 2 * SECOND)).contains("its clock is +10.0 s");
+        assertThat(why(1, START + 2 * SECOND)).isNull();
+        assertThat(why(0, START + 2 * SECOND)).contains("its clock is +10.0 s");
     }
 
     @Test
@@ -169,14 +173,14 @@ final class NodeClocksEdgesTest {
         answered(0, 3_000_000_000L, START + SECOND);
         answered(1, 3_010_000_000L, START + 2 * SECOND);
         answered(1, 3_010_000_000L, START + 5 * SECOND);
-        assertThat(trust.excludedNanos(1, START + 6 * SECOND)).isEqualTo(29 * SECOND);
+        assertThat(clocks.excludedNanos(1, START + 6 * SECOND)).isEqualTo(29 * SECOND);
 
-        trust = fresh();
+        clocks = fresh();
         answered(0, 0, START);
         answered(1, 5_000_000, START);
         answered(1, 10_000_000, START + 10 * SECOND);
-        assertThat(trust.distrust(1, START + 15 * SECOND)).contains("jumped");
-        assertThat(trust.excludedNanos(1, START + 15 * SECOND)).isEqualTo(25 * SECOND);
+        assertThat(why(1, START + 15 * SECOND)).contains("jumped");
+        assertThat(clocks.excludedNanos(1, START + 15 * SECOND)).isEqualTo(25 * SECOND);
     }
 
     @Test
@@ -186,7 +190,7 @@ final class NodeClocksEdgesTest {
         assertThat(aheadAt(START)).as("the lower median of a quorum").isEqualTo(1_000_000);
         answered(2, 0, START);
         answered(2, 9_000_000, START);
-        assertThat(trust.distrust(2, START)).isNotNull();
+        assertThat(why(2, START)).isNotNull();
         assertThat(aheadAt(START)).isEqualTo(1_000_000);
     }
 
@@ -199,12 +203,12 @@ final class NodeClocksEdgesTest {
     }
 
     private long aheadAt(long nowNanos) {
-        return trust.estimateMicros(nowNanos).orElseThrow() - nowNanos / 1_000;
+        return clocks.estimateMicros(nowNanos).orElseThrow() - nowNanos / 1_000;
     }
 
     @Test
     void theUpperMedianIsNeverTheEarlierOfTwo() {
-        assertThat(NodeClocks.upperMedian(List.of(3L, 1L, 4L, 2L))).isEqualTo(3);
-        assertThat(NodeClocks.upperMedian(List.of(1L, 9L, 5L))).isEqualTo(5);
+        assertThat(Quorum.upperMedian(List.of(3L, 1L, 4L, 2L))).isEqualTo(3);
+        assertThat(Quorum.upperMedian(List.of(1L, 9L, 5L))).isEqualTo(5);
     }
 }

@@ -57,12 +57,12 @@ final class NodeReleaseTest {
                 1,
                 ReleaseRequest.Kind.UNDO,
                 TimeUnit.SECONDS.toNanos(1));
-        NodeRelease ending = new NodeRelease(nodes, request, LONG_NANOS);
-        ending.begin();
-        assertThat(clock.answer(ending.reply(LONG_NANOS)))
+        NodeRelease release = new NodeRelease(nodes, request, LONG_NANOS);
+        release.begin();
+        assertThat(clock.answer(release.reply(LONG_NANOS)))
                 .as("two of three have deleted it")
                 .isInstanceOf(ReleaseReply.Released.class);
-        clock.answer(ending.over());
+        clock.answer(release.over());
         assertThat(tries.stream().map(AtomicInteger::get)).containsExactly(1, 1, 3);
     }
 
@@ -74,7 +74,7 @@ final class NodeReleaseTest {
     private final NodeSet set = ScriptedSet.nodes(scripted, clock);
     private final OwnerToken owner = OwnerToken.draw(clock);
 
-    private NodeRelease ending(long forNanos) {
+    private NodeRelease release(long forNanos) {
         return new NodeRelease(
                 set, new ReleaseRequest(ScriptedSet.NAMES, owner, 7, ReleaseRequest.Kind.RELEASE, SECOND), forNanos);
     }
@@ -92,23 +92,23 @@ final class NodeReleaseTest {
         all(new ReleaseReply.Released());
         scripted.get(2).answers("release", ScriptedSet.unreleased(FailureKind.NO_EFFECT));
         long began = clock.nanoTime();
-        NodeRelease ending = ending(5 * SECOND);
-        ending.begin();
+        NodeRelease release = release(5 * SECOND);
+        release.begin();
         clock.pass(Duration.ofSeconds(10));
         assertThat(millisOf(scripted.get(2), began))
                 .containsExactly(0L, 50L, 150L, 350L, 750L, 1_550L, 2_550L, 3_550L, 4_550L, 5_000L);
-        assertThat(ending.over()).isDone();
+        assertThat(release.over()).isDone();
         assertThat(scripted.get(0).ends).hasSize(1);
     }
 
     @Test
     void aNodeThatNeverCanIsAskedOnce() {
         all(ScriptedSet.unreleased(FailureKind.PERMANENT));
-        NodeRelease ending = ending(LONG_NANOS);
-        ending.begin();
-        assertThat(ending.over()).isDone();
+        NodeRelease release = release(LONG_NANOS);
+        release.begin();
+        assertThat(release.over()).isDone();
         assertThat(clock.armed()).isZero();
-        assertThat(clock.answer(ending.reply(SECOND))).isInstanceOfSatisfying(ReleaseReply.Failed.class, failed -> {
+        assertThat(clock.answer(release.reply(SECOND))).isInstanceOfSatisfying(ReleaseReply.Failed.class, failed -> {
             assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT);
             assertThat(failed.error())
                     .hasMessageContaining("the release of [n] was not confirmed by 2 of 3 nodes; ")
@@ -121,17 +121,17 @@ final class NodeReleaseTest {
     void whatIsNotDecidedInTimeIsUnknown() {
         all(ScriptedNode.SILENCE);
         scripted.get(0).answers("release", new ReleaseReply.Released());
-        NodeRelease ending = ending(LONG_NANOS);
-        ending.begin();
-        CompletableFuture<ReleaseReply> reply = ending.reply(300 * MILLI);
+        NodeRelease release = release(LONG_NANOS);
+        release.begin();
+        CompletableFuture<ReleaseReply> reply = release.reply(300 * MILLI);
         clock.pass(Duration.ofMillis(299));
         assertThat(reply).isNotDone();
         clock.pass(Duration.ofMillis(1));
         assertThat(reply)
                 .isCompletedWithValueMatching(
                         known -> known instanceof ReleaseReply.Failed failed && failed.kind() == FailureKind.UNKNOWN);
-        assertThat(ending.over()).isNotDone();
-        assertThat(ending.isFresh()).isTrue();
+        assertThat(release.over()).isNotDone();
+        assertThat(release.isFresh()).isTrue();
     }
 
     @Test
@@ -139,25 +139,25 @@ final class NodeReleaseTest {
         all(new ReleaseReply.Released());
         scripted.get(1).answers("release", new ReleaseReply.Released(List.of(), true));
         scripted.get(2).answers("release", ScriptedNode.SILENCE);
-        NodeRelease ending = ending(LONG_NANOS);
-        ending.begin();
-        CompletableFuture<ReleaseReply> first = ending.reply(SECOND);
+        NodeRelease release = release(LONG_NANOS);
+        release.begin();
+        CompletableFuture<ReleaseReply> first = release.reply(SECOND);
         assertThat(first)
                 .isCompletedWithValueMatching(
                         known -> known instanceof ReleaseReply.Released released && released.awaited());
         assertThat(first.join().votes()).hasSize(3);
-        assertThat(ending.reply(SECOND).join()).as("nothing was left").isInstanceOf(ReleaseReply.NotOurs.class);
+        assertThat(release.reply(SECOND).join()).as("nothing was left").isInstanceOf(ReleaseReply.NotOurs.class);
         assertThat(clock.armed()).as("no patience is left behind").isZero();
-        assertThat(ending.over()).isNotDone();
-        assertThat(ending.isFresh()).isTrue();
+        assertThat(release.over()).isNotDone();
+        assertThat(release.isFresh()).isTrue();
     }
 
     @Test
     void aReleaseThatNobodyAwaitsSaysSo() {
         all(new ReleaseReply.Released());
-        NodeRelease ending = ending(LONG_NANOS);
-        ending.begin();
-        assertThat(ending.reply(SECOND).join())
+        NodeRelease release = release(LONG_NANOS);
+        release.begin();
+        assertThat(release.reply(SECOND).join())
                 .isInstanceOfSatisfying(
                         ReleaseReply.Released.class,
                         released -> assertThat(released.awaited()).isFalse());
@@ -169,9 +169,9 @@ final class NodeReleaseTest {
         all(ScriptedNode.SILENCE);
         scripted.get(0).answers("release", new ReleaseReply.NotOurs());
         scripted.get(1).answers("release", ScriptedSet.unreleased(FailureKind.NO_EFFECT));
-        NodeRelease ending = ending(LONG_NANOS);
-        ending.begin();
-        CompletableFuture<ReleaseReply> reply = ending.reply(10 * SECOND);
+        NodeRelease release = release(LONG_NANOS);
+        release.begin();
+        CompletableFuture<ReleaseReply> reply = release.reply(10 * SECOND);
         scripted.get(1).answers("release", new ReleaseReply.NotOurs());
         assertThat(reply).isNotDone();
         clock.pass(Duration.ofMillis(50));
@@ -179,7 +179,7 @@ final class NodeReleaseTest {
         assertThat(reply.join().votes()).hasSize(3);
 
         scripted.get(1).answers("release", ScriptedSet.unreleased(FailureKind.UNKNOWN));
-        NodeRelease doubtful = ending(LONG_NANOS);
+        NodeRelease doubtful = release(LONG_NANOS);
         doubtful.begin();
         CompletableFuture<ReleaseReply> unknown = doubtful.reply(10 * SECOND);
         scripted.get(1).answers("release", ScriptedSet.unreleased(FailureKind.NO_EFFECT));
@@ -198,41 +198,41 @@ final class NodeReleaseTest {
             scripted.forEach(node -> node.ends.clear());
             all(new ReleaseReply.Released());
             scripted.get(2).answers("release", ScriptedSet.unreleased(FailureKind.UNKNOWN));
-            NodeRelease ending = ending(LONG_NANOS);
-            ending.begin();
+            NodeRelease release = release(LONG_NANOS);
+            release.begin();
             clock.pass(Duration.ofMillis(10));
             scripted.get(2).answers("release", new ReleaseReply.Released());
-            ending.hurry();
+            release.hurry();
             assertThat(scripted.get(2).ends).hasSize(2);
             assertThat(clock.armed()).as("its timer is gone").isEqualTo(late ? 1 : 0);
             assertThat(scripted.get(0).ends).as("it has answered").hasSize(1);
-            ending.hurry();
+            release.hurry();
             clock.pass(Duration.ofSeconds(5));
             assertThat(scripted.get(2).ends)
                     .as("its timer has nothing left to do")
                     .hasSize(2);
-            assertThat(ending.over()).isDone();
+            assertThat(release.over()).isDone();
         }
     }
 
     @Test
     void nothingIsSentAfterTheClose() {
         all(ScriptedSet.unreleased(FailureKind.UNKNOWN));
-        NodeRelease ending = ending(LONG_NANOS);
-        ending.begin();
-        CompletableFuture<ReleaseReply> reply = ending.reply(LONG_NANOS);
+        NodeRelease release = release(LONG_NANOS);
+        release.begin();
+        CompletableFuture<ReleaseReply> reply = release.reply(LONG_NANOS);
         assertThat(reply).isNotDone();
         clock.cancelsTooLate = true;
-        ending.close();
+        release.close();
         assertThat(reply).isDone();
-        assertThat(ending.over()).isDone();
+        assertThat(release.over()).isDone();
         clock.pass(Duration.ofMinutes(2));
         assertThat(scripted).allSatisfy(node -> assertThat(node.ends).hasSize(1));
-        ending.begin();
+        release.begin();
         assertThat(scripted).allSatisfy(node -> assertThat(node.ends).hasSize(1));
 
         clock.cancelsTooLate = false;
-        NodeRelease other = ending(LONG_NANOS);
+        NodeRelease other = release(LONG_NANOS);
         other.begin();
         other.close();
         assertThat(clock.armed()).as("timers of the other").isZero();
@@ -242,9 +242,9 @@ final class NodeReleaseTest {
     void anAnswerAfterTheCloseArmsNothing() {
         all(ScriptedSet.unreleased(FailureKind.UNKNOWN));
         scripted.forEach(node -> node.delayNanos.put("release", 10 * MILLI));
-        NodeRelease ending = ending(LONG_NANOS);
-        ending.begin();
-        ending.close();
+        NodeRelease release = release(LONG_NANOS);
+        release.begin();
+        release.close();
         clock.pass(Duration.ofMillis(10));
         assertThat(clock.armed()).isZero();
     }
@@ -254,17 +254,17 @@ final class NodeReleaseTest {
         all(new ReleaseReply.Released());
         scripted.get(2).answers("release", ScriptedSet.unreleased(FailureKind.UNKNOWN));
         clock.noTimers = true;
-        NodeRelease ending = ending(LONG_NANOS);
-        ending.begin();
-        assertThat(ending.over()).isDone();
+        NodeRelease release = release(LONG_NANOS);
+        release.begin();
+        assertThat(release.over()).isDone();
     }
 
     // ---- all of them
 
-    private final NodeReleases endings = new NodeReleases(set);
+    private final NodeReleases releases = new NodeReleases(set);
 
     private NodeRelease end(OwnerToken one, long ttlNanos) {
-        return endings.end(ScriptedSet.NAMES, one, 7, ReleaseRequest.Kind.RELEASE, ttlNanos);
+        return releases.end(ScriptedSet.NAMES, one, 7, ReleaseRequest.Kind.RELEASE, ttlNanos);
     }
 
     @Test
@@ -281,13 +281,13 @@ final class NodeReleaseTest {
     @Test
     void whatIsOverIsNotUnderWay() {
         all(ScriptedNode.SILENCE);
-        assertThat(endings.isUnderWay(owner)).isFalse();
+        assertThat(releases.isUnderWay(owner)).isFalse();
         end(owner, SECOND);
-        assertThat(endings.isUnderWay(owner)).isTrue();
+        assertThat(releases.isUnderWay(owner)).isTrue();
         OwnerToken other = OwnerToken.draw(clock);
         all(new ReleaseReply.Released());
         NodeRelease ended = end(other, SECOND);
-        assertThat(endings.isUnderWay(other)).isFalse();
+        assertThat(releases.isUnderWay(other)).isFalse();
         assertThat(end(other, SECOND)).as("over, and so begun anew").isNotSameAs(ended);
     }
 
@@ -297,17 +297,17 @@ final class NodeReleaseTest {
         scripted.get(2).delayNanos.put("release", 30 * MILLI);
         long before = clock.nanoTime();
         end(owner, 20 * SECOND);
-        endings.close(100 * MILLI);
+        releases.close(100 * MILLI);
         assertThat(clock.nanoTime() - before).as("until the last has answered").isEqualTo(30 * MILLI);
         assertThat(clock.armed()).isZero();
 
         NodeReleases silent = new NodeReleases(set);
         all(ScriptedNode.SILENCE);
-        NodeRelease ending = silent.end(ScriptedSet.NAMES, owner, 7, ReleaseRequest.Kind.RELEASE, 20 * SECOND);
+        NodeRelease release = silent.end(ScriptedSet.NAMES, owner, 7, ReleaseRequest.Kind.RELEASE, 20 * SECOND);
         before = clock.nanoTime();
         silent.close(100 * MILLI);
         assertThat(clock.nanoTime() - before).isEqualTo(100 * MILLI);
-        assertThat(ending.over()).isDone();
+        assertThat(release.over()).isDone();
         scripted.forEach(node -> node.ends.clear());
         NodeRelease late = silent.end(ScriptedSet.NAMES, owner, 7, ReleaseRequest.Kind.RELEASE, 20 * SECOND);
         assertThat(late.over()).as("after the close").isDone();
@@ -327,11 +327,11 @@ final class NodeReleaseTest {
     void anInterruptAtTheCloseIsKeptAndNothingIsLeftUnsent() {
         all(new ReleaseReply.Released());
         scripted.get(2).delayNanos.put("release", 30 * MILLI);
-        NodeRelease ending = end(owner, 20 * SECOND);
+        NodeRelease release = end(owner, 20 * SECOND);
         clock.interruptsNextWait = true;
-        endings.close(100 * MILLI);
+        releases.close(100 * MILLI);
         assertThat(Thread.interrupted()).isTrue();
-        assertThat(ending.over()).isDone();
+        assertThat(release.over()).isDone();
         assertThat(scripted.get(2).ends).hasSize(1);
 
         NodeReleases more = new NodeReleases(set);
@@ -349,8 +349,8 @@ final class NodeReleaseTest {
         end(owner, 20 * SECOND);
         end(OwnerToken.draw(clock), 20 * SECOND);
         all(new ReleaseReply.Released());
-        endings.hurry();
-        assertThat(endings.isUnderWay(owner)).isFalse();
+        releases.hurry();
+        assertThat(releases.isUnderWay(owner)).isFalse();
         assertThat(scripted.get(0).ends).hasSize(4);
     }
 }

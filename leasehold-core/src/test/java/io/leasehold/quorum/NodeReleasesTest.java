@@ -57,23 +57,23 @@ final class NodeReleasesTest {
         for (int i = 0; i < kinds.size(); i++) {
             members.add(QuorumMember.of(noting(kinds.get(i), i < 2), "node-" + i));
         }
-        NodeReleases endings = new NodeReleases(new NodeSet(members, QuorumSettings.standard(), clock));
+        NodeReleases releases = new NodeReleases(new NodeSet(members, QuorumSettings.standard(), clock));
         OwnerToken owner = OwnerToken.draw(clock);
         List<String> over = new ArrayList<>();
-        endings.end(NAMES, owner, 7, ReleaseRequest.Kind.SUPERSEDED, SECOND).onOver(() -> over.add("superseded"));
-        assertThat(endings.isUnderWay(owner)).isTrue();
+        releases.end(NAMES, owner, 7, ReleaseRequest.Kind.SUPERSEDED, SECOND).onOver(() -> over.add("superseded"));
+        assertThat(releases.isUnderWay(owner)).isTrue();
 
-        NodeRelease undo = endings.end(NAMES, owner, 5, ReleaseRequest.Kind.UNDO, SECOND);
+        NodeRelease undo = releases.end(NAMES, owner, 5, ReleaseRequest.Kind.UNDO, SECOND);
 
         assertThat(undo.ballot()).as("the highest that was ever proposed").isEqualTo(7);
         assertThat(kinds)
                 .allSatisfy(sent ->
                         assertThat(sent).containsExactly(ReleaseRequest.Kind.SUPERSEDED, ReleaseRequest.Kind.UNDO));
         assertThat(over).containsExactly("superseded");
-        assertThat(endings.isUnderWay(owner)).as("the undo is").isTrue();
-        assertThat(endings.end(NAMES, owner, 5, ReleaseRequest.Kind.UNDO, SECOND))
+        assertThat(releases.isUnderWay(owner)).as("the undo is").isTrue();
+        assertThat(releases.end(NAMES, owner, 5, ReleaseRequest.Kind.UNDO, SECOND))
                 .isSameAs(undo);
-        assertThat(endings.end(NAMES, owner, 5, ReleaseRequest.Kind.SUPERSEDED, SECOND))
+        assertThat(releases.end(NAMES, owner, 5, ReleaseRequest.Kind.SUPERSEDED, SECOND))
                 .isSameAs(undo);
     }
 
@@ -205,23 +205,14 @@ final class NodeReleasesTest {
         clock.pass(Duration.ofHours(1));
         NodeSet set = new NodeSet(
                 List.of(QuorumMember.of(new InMemoryNode(clock), "node-0")), QuorumSettings.standard(), clock);
-        ContentionBackoff retries = new ContentionBackoff(clock, () -> nobody(StoreSignals.class));
-        QuorumSession tenure = new QuorumSession(
-                set,
-                new NodeReleases(set),
-                retries,
+        QuorumSession session = new QuorumSession(
+                QuorumSessionTest.shared(set, new ContentionBackoff(clock, name -> {})),
                 NAMES,
                 OwnerToken.draw(clock),
-                OwnerToken.draw(clock),
-                nobody(QuorumSession.Holders.class));
-        assertThat(tenure.isDeserted(clock.nanoTime())).isFalse();
+                OwnerToken.draw(clock));
+        assertThat(session.isDeserted(clock.nanoTime())).isFalse();
         clock.pass(Duration.ofHours(1));
-        assertThat(tenure.isDeserted(clock.nanoTime())).isTrue();
-    }
-
-    private static <T> T nobody(Class<T> type) {
-        return type.cast(Proxy.newProxyInstance(
-                NodeReleasesTest.class.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> null));
+        assertThat(session.isDeserted(clock.nanoTime())).isTrue();
     }
 
     /** A hold that is renewed is remembered, however old it is. */

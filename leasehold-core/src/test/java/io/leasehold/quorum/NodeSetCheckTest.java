@@ -64,7 +64,13 @@ final class NodeSetCheckTest {
     }
 
     private static String refuse(long ttlNanos, QuorumSettings settings) {
-        return NodeSetCheck.refuseTtl(ttlNanos, QuorumSettings.validityNanos(ttlNanos), 0, settings);
+        return refuse(ttlNanos, 0, settings);
+    }
+
+    private static String refuse(long ttlNanos, long ownTimeoutNanos, QuorumSettings settings) {
+        return NodeSetCheck.unfit(ttlNanos, ownTimeoutNanos, settings)
+                .map(NodeSetCheck.UnfitTtl::text)
+                .orElse("");
     }
 
     @Test
@@ -111,9 +117,8 @@ final class NodeSetCheckTest {
         long second = Duration.ofSeconds(1).toNanos();
         long validity = QuorumSettings.validityNanos(second);
         assertThat(validity).isEqualTo(988_000_000);
-        assertThat(NodeSetCheck.refuseTtl(second, validity, validity / 2 - 1, STANDARD))
-                .isEmpty();
-        assertThat(NodeSetCheck.refuseTtl(second, validity, validity / 2, STANDARD))
+        assertThat(refuse(second, validity / 2 - 1, STANDARD)).isEmpty();
+        assertThat(refuse(second, validity / 2, STANDARD))
                 .as("a node timeout of the lock's own")
                 .contains("2 × node timeout 494.0 ms");
         assertThat(refuse(30 * second + 1, STANDARD)).contains("is above maxTtl");

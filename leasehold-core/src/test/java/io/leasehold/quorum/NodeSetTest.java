@@ -220,7 +220,7 @@ final class NodeSetTest {
     @Test
     void whatNodesCountForIsTold() {
         List<NodeChanged> told = new ArrayList<>();
-        set.standings().listen(told::add);
+        set.statuses().listen(told::add);
         propose(0, micros(), 0);
         assertThat(told).singleElement().satisfies(news -> {
             assertThat(news.now()).isEqualTo(NodeStanding.QUARANTINED);

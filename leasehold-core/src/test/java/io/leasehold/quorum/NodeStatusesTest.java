@@ -25,16 +25,16 @@ final class NodeStatusesTest {
     private static final NodeReply CLOCK = new NodeReply.Stale(0, LIFE, 1);
     private static final NodeReply NO_WAY = ScriptedSet.failed(FailureKind.UNKNOWN);
 
-    private final NodeStatuses standings = new NodeStatuses(List.of("a", "b"), 4_000);
+    private final NodeStatuses statuses = new NodeStatuses(List.of("a", "b"), 4_000);
     private final List<NodeChanged> told = new ArrayList<>();
-    private final String[] distrusted = new String[2];
+    private final Distrust[] distrusted = new Distrust[2];
 
     private void vote(int node, NodeReply reply) {
-        standings.heard(node, reply, true, distrusted.clone());
+        statuses.heard(node, reply, true, distrusted.clone());
     }
 
     private void clock(int node) {
-        standings.heard(node, CLOCK, false, distrusted.clone());
+        statuses.heard(node, CLOCK, false, distrusted.clone());
     }
 
     private List<NodeChanged> news() {
@@ -45,7 +45,7 @@ final class NodeStatusesTest {
 
     @Test
     void aNodeThatFailsIsUnreachableUntilItAnswers() {
-        standings.listen(told::add);
+        statuses.listen(told::add);
         vote(0, YES);
         assertThat(news()).as("it was trusted before").isEmpty();
         vote(0, NO_WAY);
@@ -59,7 +59,7 @@ final class NodeStatusesTest {
 
     @Test
     void whatAVoteSaysOfTheMemoryHoldsUntilTheNextVote() {
-        standings.listen(told::add);
+        statuses.listen(told::add);
         String quarantined = "it may have forgotten what it granted, and grants nothing for 4000 ms more";
         vote(0, new NodeReply.Unborn("n", LIFE, 1));
         assertThat(news()).containsExactly(new NodeChanged("a", TRUSTED, QUARANTINED, quarantined));
@@ -89,10 +89,12 @@ final class NodeStatusesTest {
 
     @Test
     void theAnswerOfOneNodeMayExcludeAnother() {
-        standings.listen(told::add);
-        distrusted[1] = "its clock jumped";
+        statuses.listen(told::add);
+        distrusted[1] = new Distrust.SameServer("a");
         vote(0, YES);
-        assertThat(news()).containsExactly(new NodeChanged("b", TRUSTED, EXCLUDED, "its clock jumped"));
+        assertThat(news())
+                .containsExactly(
+                        new NodeChanged("b", TRUSTED, EXCLUDED, "is the same server as a: one server has one vote"));
         distrusted[1] = null;
         vote(0, YES);
         assertThat(news()).containsExactly(new NodeChanged("b", EXCLUDED, TRUSTED, ""));
@@ -101,7 +103,7 @@ final class NodeStatusesTest {
     @Test
     void whoListensLaterIsToldOfEveryNodeThatDoesNotCount() {
         vote(1, NO_WAY);
-        standings.listen(told::add);
+        statuses.listen(told::add);
         assertThat(news()).containsExactly(new NodeChanged("b", TRUSTED, UNREACHABLE, "no way (made by the test)"));
     }
 }

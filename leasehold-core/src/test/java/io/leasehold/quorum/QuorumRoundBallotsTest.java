@@ -76,7 +76,7 @@ final class QuorumRoundBallotsTest {
         }
         assertThat(overtaken(candidate, candidate + 10))
                 .containsExactly(new QuorumRound.Finish(
-                        new QuorumRound.Refused("every fencing token proposed was overtaken", 10_000_000)));
+                        new RoundVerdict.Refused("every fencing token proposed was overtaken", 10_000_000)));
     }
 
     @Test
@@ -224,7 +224,7 @@ final class QuorumRoundBallotsTest {
         voted(1, FIRST, YES);
         round.on(new QuorumRound.Started(5_000, RESERVE));
         voted(0, 5_000, UNKNOWN);
-        assertThat(voted(1, 5_000, UNKNOWN)).containsExactly(new QuorumRound.Finish(new QuorumRound.NoQuorum(false)));
+        assertThat(voted(1, 5_000, UNKNOWN)).containsExactly(new QuorumRound.Finish(new RoundVerdict.NoQuorum(false)));
         assertThat(voted(2, FIRST, YES)).containsExactly(new QuorumRound.Confirm(2, 1));
         assertThat(voted(2, 5_000, UNKNOWN)).isEmpty();
     }
@@ -244,6 +244,6 @@ final class QuorumRoundBallotsTest {
         assertThat(round.on(new QuorumRound.Late(FIRST + 1))).isEmpty();
         voted(0, FIRST, YES);
         assertThat(round.on(new QuorumRound.Late(FIRST)))
-                .containsExactly(new QuorumRound.Undo(), new QuorumRound.Finish(new QuorumRound.NoQuorum(false)));
+                .containsExactly(new QuorumRound.Undo(), new QuorumRound.Finish(new RoundVerdict.NoQuorum(false)));
     }
 }

@@ -117,7 +117,7 @@ final class QuorumRoundExhaustiveTest {
         private final Set<Integer> decidedForLast = new HashSet<>();
         private final Set<Integer> mayKeep = new HashSet<>();
         private final Set<Integer> confirmed = new HashSet<>();
-        private QuorumRound.Verdict verdict;
+        private RoundVerdict verdict;
         private boolean undone;
 
         Observed(int n) {
@@ -144,7 +144,7 @@ final class QuorumRoundExhaustiveTest {
                     assertThat(verdict).as("told twice: %s", history).isNull();
                     verdict = finish.verdict();
                 } else if (action instanceof QuorumRound.Undo) {
-                    assertThat(verdict instanceof QuorumRound.Won)
+                    assertThat(verdict instanceof RoundVerdict.Won)
                             .as("the undo of what was won: %s", history)
                             .isFalse();
                     assertThat(undone).as("undone twice: %s", history).isFalse();
@@ -221,11 +221,11 @@ final class QuorumRoundExhaustiveTest {
             }
             if (before) {
                 judge(observed, yes, pending, answersLast, ballotsBefore, history);
-            } else if (observed.verdict instanceof QuorumRound.Won && step.node() >= 0 && step.kind() == Kind.YES) {
+            } else if (observed.verdict instanceof RoundVerdict.Won && step.node() >= 0 && step.kind() == Kind.YES) {
                 assertThat(observed.confirmed)
                         .as("a late yes joins: %s", history)
                         .contains(step.node());
-            } else if (!(observed.verdict instanceof QuorumRound.Won)) {
+            } else if (!(observed.verdict instanceof RoundVerdict.Won)) {
                 boolean leaves = step.node() >= 0 && (step.kind() == Kind.YES || step.kind() == Kind.UNKNOWN);
                 assertThat(!leaves || observed.undone)
                         .as("a late yes of a lost round stays: %s", history)
@@ -239,15 +239,15 @@ final class QuorumRoundExhaustiveTest {
             Observed observed, int yes, int pending, boolean answersLast, int ballotsBefore, String history) {
         boolean another = observed.candidates.size() > ballotsBefore;
         if (yes >= observed.quorum && answersLast) {
-            assertThat(observed.verdict).as("won: %s", history).isInstanceOf(QuorumRound.Won.class);
-            QuorumRound.Won won = (QuorumRound.Won) observed.verdict;
+            assertThat(observed.verdict).as("won: %s", history).isInstanceOf(RoundVerdict.Won.class);
+            RoundVerdict.Won won = (RoundVerdict.Won) observed.verdict;
             assertThat(won.tokens().first()).isEqualTo(observed.candidates.get(observed.candidates.size() - 1));
             assertThat(observed.confirmed).as("the votes: %s", history).containsAll(observed.yesToLast);
         } else if (yes + pending < observed.quorum && answersLast) {
             assertThat(observed.verdict != null || another)
                     .as("goes on though it is impossible: %s", history)
                     .isTrue();
-            assertThat(observed.verdict instanceof QuorumRound.Won)
+            assertThat(observed.verdict instanceof RoundVerdict.Won)
                     .as("lost: %s", history)
                     .isFalse();
             if (observed.verdict != null) {
@@ -273,7 +273,7 @@ final class QuorumRoundExhaustiveTest {
         assertThat(round.on(vote(2, FIRST, 1, Kind.YES))).isEmpty();
         assertThat(round.on(vote(0, next, 2, Kind.YES))).isEmpty();
         assertThat(round.on(vote(1, next, 3, Kind.YES)).get(0))
-                .isEqualTo(new QuorumRound.Finish(new QuorumRound.Won(io.leasehold.spi.TokenRange.of(next, 1), 2)));
+                .isEqualTo(new QuorumRound.Finish(new RoundVerdict.Won(io.leasehold.spi.TokenRange.of(next, 1), 2)));
         assertThat(round.on(vote(2, next, 2, Kind.YES))).containsExactly(new QuorumRound.Confirm(2, 2));
     }
 
@@ -286,7 +286,7 @@ final class QuorumRoundExhaustiveTest {
         round.on(vote(1, FIRST, Long.MIN_VALUE + 5, Kind.YES));
         QuorumRound.Finish end = (QuorumRound.Finish)
                 round.on(vote(2, FIRST, Long.MAX_VALUE, Kind.YES)).get(0);
-        assertThat(((QuorumRound.Won) end.verdict()).sentAtNanos()).isEqualTo(Long.MAX_VALUE - 1);
+        assertThat(((RoundVerdict.Won) end.verdict()).sentAtNanos()).isEqualTo(Long.MAX_VALUE - 1);
     }
 
     /** What the set's clock has reached meanwhile is where the next ballot starts, or it would be stale by its age alone. */
@@ -308,7 +308,7 @@ final class QuorumRoundExhaustiveTest {
         NodeReply absurd = new NodeReply.Stale(1L << 50, LIFE, 0);
         round.on(new QuorumRound.Voted(0, FIRST, 1, absurd, FIRST));
         List<QuorumRound.Action> end = round.on(new QuorumRound.Voted(1, FIRST, 1, absurd, FIRST));
-        assertThat(((QuorumRound.Finish) end.get(0)).verdict()).isInstanceOf(QuorumRound.Refused.class);
+        assertThat(((QuorumRound.Finish) end.get(0)).verdict()).isInstanceOf(RoundVerdict.Refused.class);
         assertThat(round.highest()).isEqualTo(FIRST);
     }
 

@@ -72,23 +72,23 @@ final class QuorumRoundVerdictTest {
         return new QuorumRound.Voted(node, CANDIDATE, 1, reply, estimateMicros);
     }
 
-    private static QuorumRound.Verdict verdict(List<String> nodes, NodeReply... replies) {
+    private static RoundVerdict verdict(List<String> nodes, NodeReply... replies) {
         return verdictAt(nodes, 0, replies);
     }
 
-    private static QuorumRound.Verdict verdictAt(List<String> nodes, long estimateMicros, NodeReply... replies) {
+    private static RoundVerdict verdictAt(List<String> nodes, long estimateMicros, NodeReply... replies) {
         int last = replies.length - 1;
         QuorumRound round = asked(nodes, estimateMicros, replies);
         return only(round.on(vote(last, replies[last], estimateMicros)));
     }
 
     /** The same, where the nodes that have not answered are waited for no longer. */
-    private static QuorumRound.Verdict verdictWhenLate(List<String> nodes, NodeReply... replies) {
+    private static RoundVerdict verdictWhenLate(List<String> nodes, NodeReply... replies) {
         NodeReply[] andNoMore = java.util.Arrays.copyOf(replies, replies.length + 1);
         return only(asked(nodes, 0, andNoMore).on(new QuorumRound.Late(CANDIDATE)));
     }
 
-    private static QuorumRound.Verdict only(List<QuorumRound.Action> actions) {
+    private static RoundVerdict only(List<QuorumRound.Action> actions) {
         return actions.stream()
                 .filter(QuorumRound.Finish.class::isInstance)
                 .map(action -> ((QuorumRound.Finish) action).verdict())
@@ -100,33 +100,33 @@ final class QuorumRoundVerdictTest {
 
     @Test
     void troubleThatStaysIsToldAsSuchOnlyIfItTakesAwayTheQuorum() {
-        assertThat(verdict(THREE, PERMANENT, PERMANENT)).isEqualTo(new QuorumRound.NoQuorum(true));
-        assertThat(verdict(THREE, OTHER_SET, PERMANENT)).isEqualTo(new QuorumRound.NoQuorum(true));
-        assertThat(verdict(THREE, OTHER_SET, OTHER_SET)).isEqualTo(new QuorumRound.NoQuorum(true));
-        assertThat(verdict(THREE, PERMANENT, FAILED)).isEqualTo(new QuorumRound.NoQuorum(false));
-        assertThat(verdict(THREE, FAILED, FAILED)).isEqualTo(new QuorumRound.NoQuorum(false));
-        assertThat(verdictWhenLate(THREE, OTHER_SET)).isEqualTo(new QuorumRound.NoQuorum(false));
+        assertThat(verdict(THREE, PERMANENT, PERMANENT)).isEqualTo(new RoundVerdict.NoQuorum(true));
+        assertThat(verdict(THREE, OTHER_SET, PERMANENT)).isEqualTo(new RoundVerdict.NoQuorum(true));
+        assertThat(verdict(THREE, OTHER_SET, OTHER_SET)).isEqualTo(new RoundVerdict.NoQuorum(true));
+        assertThat(verdict(THREE, PERMANENT, FAILED)).isEqualTo(new RoundVerdict.NoQuorum(false));
+        assertThat(verdict(THREE, FAILED, FAILED)).isEqualTo(new RoundVerdict.NoQuorum(false));
+        assertThat(verdictWhenLate(THREE, OTHER_SET)).isEqualTo(new RoundVerdict.NoQuorum(false));
     }
 
     @Test
     void othersHoldItIfTheyHoldSoManyThatNobodyElseCanHaveAQuorum() {
-        assertThat(verdict(THREE, HELD, HELD)).isEqualTo(new QuorumRound.Contended(null, true, 0));
-        assertThat(verdict(FIVE, HELD, HELD, HELD)).isEqualTo(new QuorumRound.Contended(null, true, 0));
-        assertThat(verdict(FIVE, HELD, HELD, YES, FAILED)).isEqualTo(new QuorumRound.Contended(null, false, 0));
+        assertThat(verdict(THREE, HELD, HELD)).isEqualTo(new RoundVerdict.Contended(null, true, 0));
+        assertThat(verdict(FIVE, HELD, HELD, HELD)).isEqualTo(new RoundVerdict.Contended(null, true, 0));
+        assertThat(verdict(FIVE, HELD, HELD, YES, FAILED)).isEqualTo(new RoundVerdict.Contended(null, false, 0));
     }
 
     @Test
     void votesAreSplitWhereEnoughNodesWouldGrantToSomebody() {
-        assertThat(verdict(THREE, HELD, YES, FAILED)).isEqualTo(new QuorumRound.Contended(null, false, 0));
-        assertThat(verdict(THREE, YES, OVERTAKEN, OVERTAKEN)).isEqualTo(new QuorumRound.Contended(null, false, 0));
-        assertThat(verdict(THREE, HELD, refused(MS))).isEqualTo(new QuorumRound.Contended(null, false, 0));
-        assertThat(verdict(THREE, YES, FAILED, refused(MS))).isInstanceOf(QuorumRound.Refused.class);
+        assertThat(verdict(THREE, HELD, YES, FAILED)).isEqualTo(new RoundVerdict.Contended(null, false, 0));
+        assertThat(verdict(THREE, YES, OVERTAKEN, OVERTAKEN)).isEqualTo(new RoundVerdict.Contended(null, false, 0));
+        assertThat(verdict(THREE, HELD, refused(MS))).isEqualTo(new RoundVerdict.Contended(null, false, 0));
+        assertThat(verdict(THREE, YES, FAILED, refused(MS))).isInstanceOf(RoundVerdict.Refused.class);
     }
 
     @Test
     void theNodesThatWillWakeUsAreCounted() {
         NodeReply queued = new NodeReply.Held(null, true, LIFE, 0);
-        assertThat(verdict(FIVE, queued, HELD, queued)).isEqualTo(new QuorumRound.Contended(null, true, 2));
+        assertThat(verdict(FIVE, queued, HELD, queued)).isEqualTo(new RoundVerdict.Contended(null, true, 2));
     }
 
     @Test
@@ -154,14 +154,14 @@ final class QuorumRoundVerdictTest {
     }
 
     private static @Nullable Holder holderOf(List<String> nodes, NodeReply... replies) {
-        return ((QuorumRound.Contended) verdict(nodes, replies)).holder();
+        return ((RoundVerdict.Contended) verdict(nodes, replies)).holder();
     }
 
     @Test
     void refusedMeansThatEnoughNodesAnswered() {
         assertThat(verdict(THREE, refused(7 * MS), FAILED))
-                .isEqualTo(new QuorumRound.Refused("not for another 8 ms (a: busy with itself)", 7 * MS));
-        assertThat(verdictWhenLate(THREE, refused(7 * MS))).isEqualTo(new QuorumRound.NoQuorum(false));
+                .isEqualTo(new RoundVerdict.Refused("not for another 8 ms (a: busy with itself)", 7 * MS));
+        assertThat(verdictWhenLate(THREE, refused(7 * MS))).isEqualTo(new RoundVerdict.NoQuorum(false));
     }
 
     @Test
@@ -180,15 +180,15 @@ final class QuorumRoundVerdictTest {
                 .isEqualTo(30 * MS);
     }
 
-    private static long retryOf(QuorumRound.Verdict verdict) {
-        return ((QuorumRound.Refused) verdict).retryNanos();
+    private static long retryOf(RoundVerdict verdict) {
+        return ((RoundVerdict.Refused) verdict).retryNanos();
     }
 
     @Test
     void aQuarantineIsToldWithItsEnd() {
         NodeReply young = new NodeReply.Quarantined(500 * MS, LIFE, 0);
         assertThat(verdict(THREE, young, young))
-                .isEqualTo(new QuorumRound.Refused(
+                .isEqualTo(new RoundVerdict.Refused(
                         "not for another 501 ms (a: it may have forgotten what it granted, and grants nothing for 501 ms more;"
                                 + " b: it may have forgotten what it granted, and grants nothing for 501 ms more)",
                         500 * MS));
@@ -198,7 +198,7 @@ final class QuorumRoundVerdictTest {
     @Test
     void aNodeWithoutABirthIsAskedAgainSoonAndToldOfWithAWholeQuarantine() {
         assertThat(verdict(THREE, UNBORN, FAILED))
-                .isEqualTo(new QuorumRound.Refused(
+                .isEqualTo(new RoundVerdict.Refused(
                         "not for another 901 ms (a: it may have forgotten what it granted, and grants nothing for 900 ms"
                                 + " more)",
                         10 * MS));
@@ -207,7 +207,7 @@ final class QuorumRoundVerdictTest {
     @Test
     void aFenceThatNoClockExplainsIsNamed() {
         assertThat(verdictAt(THREE, 5_000, stale(6_001), stale(6_001)))
-                .isEqualTo(new QuorumRound.Refused(
+                .isEqualTo(new RoundVerdict.Refused(
                         "not for another 11 ms (a: its fence 6001 is too far ahead of the clock to be believed;"
                                 + " b: its fence 6001 is too far ahead of the clock to be believed)",
                         10 * MS));
@@ -215,11 +215,11 @@ final class QuorumRoundVerdictTest {
 
     @Test
     void beingOvertakenOverAndOverIsNoFailureOfTheNodes() {
-        QuorumRound.Verdict overtaken = new QuorumRound.Refused("every fencing token proposed was overtaken", 10 * MS);
+        RoundVerdict overtaken = new RoundVerdict.Refused("every fencing token proposed was overtaken", 10 * MS);
         assertThat(verdict(THREE, OVERTAKEN, OVERTAKEN)).isEqualTo(overtaken);
         assertThat(verdict(THREE, OVERTAKEN, FAILED)).isEqualTo(overtaken);
-        assertThat(verdictWhenLate(THREE, OVERTAKEN)).isEqualTo(new QuorumRound.NoQuorum(false));
-        assertThat(verdictWhenLate(FIVE, OVERTAKEN, refused(MS))).isEqualTo(new QuorumRound.NoQuorum(false));
+        assertThat(verdictWhenLate(THREE, OVERTAKEN)).isEqualTo(new RoundVerdict.NoQuorum(false));
+        assertThat(verdictWhenLate(FIVE, OVERTAKEN, refused(MS))).isEqualTo(new RoundVerdict.NoQuorum(false));
     }
 
     @Test

@@ -8,6 +8,7 @@ import static io.leasehold.quorum.ScriptedSet.SECOND;
 import static io.leasehold.quorum.ScriptedSet.TTL;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.LockName;
 import io.leasehold.NodeVote;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.node.Ballot;
@@ -24,6 +25,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -475,6 +477,35 @@ final class QuorumSessionTest {
                 .isEqualTo(50 * MILLI);
     }
 
+    /** Its client's thread is gone: what was counted for its delays goes with it, also if it was never ended. */
+    @Test
+    void theDelaysOfADesertedAttemptAreForgottenWhenItIsSwept() {
+        ScriptedSet five = new ScriptedSet(5);
+        five.rival(0, 1);
+        five.nodes.get(4).answers("acquire", ScriptedSet.failed(FailureKind.NO_EFFECT));
+        AcquireRequest request = five.request(five.owner()).waiting(3 * SECOND);
+        for (int i = 0; i < 3; i++) {
+            assertThat(five.ask(request)).isInstanceOf(AcquireReply.Queued.class);
+            five.pass(1_000);
+        }
+        five.nodes.get(4).answersItself("acquire");
+        for (int i = 0; i < 1_024; i++) {
+            five.granted(AcquireRequest.exclusive(
+                    List.of(LockName.exactly("other-" + i)), five.owner(), "host/1/x", TTL, SECOND));
+        }
+        five.pass(61_000);
+        five.granted(
+                AcquireRequest.exclusive(List.of(LockName.exactly("last")), five.owner(), "host/1/x", TTL, SECOND));
+        assertThat(five.store.remembered()).as("it was swept").isEqualTo(1_025);
+
+        five.rival(0, 1);
+        five.nodes.get(4).answers("acquire", ScriptedSet.failed(FailureKind.NO_EFFECT));
+        five.woken.clear();
+        assertThat(five.ask(request)).isInstanceOf(AcquireReply.Queued.class);
+        five.pass(10);
+        assertThat(five.woken).as("the first delay").containsExactly(NAME);
+    }
+
     // ---- what must not happen, and what fails unexpectedly
 
     @Test
@@ -492,9 +523,9 @@ final class QuorumSessionTest {
         set.pass(1);
         assertThat(third).isNotDone();
 
-        QuorumSession tenure = tenure(ScriptedSet.nodes(set.nodes, set.clock));
-        tenure.release(new ReleaseRequest(NAMES, owner, 0, ReleaseRequest.Kind.UNDO, SECOND));
-        assertThat(tenure.acquire(set.request(owner), set.clock.nanoTime()))
+        QuorumSession session = session(ScriptedSet.nodes(set.nodes, set.clock));
+        session.release(new ReleaseRequest(NAMES, owner, 0, ReleaseRequest.Kind.UNDO, SECOND));
+        assertThat(session.acquire(set.request(owner), set.clock.nanoTime()))
                 .isCompletedWithValueMatching(reply -> reply instanceof AcquireReply.Failed failed
                         && failed.kind() == FailureKind.NO_EFFECT
                         && failed.error().getMessage().contains("after its owner token was ended"));
@@ -541,12 +572,12 @@ final class QuorumSessionTest {
 
     @Test
     void whatFailedUnexpectedlyIsDesertedInItsTime() {
-        QuorumSession tenure = tenure(ScriptedSet.nodes(set.nodes, set.clock));
+        QuorumSession session = session(ScriptedSet.nodes(set.nodes, set.clock));
         set.clock.noTimers = true;
-        assertThat(tenure.acquire(set.request(set.owner()), set.clock.nanoTime()))
+        assertThat(session.acquire(set.request(set.owner()), set.clock.nanoTime()))
                 .isCompleted();
         set.clock.noTimers = false;
-        assertThat(tenure.isDeserted(set.clock.nanoTime() + 60 * SECOND + 1)).isTrue();
+        assertThat(session.isDeserted(set.clock.nanoTime() + 60 * SECOND + 1)).isTrue();
     }
 
     @Test
@@ -567,30 +598,30 @@ final class QuorumSessionTest {
     @Test
     void whatIsLeftAloneIsDesertedAfterAMinuteOrThreeRechecks() {
         NodeSet nodes = ScriptedSet.nodes(set.nodes, set.clock);
-        QuorumSession tenure = tenure(nodes);
-        assertThat(tenure.isDeserted(set.clock.nanoTime() + 60 * SECOND)).isFalse();
-        assertThat(tenure.isDeserted(set.clock.nanoTime() + 60 * SECOND + 1)).isTrue();
+        QuorumSession session = session(nodes);
+        assertThat(session.isDeserted(set.clock.nanoTime() + 60 * SECOND)).isFalse();
+        assertThat(session.isDeserted(set.clock.nanoTime() + 60 * SECOND + 1)).isTrue();
 
         set.rival(0, 1, 2);
-        set.clock.answer(tenure.acquire(
+        set.clock.answer(session.acquire(
                 AcquireRequest.exclusive(NAMES, set.owner(), "host/1/x", TTL, SECOND)
                         .waiting(25 * SECOND),
                 set.clock.nanoTime()));
-        assertThat(tenure.isDeserted(set.clock.nanoTime() + 75 * SECOND)).isFalse();
-        assertThat(tenure.isDeserted(set.clock.nanoTime() + 75 * SECOND + 1)).isTrue();
+        assertThat(session.isDeserted(set.clock.nanoTime() + 75 * SECOND)).isFalse();
+        assertThat(session.isDeserted(set.clock.nanoTime() + 75 * SECOND + 1)).isTrue();
     }
 
     @Test
     void aHoldIsDesertedAMinuteAfterTheEndOfItsTtl() {
-        QuorumSession tenure = tenure(ScriptedSet.nodes(set.nodes, set.clock));
+        QuorumSession session = session(ScriptedSet.nodes(set.nodes, set.clock));
         // The set was declared by the store of the fixture; its configuration is the same.
-        AcquireReply reply = set.clock.answer(tenure.acquire(set.request(set.owner()), set.clock.nanoTime()));
+        AcquireReply reply = set.clock.answer(session.acquire(set.request(set.owner()), set.clock.nanoTime()));
         assertThat(reply).isInstanceOf(AcquireReply.Granted.class);
         long sentAtNanos = ((AcquireReply.Granted) reply).grant().sentAtNanos();
-        assertThat(tenure.isDeserted(sentAtNanos + TTL + 60 * SECOND)).isFalse();
-        assertThat(tenure.isDeserted(sentAtNanos + TTL + 60 * SECOND + 1)).isTrue();
+        assertThat(session.isDeserted(sentAtNanos + TTL + 60 * SECOND)).isFalse();
+        assertThat(session.isDeserted(sentAtNanos + TTL + 60 * SECOND + 1)).isTrue();
         all(node -> node.delayNanos.put("acquire", 10 * MILLI));
-        QuorumSession asking = tenure(ScriptedSet.nodes(set.nodes, set.clock));
+        QuorumSession asking = session(ScriptedSet.nodes(set.nodes, set.clock));
         asking.acquire(set.request(set.owner()), set.clock.nanoTime());
         assertThat(asking.isDeserted(set.clock.nanoTime() + Duration.ofHours(1).toNanos()))
                 .as("a request is under way")
@@ -602,31 +633,31 @@ final class QuorumSessionTest {
         ScriptedSet five = new ScriptedSet(5);
         five.rival(0, 1);
         five.nodes.get(4).answers("acquire", ScriptedSet.failed(FailureKind.NO_EFFECT));
-        ContentionBackoff retries = new ContentionBackoff(five.clock, () -> five.ear);
-        QuorumSession tenure = tenure(ScriptedSet.nodes(five.nodes, five.clock), retries);
+        ContentionBackoff backoff = new ContentionBackoff(five.clock, five.ear::wake);
+        QuorumSession session = session(ScriptedSet.nodes(five.nodes, five.clock), backoff);
         AcquireRequest request = five.request(five.owner()).waiting(3 * SECOND);
-        five.clock.answer(tenure.acquire(request, five.clock.nanoTime()));
-        assertThat(retries.remembered()).isEqualTo(1);
+        five.clock.answer(session.acquire(request, five.clock.nanoTime()));
+        assertThat(backoff.remembered()).isEqualTo(1);
         five.pass(100);
         five.rival(2, 3);
-        assertThat(five.clock.answer(tenure.acquire(request, five.clock.nanoTime())))
+        assertThat(five.clock.answer(session.acquire(request, five.clock.nanoTime())))
                 .isInstanceOf(AcquireReply.Queued.class);
-        assertThat(retries.remembered()).isZero();
-        retries.close();
+        assertThat(backoff.remembered()).isZero();
+        backoff.close();
     }
 
     @Test
     void aRenewalKeepsAHoldFromBeingDesertedForAnotherTtl() {
-        QuorumSession tenure = tenure(ScriptedSet.nodes(set.nodes, set.clock));
-        set.clock.answer(tenure.acquire(set.request(set.owner()), set.clock.nanoTime()));
+        QuorumSession session = session(ScriptedSet.nodes(set.nodes, set.clock));
+        set.clock.answer(session.acquire(set.request(set.owner()), set.clock.nanoTime()));
         set.pass(5_000);
         long renewedAtNanos = set.clock.nanoTime();
         for (long renewal = 1; renewal <= 2; renewal++) {
             boolean kept = renewal == 1;
             CompletableFuture<io.leasehold.spi.RenewReply.Item> reply = new CompletableFuture<>();
-            tenure.renewing(renewal, reply);
+            session.renewing(renewal, reply);
             for (int node = 0; node < 2; node++) {
-                tenure.renewed(
+                session.renewed(
                         renewal,
                         node,
                         kept
@@ -634,8 +665,8 @@ final class QuorumSessionTest {
                                 : new io.leasehold.spi.RenewReply.NotOurs());
             }
             assertThat(reply).isDone();
-            assertThat(tenure.isDeserted(renewedAtNanos + TTL + 60 * SECOND)).isFalse();
-            assertThat(tenure.isDeserted(renewedAtNanos + TTL + 60 * SECOND + 1))
+            assertThat(session.isDeserted(renewedAtNanos + TTL + 60 * SECOND)).isFalse();
+            assertThat(session.isDeserted(renewedAtNanos + TTL + 60 * SECOND + 1))
                     .isTrue();
             set.pass(1_000);
         }
@@ -649,43 +680,38 @@ final class QuorumSessionTest {
             OwnerToken rival = five.rival(0, 1);
             five.nodes.get(4).answers("acquire", ScriptedSet.failed(FailureKind.NO_EFFECT));
             NodeSet nodes = ScriptedSet.nodes(five.nodes, five.clock);
-            ContentionBackoff retries = new ContentionBackoff(five.clock, () -> five.ear);
-            QuorumSession tenure = tenure(nodes, retries);
+            ContentionBackoff backoff = new ContentionBackoff(five.clock, five.ear::wake);
+            QuorumSession session = session(nodes, backoff);
             AcquireRequest request = five.request(five.owner()).waiting(3 * SECOND);
-            assertThat(five.clock.answer(tenure.acquire(request, five.clock.nanoTime())))
+            assertThat(five.clock.answer(session.acquire(request, five.clock.nanoTime())))
                     .isInstanceOf(AcquireReply.Queued.class);
-            assertThat(retries.remembered()).isEqualTo(1);
+            assertThat(backoff.remembered()).isEqualTo(1);
             if (ends) {
-                tenure.release(new ReleaseRequest(NAMES, five.owner(), 0, ReleaseRequest.Kind.UNDO, SECOND));
+                session.release(new ReleaseRequest(NAMES, five.owner(), 0, ReleaseRequest.Kind.UNDO, SECOND));
             } else {
                 five.nodes
                         .get(0)
                         .memory
                         .release(new ReleaseRequest(NAMES, rival, 0, ReleaseRequest.Kind.RELEASE, SECOND));
-                assertThat(five.clock.answer(tenure.acquire(request, five.clock.nanoTime())))
+                assertThat(five.clock.answer(session.acquire(request, five.clock.nanoTime())))
                         .isInstanceOf(AcquireReply.Granted.class);
             }
-            assertThat(retries.remembered()).isZero();
-            retries.close();
+            assertThat(backoff.remembered()).isZero();
+            backoff.close();
         }
     }
 
-    private QuorumSession tenure(NodeSet nodes) {
-        return tenure(nodes, new ContentionBackoff(set.clock, () -> null));
+    private QuorumSession session(NodeSet nodes) {
+        return session(nodes, new ContentionBackoff(set.clock, name -> {}));
     }
 
-    private QuorumSession tenure(NodeSet nodes, ContentionBackoff retries) {
-        return new QuorumSession(
-                nodes, new NodeReleases(nodes), retries, NAMES, set.owner(), set.owner(), new QuorumSession.Holders() {
-                    @Override
-                    public void granted(QuorumSession tenure, OwnerToken owner) {}
+    private QuorumSession session(NodeSet nodes, ContentionBackoff backoff) {
+        return new QuorumSession(shared(nodes, backoff), NAMES, set.owner(), set.owner());
+    }
 
-                    @Override
-                    public void forgotten(QuorumSession tenure, OwnerToken asked, OwnerToken granted) {}
-
-                    @Override
-                    public void taken(OwnerToken granted, io.leasehold.LossCause cause) {}
-                });
+    static QuorumSession.Shared shared(NodeSet nodes, ContentionBackoff backoff) {
+        return new QuorumSession.Shared(
+                nodes, new NodeReleases(nodes), backoff, new ConcurrentHashMap<>(), (owner, cause) -> {});
     }
 
     static Ballot last(ScriptedNode node) {

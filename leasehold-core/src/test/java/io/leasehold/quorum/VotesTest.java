@@ -75,6 +75,6 @@ final class VotesTest {
     @Test
     void votesAreOneLine() {
         List<NodeVote> votes = List.of(vote(Answer.FAILED, "gone"), new NodeVote("b", Answer.GRANTED, ""));
-        assertThat(Words.of(votes)).isEqualTo(votes.get(0) + "; " + votes.get(1));
+        assertThat(Votes.line(votes)).isEqualTo(votes.get(0) + "; " + votes.get(1));
     }
 }

@@ -74,7 +74,6 @@ final class SpiValuesTest {
             assertThat(made.holderId()).isEqualTo("host/1/x");
             assertThat(made.ttlNanos()).isEqualTo(8);
             assertThat(made.timeoutNanos()).isEqualTo(9);
-            assertThat(made.mode()).isEqualTo(AcquireRequest.Mode.EXCLUSIVE);
             assertThat(made.name()).isEqualTo(NAME);
         }
         assertThat(plain).hasToString("acquire[n] by host/1/x");

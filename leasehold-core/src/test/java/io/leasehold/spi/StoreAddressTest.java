@@ -164,4 +164,20 @@ final class StoreAddressTest {
                         .checkTls(List.of("caFile"), List.of()))
                 .withMessageContaining("there is no file");
     }
+
+    /** Some stores have a password without a user. */
+    @Test
+    void aPasswordMayStandAloneWhereTheFormSaysSo() {
+        StoreAddress.Form form = new StoreAddress.Form("x://[[user]:password@]host", 7, List.of(), true);
+        StoreAddress alone = StoreAddress.parse(StoreUri.parse("x://:p%40@h"), form);
+        assertThat(alone.user()).isNull();
+        assertThat(alone.password()).isEqualTo("p@");
+        assertThat(StoreAddress.parse(StoreUri.parse("x://u:p@h"), form).user()).isEqualTo("u");
+        for (String text : List.of("x://hunter2@h", "x://u:@h", "x://:@h")) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> StoreAddress.parse(StoreUri.parse(text), form))
+                    .withMessageContaining("needs a password")
+                    .satisfies(e -> assertThat(e.getMessage()).doesNotContain("hunter2"));
+        }
+    }
 }

@@ -1,28 +1,40 @@
 package io.leasehold.redis;
 
+import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.redis.node.DurabilityCheck;
 import io.leasehold.redis.node.EfficiencyStore;
 import io.leasehold.redis.node.NodeSettings;
 import io.leasehold.redis.node.RedisNode;
+import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.Driver;
 import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.redis.topology.Link;
+import io.leasehold.redis.topology.Topologies;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisCommandExecutionException;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** One node on its way to being open, whatever its topology: the only place where a node is made from a URI. */
 final class NodeOpening {
+
+    private static final Logger LOG = LoggerFactory.getLogger(NodeOpening.class);
+    static final long OPEN_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private final Deployment where;
     private final LockRuntime runtime;
@@ -56,11 +68,6 @@ final class NodeOpening {
         }
     }
 
-    /** Begins to connect. */
-    NodeOpening(Deployment where, LockRuntime runtime) {
-        this(where, runtime, new DriverThreads());
-    }
-
     /** Begins to connect, over threads that others share. */
     NodeOpening(Deployment where, LockRuntime runtime, DriverThreads threads) {
         this(where, Driver.of(where, threads), runtime);
@@ -71,13 +78,13 @@ final class NodeOpening {
         this.where = where;
         this.runtime = runtime;
         this.errors = where.errors();
-        this.topology = Topology.of(where, driver, errors, runtime);
+        this.topology = Topologies.of(where, driver, errors, runtime);
         this.outcome = topology.open().handle(this::opened).thenCompose(outcome -> outcome);
     }
 
     private CompletableFuture<Outcome> opened(@Nullable Void open, @Nullable Throwable error) {
         if (error != null) {
-            return CompletableFuture.completedFuture(new Outcome(false, Map.of(), RedisErrors.unwrapped(error)));
+            return CompletableFuture.completedFuture(new Outcome(false, Map.of(), Failure.unwrapped(error)));
         }
         return look().handle((found, unknown) -> new Outcome(
                 true,
@@ -90,11 +97,6 @@ final class NodeOpening {
     /** Never completes exceptionally. */
     CompletableFuture<Outcome> outcome() {
         return outcome;
-    }
-
-    /** What was named. */
-    Deployment where() {
-        return where;
     }
 
     /** Reads the configuration of each server that is connected and answers; fails if none does. Never throws. */
@@ -138,9 +140,88 @@ final class NodeOpening {
                 runtime);
     }
 
-    /** The same place for locks without fence and queue; it is closed instead of this. */
-    EfficiencyStore plain() {
-        return new EfficiencyStore(where.toString(), where.keys(), topology, errors, runtime);
+    /** The node, connected. Blocks; what could not be opened is closed. */
+    RedisNode openNode() {
+        try {
+            DurabilityCheck durability = await(outcome.thenCompose(NodeOpening::known));
+            warnOfEviction(where.toString(), durability);
+            return node(NodeSettings.standard(RedisGuarantees.of(where.kind(), durability.durable())));
+        } catch (RuntimeException e) {
+            close();
+            throw e;
+        }
+    }
+
+    /** The same place for locks without fence and queue, connected. Blocks; what could not be opened is closed. */
+    EfficiencyStore openPlain() {
+        try {
+            warnOfEviction(where.toString(), await(outcome.thenCompose(NodeOpening::known)));
+            EfficiencyStore store = new EfficiencyStore(where.toString(), where.keys(), topology, errors, runtime);
+            await(store.detect());
+            return store;
+        } catch (RuntimeException e) {
+            close();
+            throw e;
+        }
+    }
+
+    private static CompletableFuture<DurabilityCheck> known(Outcome outcome) {
+        DurabilityCheck weakest = outcome.weakest();
+        if (weakest != null) {
+            return CompletableFuture.completedFuture(weakest);
+        }
+        Throwable failure = outcome.failure();
+        if (outcome.isCutOff()) {
+            LOG.warn(
+                    "the configuration of a server could not be read, so it does not count as durable: {}",
+                    String.valueOf(failure));
+            return CompletableFuture.completedFuture(DurabilityCheck.UNREADABLE);
+        }
+        return CompletableFuture.failedFuture(failure == null ? new IllegalStateException("no outcome") : failure);
+    }
+
+    static void warnOfEviction(String server, @Nullable DurabilityCheck durability) {
+        if (durability != null && durability.evicting() != null) {
+            LOG.warn(
+                    "{} has maxmemory-policy {}: it may drop held locks when its memory is full; set noeviction",
+                    server,
+                    durability.evicting());
+        }
+    }
+
+    private <T> T await(CompletableFuture<T> future) {
+        return await(
+                future,
+                runtime,
+                where.toString(),
+                limited -> limited.completeExceptionally(new StoreUnavailableException(
+                        where + " did not answer within " + TimeUnit.NANOSECONDS.toSeconds(OPEN_NANOS) + " s", null)));
+    }
+
+    /**
+     * Waits for a step of an opening.
+     *
+     * @param place where we connect to
+     * @param late ends the step if it takes longer than an opening may
+     */
+    static <T> T await(
+            CompletableFuture<T> future, LockRuntime runtime, String place, Consumer<CompletableFuture<T>> late) {
+        CompletableFuture<T> limited = future.copy();
+        LockRuntime.Timer patience = runtime.schedule(OPEN_NANOS, () -> late.accept(limited));
+        try {
+            runtime.await(limited);
+            return limited.get();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new StoreUnavailableException("interrupted while connecting to " + place, e);
+        } catch (ExecutionException e) {
+            if (Failure.unwrapped(e) instanceof LockStoreException reason) {
+                throw reason;
+            }
+            throw new StoreUnavailableException("cannot connect to " + place + ": " + e.getCause(), e);
+        } finally {
+            patience.cancel();
+        }
     }
 
     /** Gives it up. */

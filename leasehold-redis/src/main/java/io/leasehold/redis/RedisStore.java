@@ -47,7 +47,11 @@ public final class RedisStore {
      * @throws IllegalArgumentException if the URI is malformed; secrets are not repeated
      */
     public static RedisStore at(String uri) {
-        return new RedisStore(Deployment.parse(StoreUri.parse(uri)), where -> Driver.of(where, new DriverThreads()));
+        return at(StoreUri.parse(uri));
+    }
+
+    static RedisStore at(StoreUri uri) {
+        return new RedisStore(Deployment.parse(uri), where -> Driver.of(where, new DriverThreads()));
     }
 
     /**
@@ -113,12 +117,12 @@ public final class RedisStore {
 
     /** Opens the deployment as a node. */
     RedisNode openNode(LockRuntime runtime) {
-        return RedisStoreProvider.openNode(server, drivers.apply(server), runtime);
+        return new NodeOpening(server, drivers.apply(server), runtime).openNode();
     }
 
     /** Opens the server for locks without fence and queue. */
     EfficiencyStore openPlain(LockRuntime runtime) {
-        return RedisStoreProvider.openPlain(server, drivers.apply(server), runtime);
+        return new NodeOpening(server, drivers.apply(server), runtime).openPlain();
     }
 
     /** The server as people would name it: without user and password. */

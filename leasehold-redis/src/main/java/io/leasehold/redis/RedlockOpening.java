@@ -15,23 +15,15 @@ import io.leasehold.redis.node.VerifiedMember;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.DriverThreads;
-import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Opens the servers of a set, all at once: a minority that cannot be reached is tried again in the background. */
 final class RedlockOpening {
-
-    private static final Logger LOG = LoggerFactory.getLogger(RedlockOpening.class);
-    private static final long OPEN_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private final LockRuntime runtime;
     private final DriverThreads threads = new DriverThreads();
@@ -58,7 +50,7 @@ final class RedlockOpening {
             }
             QuorumStore quorum = new QuorumStore(members, settings, runtime);
             store = quorum;
-            opening.await(quorum.checkNodes(OPEN_NANOS));
+            opening.await(quorum.checkNodes(NodeOpening.OPEN_NANOS));
             return quorum;
         } catch (RuntimeException e) {
             if (store != null) {
@@ -93,12 +85,7 @@ final class RedlockOpening {
             one.opening().keepTrying();
         }
         String evicting = found == null ? null : found.evicting();
-        if (evicting != null) {
-            LOG.warn(
-                    "{} has maxmemory-policy {}: it may drop held locks when its memory is full; set noeviction",
-                    node.name(),
-                    evicting);
-        }
+        NodeOpening.warnOfEviction(node.name(), found);
         NodeSettings settings = NodeSettings.ofMember(RedisGuarantees.single(node.durable()));
         boolean failsOver = node.server().kind() != Deployment.Kind.SINGLE;
         LockNode member = new VerifiedMember(
@@ -117,21 +104,6 @@ final class RedlockOpening {
     }
 
     private void await(CompletableFuture<Void> future) {
-        CompletableFuture<Void> limited = future.copy();
-        LockRuntime.Timer patience = runtime.schedule(OPEN_NANOS, () -> limited.complete(null));
-        try {
-            runtime.await(limited);
-            limited.get();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new StoreUnavailableException("interrupted while connecting to a set of nodes", e);
-        } catch (ExecutionException e) {
-            if (e.getCause() != null && RedisErrors.unwrapped(e.getCause()) instanceof LockStoreException reason) {
-                throw reason;
-            }
-            throw new StoreUnavailableException("cannot connect to a set of nodes: " + e.getCause(), e);
-        } finally {
-            patience.cancel();
-        }
+        NodeOpening.await(future, runtime, "a set of nodes", limited -> limited.complete(null));
     }
 }

@@ -4,12 +4,9 @@ import io.leasehold.quorum.QuorumSettings;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.StoreUri;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
-import java.time.Duration;
+import io.leasehold.spi.toolkit.StoreAddress;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -23,7 +20,6 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
 
     private static final String FORM =
             "redlock:?node=redis%3A%2F%2Fa%3A6379&node=redis%3A%2F%2Fb%3A6379&node=redis%3A%2F%2Fc%3A6379&maxTtl=30s";
-    private static final Pattern SPAN = Pattern.compile("([0-9]{1,9})(ms|s|m)");
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._:-]{1,128}");
 
     /**
@@ -55,8 +51,8 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
             switch (key) {
                 case "" -> {}
                 case "node" -> texts.add(value);
-                case "maxTtl" -> settings = settings.maxTtl(span(key, value));
-                case "nodeTimeout" -> settings = settings.nodeTimeout(span(key, value));
+                case "maxTtl" -> settings = settings.maxTtl(StoreAddress.duration(uri, key, value));
+                case "nodeTimeout" -> settings = settings.nodeTimeout(StoreAddress.duration(uri, key, value));
                 default ->
                     throw new IllegalArgumentException(
                             "store URI \"" + uri.redacted() + "\": unknown parameter \"" + key
@@ -64,31 +60,11 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
                                     + " percent-encoded URI");
             }
         }
-        return new RedlockUri(texts.stream().map(text -> node(decoded(text))).toList(), settings);
-    }
-
-    private static String decoded(String text) {
-        try {
-            return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
-        } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException(
-                    "a node of a redlock: URI has a % that is not followed by two hexadecimal digits; write % as %25",
-                    e);
-        }
-    }
-
-    private static Duration span(String key, String value) {
-        Matcher span = SPAN.matcher(value);
-        if (!span.matches()) {
-            throw new IllegalArgumentException(
-                    key + "=" + value + " is no span of time; write for example 500ms, 30s or 2m");
-        }
-        long amount = Long.parseLong(span.group(1));
-        return switch (span.group(2)) {
-            case "ms" -> Duration.ofMillis(amount);
-            case "s" -> Duration.ofSeconds(amount);
-            default -> Duration.ofMinutes(amount);
-        };
+        return new RedlockUri(
+                texts.stream()
+                        .map(text -> node(StoreAddress.decoded(uri, text, "URI of a node")))
+                        .toList(),
+                settings);
     }
 
     /** Reads the URI of one node; what is ours in it is taken out. */

@@ -14,7 +14,6 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
-import io.leasehold.spi.StoreUri;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
@@ -39,7 +38,7 @@ final class NodeBench implements AutoCloseable {
 
     NodeBench(String uri) {
         try {
-            this.node = new RedisStoreProvider().openNode(StoreUri.parse(uri), runtime);
+            this.node = RedisStore.at(uri).openNode(runtime);
         } catch (RuntimeException e) {
             runtime.close();
             throw e;

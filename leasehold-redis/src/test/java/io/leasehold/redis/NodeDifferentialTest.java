@@ -15,6 +15,7 @@ import io.leasehold.node.NodeReply;
 import io.leasehold.redis.node.NodeSettings;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
+import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockRecord;
@@ -81,13 +82,13 @@ class NodeDifferentialTest {
 
     private Subject ofScripts() {
         String uri = "redis://127.0.0.1:" + SERVER.server().port();
-        return new Subject(new RedisStoreProvider().openNode(StoreUri.parse(uri), runtime));
+        return new Subject(RedisStore.at(uri).openNode(runtime));
     }
 
     /** The same server as one of a set, whose scripts are others. */
     private Subject ofMemberScripts() {
         String uri = "redis://127.0.0.1:" + SERVER.server().port();
-        NodeOpening opening = new NodeOpening(Deployment.parse(StoreUri.parse(uri)), runtime);
+        NodeOpening opening = new NodeOpening(Deployment.parse(StoreUri.parse(uri)), runtime, new DriverThreads());
         assertThat(NodeBench.answer(opening.outcome()).failure()).isNull();
         return new Subject(opening.node(NodeSettings.ofMember(RedisGuarantees.single(true))));
     }

@@ -9,6 +9,7 @@ import io.leasehold.node.SingleNodeStore;
 import io.leasehold.redis.node.NodeSettings;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
+import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -34,7 +35,7 @@ class OneOffNamesTest {
 
     private static LockStore shortMemory(LockRuntime runtime) {
         NodeOpening opening =
-                new NodeOpening(Deployment.parse(StoreUri.parse(SERVER.server().uri())), runtime);
+                new NodeOpening(Deployment.parse(StoreUri.parse(SERVER.server().uri())), runtime, new DriverThreads());
         NodeBench.answer(opening.outcome());
         NodeSettings settings =
                 NodeSettings.standard(RedisGuarantees.single(false)).retention(RETENTION);

@@ -55,6 +55,6 @@ final class RedisReplicatedTckTest implements BackendTck, LockNodeTck, HandOverT
 
     @Override
     public LockNode openNode(LockRuntime runtime) {
-        return new RedisStoreProvider().openNode(StoreUri.parse(group.uri()), runtime);
+        return RedisStore.at(group.uri()).openNode(runtime);
     }
 }

@@ -75,7 +75,7 @@ final class RedisTckOnOldestServerTest implements BackendTck, LockNodeTck, HandO
 
     @Override
     public LockNode openNode(LockRuntime runtime) {
-        return new RedisStoreProvider().openNode(StoreUri.parse(uri), runtime);
+        return RedisStore.at(uri).openNode(runtime);
     }
 
     @Test

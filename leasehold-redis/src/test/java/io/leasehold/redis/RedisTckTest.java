@@ -66,6 +66,6 @@ final class RedisTckTest implements BackendTck, LockNodeTck, HandOverTck {
 
     @Override
     public LockNode openNode(LockRuntime runtime) {
-        return new RedisStoreProvider().openNode(StoreUri.parse(server.uri()), runtime);
+        return RedisStore.at(server.uri()).openNode(runtime);
     }
 }

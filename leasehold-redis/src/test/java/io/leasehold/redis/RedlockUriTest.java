@@ -31,7 +31,7 @@ final class RedlockUriTest {
     @Test
     void badInputIsRefusedWithTheRule() {
         refused("redlock:", "write redlock:?node=");
-        refused("redlock:?maxTtl=soon&node=redis%3A%2F%2Fa", "maxTtl=soon is no span");
+        refused("redlock:?maxTtl=soon&node=redis%3A%2F%2Fa", "maxTtl=soon is no duration");
         refused("redlock:?nodes=a", "unknown parameter \"nodes\"");
         refused("redlock:?node=memory%3A", "its scheme must be one of");
         refused("redlock:?node=redis-cluster%3A%2F%2Fa%3Fdurable%3Dtrue", "durable=true is for a single server");
@@ -76,15 +76,15 @@ final class RedlockUriTest {
                 .withMessageContaining("leave keys= out");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> RedlockUri.node("redis://a?nope=1"))
-                .withMessageContaining("unknown parameter \"nope\"");
+                .withMessageContaining("unknown option \"nope\"");
     }
 
     @Test
     void spansHaveUnits() {
         assertThat(parse("redlock:?maxTtl=2m&nodeTimeout=1s").settings().maxTtl())
                 .isEqualTo(Duration.ofMinutes(2));
-        refused("redlock:?maxTtl", "maxTtl= is no span");
-        refused("redlock:?=x&maxTtl=y", "maxTtl=y is no span");
+        refused("redlock:?maxTtl", "maxTtl= is no duration");
+        refused("redlock:?=x&maxTtl=y", "maxTtl=y is no duration");
         refused("redlock:?node=%zz", "two hexadecimal digits");
     }
 

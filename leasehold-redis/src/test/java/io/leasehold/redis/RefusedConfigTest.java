@@ -10,7 +10,6 @@ import io.leasehold.LockClient;
 import io.leasehold.LockStoreException;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.topology.Deployment;
-import io.leasehold.redis.topology.Driver;
 import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.servers.RedisServer;
@@ -68,8 +67,7 @@ final class RefusedConfigTest {
             Deployment where = Deployment.parse(StoreUri.parse(uri(front.port())));
             SystemLockRuntime runtime = new SystemLockRuntime();
             try {
-                RedisStoreProvider.openPlain(where, Driver.of(where, new DriverThreads()), runtime)
-                        .close();
+                new NodeOpening(where, runtime, new DriverThreads()).openPlain().close();
             } finally {
                 runtime.close();
             }

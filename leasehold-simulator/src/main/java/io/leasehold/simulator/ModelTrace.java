@@ -2,8 +2,8 @@ package io.leasehold.simulator;
 
 import io.leasehold.LockName;
 import io.leasehold.node.Ballot;
-import io.leasehold.spi.HandOver;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.HandOver;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;

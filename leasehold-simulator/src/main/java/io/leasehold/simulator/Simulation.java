@@ -1,14 +1,14 @@
 package io.leasehold.simulator;
 
 import io.leasehold.LockName;
+import io.leasehold.node.LockNode;
 import io.leasehold.node.SingleNodeStore;
 import io.leasehold.quorum.QuorumMember;
 import io.leasehold.quorum.QuorumSettings;
 import io.leasehold.quorum.QuorumStore;
-import io.leasehold.node.LockNode;
-import io.leasehold.spi.OwnerToken;
 import io.leasehold.simulator.history.History;
 import io.leasehold.simulator.history.HistoryEvent;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.testkit.virtual.ClockShape;
 import io.leasehold.testkit.virtual.FaultyNode;
 import io.leasehold.testkit.virtual.LinkFaults;

@@ -2,10 +2,10 @@ package io.leasehold.simulator;
 
 import io.leasehold.LockName;
 import io.leasehold.node.Ballot;
-import io.leasehold.spi.FailureKind;
 import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;

@@ -1,9 +1,9 @@
 package io.leasehold.cli.command;
 
-import io.leasehold.cli.Invocation;
-import io.leasehold.servers.RedisServer;
-import io.leasehold.servers.ServerException;
+import io.leasehold.cli.CommandProvider;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.function.ToIntFunction;
 import picocli.CommandLine.Command;
@@ -16,7 +16,10 @@ import picocli.CommandLine.Parameters;
 @Command(name = "warm-up", hidden = true, description = "Loads what typical runs need; for the launcher.")
 public final class WarmUpCommand implements Callable<Integer> {
 
-    private final Invocation invocation;
+    /** Nothing listens there: the driver's classes are loaded all the same. */
+    private static final String NO_SERVER = "redis://127.0.0.1:1";
+
+    private final List<CommandProvider> providers;
     private final ToIntFunction<String[]> program;
 
     @Parameters(index = "0", paramLabel = "DIRECTORY", description = "A directory to be thrown away.")
@@ -24,23 +27,25 @@ public final class WarmUpCommand implements Callable<Integer> {
     private Path directory;
 
     /**
-     * A command of this invocation.
+     * A command that asks these providers for a server.
      *
      * @param program runs a whole command line
      */
-    public WarmUpCommand(Invocation invocation, ToIntFunction<String[]> program) {
-        this.invocation = invocation;
+    public WarmUpCommand(List<CommandProvider> providers, ToIntFunction<String[]> program) {
+        this.providers = List.copyOf(providers);
         this.program = program;
     }
 
     @Override
     public Integer call() {
         int code = warm("sqlite:" + directory.resolve("locks.db"));
-        try (RedisServer server = RedisServer.start()) {
-            code = Math.max(code, warm(server.uri()));
-        } catch (ServerException noServerHere) {
-            invocation.terminal().complain("no Redis to warm up with: " + noServerHere.getMessage());
+        for (CommandProvider provider : providers) {
+            OptionalInt withServer = provider.withServer(this::warm);
+            if (withServer.isPresent()) {
+                return Math.max(code, withServer.getAsInt());
+            }
         }
+        warm(NO_SERVER);
         return code;
     }
 

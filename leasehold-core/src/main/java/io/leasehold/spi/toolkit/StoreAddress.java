@@ -61,11 +61,17 @@ public final class StoreAddress {
      * @param pattern shown to who got it wrong
      * @param defaultPort of a host without one
      * @param options the names of all options
+     * @param passwordAlone whether a password may stand without a user: {@code :password@}
      */
-    public record Form(String pattern, int defaultPort, List<String> options) {
+    public record Form(String pattern, int defaultPort, List<String> options, boolean passwordAlone) {
         /** Copies the options, in order. */
         public Form {
             options = List.copyOf(new TreeSet<>(options));
+        }
+
+        /** A form in which a password needs a user. */
+        public Form(String pattern, int defaultPort, List<String> options) {
+            this(pattern, defaultPort, options, false);
         }
     }
 
@@ -88,8 +94,12 @@ public final class StoreAddress {
         int at = main.lastIndexOf('@');
         int slash = main.indexOf('/', at + 1);
         int colon = main.indexOf(':');
-        if (at >= 0 && (colon <= 0 || colon >= at - 1)) {
-            throw refused(uri, "what stands before the host must be a user, a colon and a password");
+        if (at >= 0 && (colon < (form.passwordAlone() ? 0 : 1) || colon >= at - 1)) {
+            throw refused(
+                    uri,
+                    form.passwordAlone()
+                            ? "what stands before @ needs a password: write user:password@ or :password@"
+                            : "what stands before the host must be a user, a colon and a password");
         }
         String hosts = slash < 0 ? main.substring(at + 1) : main.substring(at + 1, slash);
         String path = slash < 0 ? "" : main.substring(slash + 1);
@@ -97,7 +107,7 @@ public final class StoreAddress {
                 uri,
                 servers(uri, form, hosts),
                 path.endsWith("/") ? path.substring(0, path.length() - 1) : path,
-                at < 0 ? null : decoded(uri, main.substring(0, colon), "user"),
+                at < 0 || colon == 0 ? null : decoded(uri, main.substring(0, colon), "user"),
                 at < 0 ? null : decoded(uri, main.substring(colon + 1, at), "password"),
                 options);
     }
@@ -144,7 +154,13 @@ public final class StoreAddress {
         return host + ":" + port;
     }
 
-    private static String decoded(StoreUri uri, String text, String what) {
+    /**
+     * Decodes what is percent-encoded in a part of a URI.
+     *
+     * @param what the part, for the message
+     * @throws IllegalArgumentException if a % is not followed by two hexadecimal digits
+     */
+    public static String decoded(StoreUri uri, String text, String what) {
         try {
             // URLDecoder is for forms, where a plus sign is a space.
             return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
@@ -182,7 +198,7 @@ public final class StoreAddress {
         return user;
     }
 
-    /** The password, or null exactly if there is no user: never for people. */
+    /** The password, or null if there is none; there is no user without one. Never for people. */
     public @Nullable String password() {
         return password;
     }
@@ -212,9 +228,18 @@ public final class StoreAddress {
         if (value == null) {
             return null;
         }
+        return duration(uri, option, value);
+    }
+
+    /**
+     * Reads the value of an option as {@link #duration(String)} does.
+     *
+     * @throws IllegalArgumentException if it is none
+     */
+    public static Duration duration(StoreUri uri, String option, String value) {
         Matcher matcher = DURATION.matcher(value.toLowerCase(Locale.ROOT));
         if (!matcher.matches()) {
-            throw refused(option + "=" + value + " is no duration; write for example 500ms, 10s or 2m");
+            throw refused(uri, option + "=" + value + " is no duration; write for example 500ms, 10s or 2m");
         }
         long number = Long.parseLong(matcher.group(1));
         Duration span = switch (matcher.group(2)) {
@@ -223,7 +248,7 @@ public final class StoreAddress {
             default -> Duration.ofMinutes(number);
         };
         if (span.compareTo(MIN_SPAN) < 0 || span.compareTo(MAX_SPAN) > 0) {
-            throw refused(option + "=" + value + " must be from 1ms to 48 hours");
+            throw refused(uri, option + "=" + value + " must be from 1ms to 48 hours");
         }
         return span;
     }

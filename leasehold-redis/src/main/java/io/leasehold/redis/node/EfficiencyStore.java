@@ -7,7 +7,6 @@ import io.leasehold.LockStoreException;
 import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.CompareAndDelete;
-import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.RedisErrors;
@@ -26,6 +25,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
+import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.async.RedisAsyncCommands;
 import io.lettuce.core.codec.StringCodec;
@@ -255,7 +255,7 @@ public final class EfficiencyStore implements LockStore {
                 },
                 (deleted, link) -> deleted.equals(1L) ? new ReleaseReply.Released() : new ReleaseReply.NotOurs(),
                 failure -> way == CompareAndDelete.SCRIPT
-                        ? RedisNode.releaseFailed(failure)
+                        ? FailedReplies.releaseFailed(failure)
                         : new ReleaseReply.Failed(failure.kind(), failure.error()));
     }
 

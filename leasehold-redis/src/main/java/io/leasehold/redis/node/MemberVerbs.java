@@ -160,7 +160,7 @@ final class MemberVerbs {
                 new String[] {KeyLayout.marker(slot)},
                 new String[] {nonce, Long.toString(birth.bornMicros()), birth.configuration()},
                 (reply, link) -> decoder.birth(reply, link.incarnation()),
-                RedisNode::failed);
+                FailedReplies::failed);
     }
 
     /** Every slot of a Cluster, some hundreds at a time. */
@@ -206,7 +206,7 @@ final class MemberVerbs {
                 new String[] {lock, KeyLayout.fence(lock), KeyLayout.watchers(lock)},
                 arguments,
                 (reply, link) -> decoder.release(reply),
-                RedisNode::releaseFailed);
+                FailedReplies::releaseFailed);
         return answered.thenApply(reply -> {
             // A member does not wake the client that asks it, also where that one is the first in line.
             if (!goesOn && reply instanceof ReleaseReply.Released freed && !freed.awaited() && places.isKept(name)) {

@@ -1,15 +1,12 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
-import io.leasehold.LockStoreException;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
-import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
-import io.lettuce.core.RedisCommandExecutionException;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
@@ -36,17 +33,6 @@ final class MigrationFallback {
         this.decoder = decoder;
         this.settings = settings;
         this.runtime = runtime;
-    }
-
-    /** Whether this failure is that of a slot which is being moved. */
-    static boolean isUnderWay(ReleaseReply reply) {
-        return reply instanceof ReleaseReply.Failed failed && isUnderWay(failed.error());
-    }
-
-    /** Whether this failure is that of a slot which is being moved. */
-    static boolean isUnderWay(LockStoreException error) {
-        return error.getCause() instanceof RedisCommandExecutionException refusal
-                && RedisErrors.ofCommand(String.valueOf(refusal.getMessage())).startsWith("TRYAGAIN");
     }
 
     /**
@@ -80,7 +66,7 @@ final class MigrationFallback {
                     Long.toString(settings.boundMicros())
                 },
                 (reply, link) -> decoder.release(reply),
-                RedisNode::releaseFailed);
+                FailedReplies::releaseFailed);
     }
 
     private CompletableFuture<ReleaseReply> delete(LockName name, ReleaseRequest request) {
@@ -91,7 +77,7 @@ final class MigrationFallback {
                 new String[] {settings.keys().lock(name)},
                 new String[] {request.owner().hex()},
                 (reply, link) -> decoder.release(reply),
-                RedisNode::releaseFailed);
+                FailedReplies::releaseFailed);
     }
 
     private void serveLater(Supplier<CompletableFuture<ReleaseReply>> whole, long sinceAtNanos) {

@@ -97,7 +97,7 @@ final class RedisAdmin {
                 new Requests.Subject("take away", name),
                 TIMEOUT_NANOS,
                 LuaScript.FORCE_RELEASE,
-                RedisNode.allKeys(settings.keys().lock(name)),
+                KeyLayout.allOf(settings.keys().lock(name)),
                 arguments,
                 (reply, link) -> decoder.forceRelease(reply, name),
                 failure -> {

@@ -3,7 +3,6 @@ package io.leasehold.redis.node;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
-import io.leasehold.StoreAccessException;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.Birth;
@@ -12,7 +11,6 @@ import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.topology.WakeUps;
-import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LockValue;
 import io.leasehold.redis.wire.LuaScript;
@@ -161,11 +159,7 @@ public final class RedisNode implements LockNode {
                     long micros = Long.parseLong(time.get(0)) * 1_000_000 + Long.parseLong(time.get(1));
                     return new NodeReply.Stale(0, link.incarnation(), micros);
                 },
-                RedisNode::failed);
-    }
-
-    static NodeReply failed(Failure failure) {
-        return new NodeReply.Failed(failure.kind(), failure.error());
+                FailedReplies::failed);
     }
 
     @Override
@@ -245,7 +239,7 @@ public final class RedisNode implements LockNode {
                 subject,
                 timeoutNanos,
                 LuaScript.ACQUIRE,
-                allKeys(keys.lock(name)),
+                KeyLayout.allOf(keys.lock(name)),
                 arguments,
                 (reply, link) -> decoder.acquire(reply, link.incarnation(), subject.toString()));
     }
@@ -276,12 +270,6 @@ public final class RedisNode implements LockNode {
                 (reply, link) -> decoder.acquire(reply, link.incarnation(), subject));
     }
 
-    static String[] allKeys(String lock) {
-        return new String[] {
-            lock, KeyLayout.fence(lock), KeyLayout.queued(lock), KeyLayout.waiters(lock), KeyLayout.asked(lock)
-        };
-    }
-
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         if (settings.member()) {
@@ -307,7 +295,7 @@ public final class RedisNode implements LockNode {
 
     private CompletableFuture<ReleaseReply> release(LockName name, ReleaseRequest request) {
         return releaseWhole(name, request)
-                .thenCompose(reply -> MigrationFallback.isUnderWay(reply)
+                .thenCompose(reply -> FailedReplies.isOfMigration(reply)
                         ? migration.release(name, request, () -> releaseWhole(name, request))
                         : CompletableFuture.completedFuture(reply));
     }
@@ -324,21 +312,10 @@ public final class RedisNode implements LockNode {
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
                 LuaScript.RELEASE,
-                allKeys(keys.lock(name)),
+                KeyLayout.allOf(keys.lock(name)),
                 arguments,
                 (reply, link) -> decoder.release(reply),
-                RedisNode::releaseFailed);
-    }
-
-    /**
-     * A release that is refused for a password or a right is repeated as well, unlike a request for a lock: it may be accepted again, as when a user
-     * was made anew, long before the lock would end by itself.
-     */
-    static ReleaseReply releaseFailed(Failure failure) {
-        FailureKind kind = failure.error() instanceof StoreAccessException && failure.kind() == FailureKind.PERMANENT
-                ? FailureKind.NO_EFFECT
-                : failure.kind();
-        return new ReleaseReply.Failed(kind, failure.error());
+                FailedReplies::releaseFailed);
     }
 
     @Override

@@ -14,6 +14,7 @@ import io.leasehold.redis.wire.Messages;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreOperations;
+import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.async.RedisAsyncCommands;
 import java.util.HashMap;
@@ -154,8 +155,8 @@ final class RedisOperations implements StoreOperations {
                 })
                 .<Void>thenApply(heard -> null)
                 .exceptionally(error -> {
-                    if (RedisErrors.unwrapped(error) instanceof StoreAccessException && error.getCause() != null) {
-                        Throwable refusal = RedisErrors.unwrapped(error).getCause();
+                    if (Failure.unwrapped(error) instanceof StoreAccessException && error.getCause() != null) {
+                        Throwable refusal = Failure.unwrapped(error).getCause();
                         errors.warnOnce(String.valueOf(refusal == null ? null : refusal.getMessage()), "tell a holder");
                     }
                     return null;
@@ -218,7 +219,7 @@ final class RedisOperations implements StoreOperations {
 
     /** A missing right is a finding; whatever else goes wrong says nothing of the settings. */
     private static Map<String, String> forbidden(Throwable error) {
-        Throwable cause = RedisErrors.unwrapped(error);
+        Throwable cause = Failure.unwrapped(error);
         if (cause instanceof StoreAccessException
                 || (cause.getCause() != null && RedisErrors.isRefused(cause.getCause()))) {
             return Map.of();

@@ -61,7 +61,7 @@ final class RenewalGroups {
             return first;
         }
         return first.thenCompose(answers -> {
-            if (!(answers.get(0) instanceof RenewReply.Failed failed && MigrationFallback.isUnderWay(failed.error()))) {
+            if (!(answers.get(0) instanceof RenewReply.Failed failed && FailedReplies.isOfMigration(failed.error()))) {
                 return CompletableFuture.completedFuture(answers);
             }
             List<CompletableFuture<List<RenewReply.Item>>> each =

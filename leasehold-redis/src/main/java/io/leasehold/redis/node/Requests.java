@@ -4,10 +4,10 @@ import io.leasehold.LockStoreException;
 import io.leasehold.redis.topology.Acknowledged;
 import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
-import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisCommandExecutionException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -215,7 +215,7 @@ final class Requests {
                     settle(() -> decoded(reply, link));
                     return;
                 }
-                Throwable cause = error == null ? new IllegalStateException("no answer") : RedisErrors.unwrapped(error);
+                Throwable cause = error == null ? new IllegalStateException("no answer") : Failure.unwrapped(error);
                 CompletableFuture<Topology.Detour> detour = detour(link, cause);
                 if (detour == null || detours == MAX_DETOURS) {
                     settle(() -> failed.apply(errors.of(cause, subject.toString())));
@@ -235,7 +235,7 @@ final class Requests {
             detour.whenComplete((way, error) -> {
                 if (way == null) {
                     LockStoreException reason =
-                            error != null && RedisErrors.unwrapped(error) instanceof LockStoreException known
+                            error != null && Failure.unwrapped(error) instanceof LockStoreException known
                                     ? known
                                     : null;
                     settle(() -> failed.apply(errors.notConnected(subject.toString(), reason)));

@@ -4,10 +4,10 @@ import io.leasehold.node.NodeReply;
 import io.leasehold.redis.topology.Acknowledged;
 import io.leasehold.redis.topology.Acknowledgement;
 import io.leasehold.redis.topology.Link;
-import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.toolkit.Failure;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
@@ -41,7 +41,7 @@ final class WaitAcks {
             String[] arguments,
             Requests.Decoder<List<Object>, NodeReply> decoder) {
         if (!settings.acknowledgement().isWanted()) {
-            return requests.run(subject, timeoutNanos, script, keys, arguments, decoder, RedisNode::failed);
+            return requests.run(subject, timeoutNanos, script, keys, arguments, decoder, FailedReplies::failed);
         }
         return requests.runAcknowledged(
                 subject,
@@ -50,7 +50,7 @@ final class WaitAcks {
                 keys,
                 arguments,
                 (Acknowledged answer, Link link) -> judged(decoder.decode(answer.reply(), link), answer, subject),
-                RedisNode::failed);
+                FailedReplies::failed);
     }
 
     NodeReply judged(NodeReply reply, Acknowledged answer, Object subject) {
@@ -64,7 +64,7 @@ final class WaitAcks {
             // A vote that is not counted, and is undone with its round.
             Failure failure = new Failure(
                     FailureKind.UNKNOWN, errors.unavailable("cannot " + subject + ": only " + reason, null));
-            return RedisNode.failed(failure);
+            return FailedReplies.failed(failure);
         }
         return new NodeReply.Refused("only " + reason, RETRY_NANOS, yes.incarnation(), yes.serverMicros(), true);
     }

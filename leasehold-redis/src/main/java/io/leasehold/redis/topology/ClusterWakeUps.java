@@ -30,7 +30,8 @@ final class ClusterWakeUps implements WakeUps {
     /** A missing right is not granted within a second; meanwhile the servers' ACL logs stay short. */
     private static final long REFUSED_NANOS = 60_000_000_000L;
 
-    private final ClusterTopology topology;
+    private final ClusterMembers members;
+    private final Runnable look;
     private final Driver driver;
     private final RedisErrors errors;
     private final LockRuntime runtime;
@@ -44,12 +45,14 @@ final class ClusterWakeUps implements WakeUps {
     private boolean closed;
 
     ClusterWakeUps(
-            ClusterTopology topology,
+            ClusterMembers members,
+            Runnable look,
             Driver driver,
             RedisErrors errors,
             LockRuntime runtime,
             Consumer<String> onMessage) {
-        this.topology = topology;
+        this.members = members;
+        this.look = look;
         this.driver = driver;
         this.errors = errors;
         this.runtime = runtime;
@@ -77,7 +80,7 @@ final class ClusterWakeUps implements WakeUps {
 
     @Override
     public String channel(String lockKey) {
-        return topology.hasShardedChannels() ? nameOf(Slots.of(lockKey)) : Channels.ofCluster(id);
+        return members.hasShardedChannels() ? nameOf(Slots.of(lockKey)) : Channels.ofCluster(id);
     }
 
     @Override
@@ -96,7 +99,7 @@ final class ClusterWakeUps implements WakeUps {
     @Override
     public boolean isLive(String lockKey) {
         Subscriptions one = plainIfAny();
-        if (!topology.hasShardedChannels()) {
+        if (!members.hasShardedChannels()) {
             return one != null && one.isLive(lockKey);
         }
         int slot = Slots.of(lockKey);
@@ -107,13 +110,13 @@ final class ClusterWakeUps implements WakeUps {
             }
             channel.usedAtNanos = runtime.nanoTime();
             String liveAt = channel.liveAt;
-            return liveAt != null && liveAt.equals(topology.masterOf(slot));
+            return liveAt != null && liveAt.equals(members.masterOf(slot));
         }
     }
 
     @Override
     public CompletableFuture<Boolean> started(String lockKey) {
-        if (!topology.hasShardedChannels()) {
+        if (!members.hasShardedChannels()) {
             return plain().started(lockKey);
         }
         int slot = Slots.of(lockKey);
@@ -148,7 +151,7 @@ final class ClusterWakeUps implements WakeUps {
         @Override
         public CompletableFuture<RedisUri> locate() {
             try {
-                return CompletableFuture.completedFuture(topology.anyMaster());
+                return CompletableFuture.completedFuture(members.anyMaster());
             } catch (RuntimeException e) {
                 return CompletableFuture.failedFuture(e);
             }
@@ -156,13 +159,13 @@ final class ClusterWakeUps implements WakeUps {
 
         @Override
         public boolean isStill(RedisUri server) {
-            return topology.isMember(server);
+            return members.isMember(server);
         }
     }
 
     /** Subscribes to the channel of a slot where the slot is served now, unless that is done, going on or put off. */
     private void subscribe(int slot) {
-        String master = topology.masterOf(slot);
+        String master = members.masterOf(slot);
         NodePushes node;
         NodePushes fresh = null;
         synchronized (this) {
@@ -200,7 +203,7 @@ final class ClusterWakeUps implements WakeUps {
     }
 
     private NodePushes pushesOf(String address) {
-        return new NodePushes(driver, topology.uriOf(address), errors, runtime, onMessage, new NodePushes.Ends() {
+        return new NodePushes(driver, members.at(address), errors, runtime, onMessage, new NodePushes.Ends() {
             @Override
             public void unsubscribed(String channel) {
                 ClusterWakeUps.this.unsubscribed(address, channel);
@@ -236,7 +239,7 @@ final class ClusterWakeUps implements WakeUps {
         if (again) {
             onResubscribed.run();
         }
-        if (!address.equals(topology.masterOf(slot))) {
+        if (!address.equals(members.masterOf(slot))) {
             subscribe(slot);
         }
     }
@@ -260,7 +263,7 @@ final class ClusterWakeUps implements WakeUps {
             before = channel.failures++;
         }
         if (!refused) {
-            topology.look();
+            look.run();
         }
         runtime.schedule(refused ? REFUSED_NANOS : Retry.delayNanos(before, runtime), () -> again(slot));
     }
@@ -316,7 +319,7 @@ final class ClusterWakeUps implements WakeUps {
         List<Integer> moved = new ArrayList<>();
         synchronized (this) {
             slots.forEach((slot, channel) -> {
-                if (channel.liveAt != null && !channel.liveAt.equals(topology.masterOf(slot))) {
+                if (channel.liveAt != null && !channel.liveAt.equals(members.masterOf(slot))) {
                     moved.add(slot);
                 }
             });

@@ -4,11 +4,7 @@ import io.leasehold.LockStoreException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
-import io.lettuce.core.RedisChannelHandler;
-import io.lettuce.core.RedisCommandExecutionException;
-import io.lettuce.core.RedisConnectionException;
-import io.lettuce.core.RedisConnectionStateListener;
-import io.lettuce.core.api.StatefulRedisConnection;
+import io.leasehold.spi.toolkit.Failure;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -17,20 +13,11 @@ import org.slf4j.LoggerFactory;
 /**
  * Keeps one {@link Link} to a server: makes it, and, when it ends, the next one.
  *
- * <p>Every link begins with {@code INFO}, so that its run id is known before its first request. A process life
- * has one run id, and a connection leads to one process, so the run id of a link cannot change; reading it in every
- * script instead would cost each acquire 3 µs of the server's time. (A proxy that changes servers under an open
- * connection breaks this; nothing on which exclusion depends is derived from it at a single node.)
- *
  * <p>State is guarded by {@code this}; listeners are called outside of it.
  */
 final class Connections implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(Connections.class);
-
-    private static final int FIRST_TRIES = 20;
-    private static final long FIRST_PAUSE_NANOS = 5_000_000L;
-    private static final long ANSWER_NANOS = 3_000_000_000L;
 
     /**
      * A try to connect again that takes longer gets company, and whichever succeeds first counts: a connection may be slow, or
@@ -39,7 +26,7 @@ final class Connections implements AutoCloseable {
      */
     static final long PATIENCE_NANOS = 1_000_000_000L;
 
-    private final Driver driver;
+    private final Handshake handshake;
     private final Locator locator;
     private final Expectation expectation;
     private final String name;
@@ -74,7 +61,7 @@ final class Connections implements AutoCloseable {
             String name,
             RedisErrors errors,
             LockRuntime runtime) {
-        this.driver = driver;
+        this.handshake = new Handshake(driver, expectation, errors, runtime, this::lost);
         this.locator = locator;
         this.expectation = expectation;
         this.name = name;
@@ -145,14 +132,14 @@ final class Connections implements AutoCloseable {
                 })
                 .whenComplete((link, error) -> {
                     if (error != null) {
-                        failedTo(RedisErrors.unwrapped(error));
+                        failedTo(Failure.unwrapped(error));
                     }
                 });
     }
 
     /** No link could be made; whoever waits for it is told. */
     private LockStoreException failedTo(Throwable cause) {
-        LockStoreException reason = cause instanceof LockStoreException known ? known : explained(cause);
+        LockStoreException reason = cause instanceof LockStoreException known ? known : errors.unreachable(cause);
         CompletableFuture<Link> waited;
         synchronized (this) {
             failure = reason;
@@ -173,165 +160,8 @@ final class Connections implements AutoCloseable {
             synchronized (this) {
                 trying = server;
             }
-            return connect(server);
+            return handshake.with(server);
         });
-    }
-
-    private CompletableFuture<Link> connect(RedisUri server) {
-        return opened(server)
-                .handle((connection, error) -> {
-                    if (error != null) {
-                        return CompletableFuture.<Link>failedFuture(explained(error));
-                    }
-                    // Who accepts a connection and then says nothing is tried again.
-                    LockRuntime.Timer patience = runtime.schedule(ANSWER_NANOS, () -> driver.end(connection));
-                    return info(connection, FIRST_TRIES)
-                            .handle((info, refusal) -> {
-                                patience.cancel();
-                                if (refusal != null) {
-                                    driver.end(connection);
-                                    return CompletableFuture.<Link>failedFuture(
-                                            errors.of(refusal, "read INFO").error());
-                                }
-                                return withAcknowledgements(connection, server, info);
-                            })
-                            .thenCompose(f -> f);
-                })
-                .thenCompose(f -> f);
-    }
-
-    /**
-     * A connection. Where a handshake with a password is refused, the driver closes the connection on one thread and tells the
-     * reason on another, and may tell the end in place of the reason: then it is asked once more.
-     */
-    private CompletableFuture<StatefulRedisConnection<String, String>> opened(RedisUri server) {
-        return driver.connect(server)
-                .handle((connection, error) -> {
-                    if (error == null) {
-                        return CompletableFuture.completedFuture(connection);
-                    }
-                    Throwable root = error;
-                    while (root.getCause() != null) {
-                        root = root.getCause();
-                    }
-                    return root instanceof RedisConnectionException
-                            ? driver.connect(server)
-                            : CompletableFuture.<StatefulRedisConnection<String, String>>failedFuture(error);
-                })
-                .thenCompose(f -> f);
-    }
-
-    /**
-     * The first command of a connection. Where the handshake has a password it may end on a thread of its own, and the driver
-     * then tells of the connection a moment before it takes commands.
-     */
-    private CompletableFuture<String> info(StatefulRedisConnection<String, String> connection, int tries) {
-        return connection
-                .async()
-                .info()
-                .toCompletableFuture()
-                .handle((info, refusal) -> {
-                    if (refusal == null || tries <= 1 || !RedisErrors.isNotConnected(refusal)) {
-                        return refusal == null
-                                ? CompletableFuture.completedFuture(info)
-                                : CompletableFuture.<String>failedFuture(refusal);
-                    }
-                    CompletableFuture<Void> moment = new CompletableFuture<>();
-                    runtime.schedule(FIRST_PAUSE_NANOS, () -> moment.complete(null));
-                    return moment.thenCompose(done -> info(connection, tries - 1));
-                })
-                .thenCompose(next -> next);
-    }
-
-    /** Where replicas are waited for, a second connection belongs to the link. */
-    private CompletableFuture<Link> withAcknowledgements(
-            StatefulRedisConnection<String, String> connection, RedisUri server, String info) {
-        if (!server.acknowledgement().isWanted()) {
-            return checked(connection, null, server, info);
-        }
-        return driver.connect(server)
-                .thenCompose(second -> second.async()
-                        .waitForReplication(0, 1)
-                        .toCompletableFuture()
-                        .thenCompose(ready -> {
-                            second.addListener(new RedisConnectionStateListener() {
-                                @Override
-                                public void onRedisDisconnected(RedisChannelHandler<?, ?> ended) {
-                                    driver.end(connection);
-                                }
-                            });
-                            return checked(
-                                    connection,
-                                    new GroupCommit(second, driver, server.acknowledgement()),
-                                    server,
-                                    info);
-                        })
-                        .whenComplete((link, error) -> {
-                            if (error != null) {
-                                driver.end(second);
-                            }
-                        }))
-                .handle((link, error) -> {
-                    if (error == null) {
-                        return CompletableFuture.completedFuture(link);
-                    }
-                    driver.end(connection);
-                    Throwable cause = RedisErrors.unwrapped(error);
-                    return CompletableFuture.<Link>failedFuture(
-                            cause instanceof LockStoreException
-                                    ? cause
-                                    : errors.of(cause, "wait for replicas (WAIT)")
-                                            .error());
-                })
-                .thenCompose(f -> f);
-    }
-
-    private CompletableFuture<Link> checked(
-            StatefulRedisConnection<String, String> connection,
-            @Nullable GroupCommit acknowledged,
-            RedisUri server,
-            String info) {
-        try {
-            ServerFacts facts = ServerFacts.parse(info);
-            expectation.refuseUnfit(server, facts);
-            Link link = new Link(connection, acknowledged, driver, server, facts, runtime);
-            connection.addListener(new RedisConnectionStateListener() {
-                @Override
-                public void onRedisDisconnected(RedisChannelHandler<?, ?> ended) {
-                    link.close();
-                    lost(link);
-                }
-            });
-            return CompletableFuture.completedFuture(link);
-        } catch (RuntimeException e) {
-            driver.end(connection);
-            LockStoreException reason = e instanceof LockStoreException known
-                    ? known
-                    : errors.unavailable("does not answer like a Redis server: " + e.getMessage(), e);
-            return CompletableFuture.failedFuture(reason);
-        }
-    }
-
-    private LockStoreException explained(Throwable thrown) {
-        Throwable cause = RedisErrors.unwrapped(thrown);
-        for (Throwable t = cause; t != null; t = t.getCause()) {
-            if (t instanceof LockStoreException known) {
-                // There are no credentials to log in with.
-                return known;
-            }
-            if (t instanceof RedisCommandExecutionException) {
-                return errors.of(t, "log in").error();
-            }
-        }
-        Throwable root = cause;
-        while (root.getCause() != null) {
-            root = root.getCause();
-        }
-        String reason = root.getMessage() == null ? root.getClass().getSimpleName() : root.getMessage();
-        return errors.unavailable(
-                "cannot be reached: " + reason.lines().findFirst().orElse("") + ". Is a Redis server running there, and"
-                        + " does the store URI name its host and port?",
-                cause);
     }
 
     private void adopt(Link link) {
@@ -421,7 +251,7 @@ final class Connections implements AutoCloseable {
         }
         if (link == null) {
             LockStoreException reason =
-                    failedTo(error == null ? new IllegalStateException("no link") : RedisErrors.unwrapped(error));
+                    failedTo(error == null ? new IllegalStateException("no link") : Failure.unwrapped(error));
             LOG.debug("still not connected: {}", reason.getMessage());
             if (last) {
                 reconnectLater();

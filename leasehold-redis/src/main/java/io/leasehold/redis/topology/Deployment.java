@@ -4,13 +4,10 @@ import io.leasehold.CredentialsProvider;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.StoreUri;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
+import io.leasehold.spi.toolkit.StoreAddress;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -51,13 +48,27 @@ public final class Deployment {
         private String secureScheme() {
             return "rediss" + scheme.substring("redis".length());
         }
+
+        private String pattern() {
+            return switch (this) {
+                case SENTINEL -> scheme + "://[[user]:password@]sentinel[:port],…/master-name[/database]";
+                case CLUSTER -> scheme + "://[[user]:password@]node[:port],…";
+                default -> scheme + "://[[user]:password@]master[:port],replica[:port],…[/database]";
+            };
+        }
+
+        private StoreAddress.Form form() {
+            List<String> options = new ArrayList<>(RedisUri.OPTIONS);
+            if (this == SENTINEL) {
+                options.addAll(List.of("sentinelUser", "sentinelPassword", "sentinelTls"));
+            }
+            return new StoreAddress.Form(pattern(), defaultPort, options, true);
+        }
     }
 
     /** What a Cluster needs besides. */
     public static final String RIGHTS_IN_CLUSTER =
             " +cluster|slots +cluster|info +asking +spublish +ssubscribe +sunsubscribe";
-
-    private static final Set<String> OF_SENTINELS = Set.of("sentinelUser", "sentinelPassword", "sentinelTls");
 
     private final Kind kind;
     private final List<RedisUri> servers;
@@ -92,7 +103,7 @@ public final class Deployment {
     /**
      * Reads a URI.
      *
-     * @throws IllegalArgumentException if it is malformed or has an unknown parameter; secrets are not repeated
+     * @throws IllegalArgumentException if it is malformed or has an unknown option; secrets are not repeated
      */
     public static Deployment parse(StoreUri uri) {
         for (Kind kind : Kind.values()) {
@@ -101,11 +112,7 @@ public final class Deployment {
                     RedisUri server = RedisUri.parse(uri);
                     return new Deployment(kind, List.of(server), server, null);
                 }
-                try {
-                    return new Reader(uri, kind).read();
-                } catch (IllegalArgumentException e) {
-                    throw RedisUri.withoutSecrets(uri, e);
-                }
+                return read(uri, kind);
             }
         }
         throw new IllegalArgumentException("store URI \"" + uri.redacted() + "\": the scheme must be one of "
@@ -183,161 +190,47 @@ public final class Deployment {
         return data.keys();
     }
 
-    /** Takes one URI apart, and has each server's part read as the URI of a single one. */
-    private record Reader(StoreUri uri, Kind kind) {
-
-        IllegalArgumentException refused(String rule) {
-            return new IllegalArgumentException("store URI \"" + uri.redacted() + "\": " + rule);
+    private static Deployment read(StoreUri uri, Kind kind) {
+        String text = uri.text();
+        int hash = kind == Kind.SENTINEL ? text.lastIndexOf('#') : -1;
+        // An @ behind the # belongs to a password with a # in it: what stands there is no name, and must not be shown
+        // as one.
+        String fragment = hash < 0 || text.indexOf('@', hash) >= 0 ? null : text.substring(hash + 1);
+        StoreAddress address =
+                StoreAddress.parse(fragment == null ? uri : StoreUri.parse(text.substring(0, hash)), kind.form());
+        boolean tls = RedisUri.tls(address, uri.scheme().equals(kind.secureScheme()));
+        List<String> duplicates = new ArrayList<>(address.servers());
+        Set.copyOf(duplicates).forEach(duplicates::remove);
+        if (!duplicates.isEmpty()) {
+            throw address.refused(duplicates.get(0) + " is named twice");
         }
-
-        Deployment read() {
-            String rest = uri.rest();
-            if (!rest.startsWith("//")) {
-                throw refused("the scheme must be followed by //; write " + form());
-            }
-            int hash = rest.lastIndexOf('#');
-            String fragment = hash < 0 ? null : rest.substring(hash + 1);
-            String whole = hash < 0 ? rest : rest.substring(0, hash);
-            if (fragment != null && kind != Kind.SENTINEL) {
-                throw refused("a fragment (#…) has no meaning here; write # in a password as %23");
-            }
-            int question = whole.indexOf('?');
-            String main = question < 0 ? whole.substring(2) : whole.substring(2, question);
-            Map<String, String> ofSentinels = new TreeMap<>();
-            String query = query(question < 0 ? "" : whole.substring(question + 1), ofSentinels);
-            int at = main.lastIndexOf('@');
-            String userInfo = main.substring(0, at + 1);
-            String places = main.substring(at + 1);
-            int slash = places.indexOf('/');
-            String path = slash < 0 ? "" : places.substring(slash + 1);
-            String[] addresses = (slash < 0 ? places : places.substring(0, slash)).split(",", -1);
-            return switch (kind) {
-                case SENTINEL -> sentinel(userInfo, addresses, path, fragment, query, ofSentinels);
-                case CLUSTER -> {
-                    if (!path.isEmpty() && !path.equals("0")) {
-                        throw refused("a Cluster has one database; leave out /" + path);
-                    }
-                    yield servers(userInfo, addresses, "", query);
-                }
-                default -> servers(userInfo, addresses, path, query);
-            };
+        String path = address.path();
+        if (kind == Kind.SENTINEL) {
+            return sentinel(uri, address, fragment, path, tls);
         }
-
-        /** What is for the servers; the rest is put aside. */
-        private String query(String text, Map<String, String> ofSentinels) {
-            List<String> kept = new ArrayList<>();
-            for (String pair : text.split("&", -1)) {
-                int equals = pair.indexOf('=');
-                String name = equals < 0 ? pair : pair.substring(0, equals);
-                if (kind == Kind.SENTINEL && OF_SENTINELS.contains(name)) {
-                    if (ofSentinels.put(name, equals < 0 ? "" : pair.substring(equals + 1)) != null) {
-                        throw refused("parameter \"" + name + "\" is given twice");
-                    }
-                } else if (!pair.isEmpty()) {
-                    kept.add(pair);
-                }
-            }
-            return String.join("&", kept);
+        if (kind == Kind.CLUSTER && !path.isEmpty() && !path.equals("0")) {
+            throw address.refused("a Cluster has one database; leave out /" + path);
         }
+        List<RedisUri> servers = address.servers().stream()
+                .map(server -> RedisUri.of(address, server, path, tls))
+                .toList();
+        return new Deployment(kind, servers, servers.get(0), null);
+    }
 
-        private Deployment servers(String userInfo, String[] addresses, String path, String query) {
-            List<RedisUri> servers = new ArrayList<>();
-            for (String address : addresses) {
-                servers.add(server(secure(), userInfo, address, path, query));
-            }
-            refuseDuplicates(servers);
-            return new Deployment(kind, servers, servers.get(0), null);
+    private static Deployment sentinel(
+            StoreUri uri, StoreAddress address, @Nullable String fragment, String path, boolean tls) {
+        int slash = path.indexOf('/');
+        String name = fragment != null ? fragment : slash < 0 ? path : path.substring(0, slash);
+        String database = fragment != null ? path : slash < 0 ? "" : path.substring(slash + 1);
+        if (name.isBlank()) {
+            throw address.refused("the name of the master is missing; write " + Kind.SENTINEL.pattern());
         }
-
-        private Deployment sentinel(
-                String userInfo,
-                String[] addresses,
-                String path,
-                @Nullable String fragment,
-                String query,
-                Map<String, String> ofSentinels) {
-            int slash = path.indexOf('/');
-            String name = fragment != null ? fragment : slash < 0 ? path : path.substring(0, slash);
-            String database = fragment != null ? path : slash < 0 ? "" : path.substring(slash + 1);
-            if (name.isBlank()) {
-                throw refused("the name of the master is missing; write " + form());
-            }
-            RedisUri data = server(secure(), userInfo, "master-named-by-sentinels", database, query);
-            String user = ofSentinels.getOrDefault("sentinelUser", "");
-            String password = ofSentinels.get("sentinelPassword");
-            if (password == null && !user.isEmpty()) {
-                throw refused("sentinelUser needs sentinelPassword beside it");
-            }
-            boolean tls = sentinelTls(ofSentinels.get("sentinelTls"), data.tls());
-            String credentials = password == null ? "" : user + ":" + password + "@";
-            List<RedisUri> sentinels = new ArrayList<>();
-            for (String address : addresses) {
-                sentinels.add(server(tls, credentials, address, "", tls ? onlyCertificates(query) : ""));
-            }
-            refuseDuplicates(sentinels);
-            return new Deployment(kind, sentinels, data, decoded(name));
-        }
-
-        private boolean sentinelTls(@Nullable String value, boolean otherwise) {
-            if (value != null && !value.equals("true") && !value.equals("false")) {
-                throw refused("sentinelTls=" + value + " must be true or false");
-            }
-            return value == null ? otherwise : value.equals("true");
-        }
-
-        private static String onlyCertificates(String query) {
-            return java.util.Arrays.stream(query.split("&", -1))
-                    .filter(pair -> pair.startsWith("ca="))
-                    .collect(Collectors.joining("&"));
-        }
-
-        private boolean secure() {
-            return uri.scheme().equals(kind.secureScheme());
-        }
-
-        private RedisUri server(boolean secure, String userInfo, String address, String path, String query) {
-            boolean hasPort = address.lastIndexOf(':') > address.lastIndexOf(']');
-            String text = (secure ? "rediss://" : "redis://")
-                    + userInfo
-                    + address
-                    + (hasPort || address.isEmpty() ? "" : ":" + kind.defaultPort)
-                    + (path.isEmpty() ? "" : "/" + path)
-                    + (query.isEmpty() ? "" : "?" + query);
-            try {
-                return RedisUri.parse(StoreUri.parse(text));
-            } catch (IllegalArgumentException e) {
-                // Names the URI that was written, not the one made from it.
-                String message = String.valueOf(e.getMessage());
-                int rule = message.indexOf("\": ");
-                throw refused(
-                        (rule < 0 ? message : message.substring(rule + 3)).replaceAll("write redis://.*", form()));
-            }
-        }
-
-        private void refuseDuplicates(List<RedisUri> servers) {
-            Set<String> seen = new java.util.HashSet<>();
-            for (RedisUri server : servers) {
-                if (!seen.add(server.address())) {
-                    throw refused(server.address() + " is named twice");
-                }
-            }
-        }
-
-        private String decoded(String text) {
-            try {
-                return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
-            } catch (IllegalArgumentException e) {
-                throw refused("the master's name has a % that is not followed by two hexadecimal digits");
-            }
-        }
-
-        private String form() {
-            return switch (kind) {
-                case SENTINEL -> kind.scheme + "://[[user]:password@]sentinel[:port],…/master-name[/database]";
-                case CLUSTER -> kind.scheme + "://[[user]:password@]node[:port],…";
-                default -> kind.scheme + "://[[user]:password@]master[:port],replica[:port],…[/database]";
-            };
-        }
+        RedisUri data = RedisUri.of(address, "master-named-by-sentinels:" + Kind.SENTINEL.defaultPort, database, tls);
+        boolean sentinelTls = address.has("sentinelTls") ? address.flag("sentinelTls") : tls;
+        List<RedisUri> sentinels = address.servers().stream()
+                .map(server -> RedisUri.ofSentinel(address, server, sentinelTls))
+                .toList();
+        return new Deployment(Kind.SENTINEL, sentinels, data, StoreAddress.decoded(uri, name, "master's name"));
     }
 
     /** How its servers belong together. */

@@ -1,7 +1,7 @@
 package io.leasehold.redis.topology;
 
 import io.leasehold.redis.wire.LuaScript;
-import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.StringCodec;
@@ -113,7 +113,7 @@ final class GroupCommit {
     private static void settle(
             Call call, AsyncCommand<String, String, List<Object>> script, long acknowledged, List<Call> again) {
         script.whenComplete((reply, error) -> {
-            if (error != null && RedisErrors.unwrapped(error) instanceof RedisNoScriptException) {
+            if (error != null && Failure.unwrapped(error) instanceof RedisNoScriptException) {
                 // The server has refused the digest, so nothing has run yet.
                 again.add(call.withText());
             } else {

@@ -1,9 +1,9 @@
 package io.leasehold.redis.topology;
 
 import io.leasehold.redis.wire.LuaScript;
-import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisAsyncCommandsImpl;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisNoScriptException;
@@ -130,7 +130,7 @@ public final class Link {
         redis.<List<Object>>evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments)
                 .whenComplete((reply, error) -> {
                     silence.heard(error);
-                    if (error != null && RedisErrors.unwrapped(error) instanceof RedisNoScriptException) {
+                    if (error != null && Failure.unwrapped(error) instanceof RedisNoScriptException) {
                         // The server has refused the digest, so nothing has run yet.
                         redis.<List<Object>>eval(script.text(), ScriptOutputType.MULTI, keys, arguments)
                                 .whenComplete((second, secondError) -> {
@@ -190,7 +190,7 @@ public final class Link {
         }
 
         void heard(@Nullable Throwable error) {
-            if (error == null || RedisErrors.unwrapped(error) instanceof RedisCommandExecutionException) {
+            if (error == null || Failure.unwrapped(error) instanceof RedisCommandExecutionException) {
                 lasts = false;
             }
         }

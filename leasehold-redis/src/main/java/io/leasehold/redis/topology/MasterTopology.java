@@ -5,6 +5,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.util.List;
@@ -77,8 +78,7 @@ final class MasterTopology implements Topology {
                                         + " else may be one. If it was promoted, name it first",
                                 null);
                     }
-                    if (error != null
-                            && RedisErrors.unwrapped(error) instanceof RedisCommandExecutionException refusal) {
+                    if (error != null && Failure.unwrapped(error) instanceof RedisCommandExecutionException refusal) {
                         errors.warnOnce(
                                 String.valueOf(refusal.getMessage()),
                                 "see whether " + replica.address() + " is a replica");

@@ -1,7 +1,5 @@
 package io.leasehold.redis.topology;
 
-import io.leasehold.StoreAccessException;
-import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.lettuce.core.RedisChannelHandler;
@@ -12,8 +10,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One connection to one node of a Cluster for sharded channels; when it ends it is not made again, but another takes its place.
@@ -22,15 +18,13 @@ import org.slf4j.LoggerFactory;
  */
 final class NodePushes {
 
-    private static final Logger LOG = LoggerFactory.getLogger(NodePushes.class);
-
     private final Driver driver;
     private final RedisUri node;
     private final RedisErrors errors;
     private final LockRuntime runtime;
     private final Consumer<String> onMessage;
     private final Ends ends;
-    private final AtomicBoolean refusalTold = new AtomicBoolean();
+    private final SubscriptionRefusals refusals;
     private final AtomicBoolean over = new AtomicBoolean();
     private final CompletableFuture<StatefulRedisPubSubConnection<String, String>> connection =
             new CompletableFuture<>();
@@ -54,6 +48,7 @@ final class NodePushes {
         this.driver = driver;
         this.node = node;
         this.errors = errors;
+        this.refusals = new SubscriptionRefusals("wake-ups", errors);
         this.runtime = runtime;
         this.onMessage = onMessage;
         this.ends = ends;
@@ -107,18 +102,9 @@ final class NodePushes {
                 .toCompletableFuture()
                 .whenComplete((done, error) -> {
                     if (error != null) {
-                        tellRefusalOnce(error);
+                        refusals.of(error);
                     }
                 }));
-    }
-
-    private void tellRefusalOnce(Throwable error) {
-        Failure failure = errors.of(error, "subscribe to wake-ups");
-        if (failure.error() instanceof StoreAccessException && refusalTold.compareAndSet(false, true)) {
-            LOG.warn(
-                    "not subscribed to wake-ups; waiters ask again from time to time: {}",
-                    failure.error().getMessage());
-        }
     }
 
     /** Ends subscriptions that nobody needs any more. */

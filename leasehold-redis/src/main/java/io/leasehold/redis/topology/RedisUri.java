@@ -3,15 +3,10 @@ package io.leasehold.redis.topology;
 import io.leasehold.Credentials;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.spi.toolkit.StoreAddress;
 import io.lettuce.core.RedisURI;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.LinkedHashMap;
-import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
-import java.util.regex.Pattern;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,12 +18,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RedisUri {
 
-    private static final int DEFAULT_PORT = 6379;
+    /** What every form of URI may name. */
+    static final List<String> OPTIONS = List.of("tls", "ca", "keys", "waitReplicas", "waitTimeout");
+
     private static final int MAX_DATABASES = 1 << 20;
-    private static final Set<String> PARAMETERS =
-            new TreeSet<>(Set.of("tls", "ca", "keys", "waitReplicas", "waitTimeout"));
-    private static final Pattern CUT = Pattern.compile("(?s)[?#].*@");
-    private static final String FORM = "redis://[[user]:password@]host[:port][/database]";
+    private static final String PATTERN = "redis://[[user]:password@]host[:port][/database]";
+    private static final StoreAddress.Form FORM = new StoreAddress.Form(PATTERN, 6379, OPTIONS, true);
 
     private final String host;
     private final int port;
@@ -60,7 +55,10 @@ public final class RedisUri {
     }
 
     private RedisUri(
-            Authority authority,
+            String host,
+            int port,
+            @Nullable String user,
+            char @Nullable [] password,
             int database,
             boolean tls,
             @Nullable String certificates,
@@ -70,10 +68,10 @@ public final class RedisUri {
         this.asksForLogin = asksForLogin;
         this.keys = keys;
         this.given = null;
-        this.host = authority.host;
-        this.port = authority.port;
-        this.user = authority.user;
-        this.password = authority.password;
+        this.host = host;
+        this.port = port;
+        this.user = user;
+        this.password = password;
         this.database = database;
         this.tls = tls;
         this.certificates = certificates;
@@ -83,53 +81,102 @@ public final class RedisUri {
     /**
      * Reads a URI.
      *
-     * @throws IllegalArgumentException if it is malformed or has an unknown parameter; secrets are not repeated
+     * @throws IllegalArgumentException if it is malformed or has an unknown option; secrets are not repeated
      */
     public static RedisUri parse(StoreUri uri) {
-        try {
-            return read(uri);
-        } catch (IllegalArgumentException e) {
-            throw withoutSecrets(uri, e);
+        StoreAddress address = StoreAddress.parse(uri, FORM);
+        if (address.servers().size() > 1) {
+            throw address.refused("a list is no host; write " + PATTERN);
         }
+        return of(
+                address,
+                address.servers().get(0),
+                address.path(),
+                tls(address, uri.scheme().equals("rediss")));
     }
 
-    /** An @ behind a ? or a # may end a password that has one of these in it: then no part of it is repeated. */
-    static IllegalArgumentException withoutSecrets(StoreUri uri, IllegalArgumentException error) {
-        return CUT.matcher(uri.rest()).find()
-                ? new IllegalArgumentException("store URI \"" + uri.redacted()
-                        + "\": it cannot be read, and an @ stands behind a ? or a #; write ? and # in a password as %3F and"
-                        + " %23, and @ in a parameter as %40")
-                : error;
+    /** Whether a URI asks for TLS, by its scheme or by an option. */
+    static boolean tls(StoreAddress address, boolean secureScheme) {
+        boolean tls = address.has("tls") ? address.flag("tls") : secureScheme;
+        if (secureScheme && !tls) {
+            throw address.refused("rediss:// means TLS and tls=false means none; decide");
+        }
+        return tls;
     }
 
-    private static RedisUri read(StoreUri uri) {
-        Parser parser = new Parser(uri);
-        String rest = uri.rest();
-        if (!rest.startsWith("//")) {
-            throw parser.refused("the scheme must be followed by //; write " + FORM);
-        }
-        if (rest.indexOf('#') >= 0) {
-            throw parser.refused("a fragment (#…) has no meaning here; write # in a password as %23");
-        }
-        int question = rest.indexOf('?');
-        Map<String, String> parameters = parser.parameters(question < 0 ? "" : rest.substring(question + 1));
-        String main = question < 0 ? rest.substring(2) : rest.substring(2, question);
-        int slash = main.indexOf('/', Math.max(0, main.lastIndexOf('@')));
-        Authority authority = parser.authority(slash < 0 ? main : main.substring(0, slash));
-        int database = parser.database(slash < 0 ? "" : main.substring(slash + 1));
-        boolean tls = parser.tls(parameters.get("tls"));
-        String certificates = parameters.get("ca");
+    /**
+     * A data server of an address.
+     *
+     * @param server its host and port
+     */
+    static RedisUri of(StoreAddress address, String server, String database, boolean tls) {
+        String certificates = address.option("ca");
         if (certificates != null && !tls) {
-            throw parser.refused("ca=" + certificates + " is for TLS; write rediss:// or add tls=true");
+            throw address.refused("ca=" + certificates + " is for TLS; write rediss:// or add tls=true");
         }
-        Acknowledgement acknowledgement;
+        if (!database.isEmpty() && !(database.matches("[0-9]{1,9}") && Integer.parseInt(database) <= MAX_DATABASES)) {
+            throw address.refused("database \"" + database + "\" must be a number from 0 to " + MAX_DATABASES);
+        }
+        String template = address.option("keys");
         try {
-            acknowledgement = Acknowledgement.parse(parameters.get("waitReplicas"), parameters.get("waitTimeout"));
+            return named(
+                    server,
+                    address.user(),
+                    address.password(),
+                    database.isEmpty() ? 0 : Integer.parseInt(database),
+                    tls,
+                    certificates,
+                    template == null ? KeyLayout.standard() : KeyLayout.of(template),
+                    Acknowledgement.parse(address.option("waitReplicas"), address.option("waitTimeout")));
         } catch (IllegalArgumentException e) {
-            throw parser.refused(String.valueOf(e.getMessage()));
+            throw address.refused(String.valueOf(e.getMessage()));
         }
+    }
+
+    /** A Sentinel of an address: it has credentials of its own, and of the data servers' settings the certificates alone. */
+    static RedisUri ofSentinel(StoreAddress address, String server, boolean tls) {
+        String user = address.option("sentinelUser");
+        boolean anybody = user == null || user.isEmpty();
+        String password = address.option("sentinelPassword");
+        if (password == null && !anybody) {
+            throw address.refused("sentinelUser needs sentinelPassword beside it");
+        }
+        if (password != null && password.isEmpty()) {
+            throw address.refused("sentinelPassword= needs a password");
+        }
+        return named(
+                server,
+                anybody ? null : user,
+                password,
+                0,
+                tls,
+                tls ? address.option("ca") : null,
+                KeyLayout.standard(),
+                Acknowledgement.NONE);
+    }
+
+    private static RedisUri named(
+            String server,
+            @Nullable String user,
+            @Nullable String password,
+            int database,
+            boolean tls,
+            @Nullable String certificates,
+            KeyLayout keys,
+            Acknowledgement acknowledgement) {
+        int colon = server.lastIndexOf(':');
+        String host = server.substring(0, colon);
         return new RedisUri(
-                authority, database, tls, certificates, parser.keys(parameters.get("keys")), acknowledgement, false);
+                host.startsWith("[") ? host.substring(1, host.length() - 1) : host,
+                Integer.parseInt(server.substring(colon + 1)),
+                user,
+                password == null ? null : password.toCharArray(),
+                database,
+                tls,
+                certificates,
+                keys,
+                acknowledgement,
+                false);
     }
 
     /**
@@ -179,126 +226,7 @@ public final class RedisUri {
                     asks);
         }
         return new RedisUri(
-                new Authority(newHost, newPort, user, password),
-                database,
-                tls,
-                certificates,
-                layout,
-                acknowledgement,
-                asks);
-    }
-
-    /** Who and where; holds the secret, so it is no record. */
-    private static final class Authority {
-        private final String host;
-        private final int port;
-        private final @Nullable String user;
-        private final char @Nullable [] password;
-
-        private Authority(String host, int port, @Nullable String user, char @Nullable [] password) {
-            this.host = host;
-            this.port = port;
-            this.user = user;
-            this.password = password;
-        }
-    }
-
-    /** Reads the parts of one URI; its errors name the URI without its secrets. */
-    private record Parser(StoreUri uri) {
-
-        IllegalArgumentException refused(String rule) {
-            return new IllegalArgumentException("store URI \"" + uri.redacted() + "\": " + rule);
-        }
-
-        Map<String, String> parameters(String query) {
-            Map<String, String> found = new LinkedHashMap<>();
-            for (String pair : query.split("&", -1)) {
-                if (pair.isEmpty()) {
-                    continue;
-                }
-                int equals = pair.indexOf('=');
-                String name = equals < 0 ? pair : pair.substring(0, equals);
-                if (!PARAMETERS.contains(name)) {
-                    throw refused("unknown parameter \"" + name + "\"; known are " + String.join(", ", PARAMETERS));
-                }
-                if (found.put(name, decoded(equals < 0 ? "" : pair.substring(equals + 1), name)) != null) {
-                    throw refused("parameter \"" + name + "\" is given twice");
-                }
-            }
-            return found;
-        }
-
-        Authority authority(String text) {
-            int at = text.lastIndexOf('@');
-            String user = null;
-            char[] password = null;
-            if (at >= 0) {
-                String userInfo = text.substring(0, at);
-                int colon = userInfo.indexOf(':');
-                if (colon < 0 || colon == userInfo.length() - 1) {
-                    throw refused("what stands before @ needs a password: write user:password@ or :password@");
-                }
-                user = colon == 0 ? null : decoded(userInfo.substring(0, colon), "user");
-                password = decoded(userInfo.substring(colon + 1), "password").toCharArray();
-            }
-            String address = text.substring(at + 1);
-            int portColon =
-                    address.startsWith("[") ? address.indexOf(':', address.indexOf(']') + 1) : address.indexOf(':');
-            String host = portColon < 0 ? address : address.substring(0, portColon);
-            if (host.startsWith("[") && host.endsWith("]")) {
-                host = host.substring(1, host.length() - 1);
-            }
-            if (host.isBlank() || host.indexOf('[') >= 0 || host.indexOf(']') >= 0 || host.indexOf(',') >= 0) {
-                throw refused("\"" + host + "\" is no host; write " + FORM);
-            }
-            return new Authority(
-                    host,
-                    portColon < 0 ? DEFAULT_PORT : number(address.substring(portColon + 1), "port", 1, 65_535),
-                    user,
-                    password);
-        }
-
-        int database(String path) {
-            return path.isEmpty() ? 0 : number(path, "database", 0, MAX_DATABASES);
-        }
-
-        KeyLayout keys(@Nullable String template) {
-            return template == null ? KeyLayout.standard() : KeyLayout.of(template);
-        }
-
-        boolean tls(@Nullable String value) {
-            boolean secure = uri.scheme().equals("rediss");
-            if (value == null) {
-                return secure;
-            }
-            if (!value.equals("true") && !value.equals("false")) {
-                throw refused("tls=" + value + " must be true or false");
-            }
-            if (secure && value.equals("false")) {
-                throw refused("rediss:// means TLS and tls=false means none; decide");
-            }
-            return value.equals("true");
-        }
-
-        private int number(String text, String what, int least, int most) {
-            if (text.matches("[0-9]{1,9}")) {
-                int number = Integer.parseInt(text);
-                if (number >= least && number <= most) {
-                    return number;
-                }
-            }
-            throw refused(what + " \"" + text + "\" must be a number from " + least + " to " + most);
-        }
-
-        private String decoded(String text, String what) {
-            try {
-                // URLDecoder is for forms, where a plus sign is a space.
-                return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
-            } catch (IllegalArgumentException e) {
-                throw refused(
-                        "the " + what + " has a % that is not followed by two hexadecimal digits; write % as %25");
-            }
-        }
+                newHost, newPort, user, password, database, tls, certificates, layout, acknowledgement, asks);
     }
 
     /**

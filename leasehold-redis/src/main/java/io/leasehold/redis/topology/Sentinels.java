@@ -6,6 +6,7 @@ import io.leasehold.UnsafeStoreException;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
 import io.lettuce.core.sentinel.api.async.RedisSentinelAsyncCommands;
@@ -189,7 +190,7 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
                 if (answer != null) {
                     named.add(answer);
                 } else if (failure != null) {
-                    failures.add(RedisErrors.unwrapped(failure));
+                    failures.add(Failure.unwrapped(failure));
                 }
                 first = answer != null && named.size() == 1;
                 last = named.size() + failures.size() == where.servers().size();
@@ -253,7 +254,7 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
     }
 
     private static LockStoreException explained(RedisUri sentinel, RedisErrors errors, Throwable error) {
-        Throwable cause = RedisErrors.unwrapped(error);
+        Throwable cause = Failure.unwrapped(error);
         for (Throwable t = cause; t != null; t = t.getCause()) {
             if (t instanceof LockStoreException known) {
                 return known;

@@ -2,6 +2,7 @@ package io.leasehold.redis.topology;
 
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.function.BooleanSupplier;
@@ -63,7 +64,7 @@ final class SignsOfLife {
         LockRuntime.Timer patience = runtime.schedule(PING_NANOS, end);
         connection.async().ping().whenComplete((pong, error) -> {
             patience.cancel();
-            if (error != null && RedisErrors.unwrapped(error) instanceof RedisCommandExecutionException refusal) {
+            if (error != null && Failure.unwrapped(error) instanceof RedisCommandExecutionException refusal) {
                 errors.warnOnce(String.valueOf(refusal.getMessage()), "ping the connection for wake-ups");
                 later();
             } else if (error == null) {

@@ -1,10 +1,9 @@
 package io.leasehold.redis.topology;
 
-import io.leasehold.StoreAccessException;
-import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
@@ -35,6 +34,7 @@ final class Subscriptions implements WakeUps {
     private final String channel;
     private final String purpose;
     private final RedisErrors errors;
+    private final SubscriptionRefusals refusals;
     private final LockRuntime runtime;
     private final Consumer<String> onMessage;
     private volatile Runnable onResubscribed = () -> {};
@@ -43,7 +43,6 @@ final class Subscriptions implements WakeUps {
     private volatile @Nullable StatefulRedisPubSubConnection<String, String> current;
     private volatile @Nullable RedisUri place;
     private boolean started;
-    private boolean refusalTold;
     private int failures;
     private boolean closed;
 
@@ -67,6 +66,7 @@ final class Subscriptions implements WakeUps {
         this.channel = channel;
         this.purpose = purpose;
         this.errors = errors;
+        this.refusals = new SubscriptionRefusals(purpose, errors);
         this.runtime = runtime;
         this.onMessage = onMessage;
     }
@@ -183,27 +183,13 @@ final class Subscriptions implements WakeUps {
     }
 
     private void failed(Throwable error) {
-        Failure failure = errors.of(error, "subscribe to " + purpose);
-        tellRefusalOnce(failure);
+        Failure failure = refusals.of(error);
         firstTry.complete(false);
         if (failure.kind() == FailureKind.PERMANENT) {
             runtime.schedule(REFUSED_NANOS, this::connect);
         } else {
             retryLater();
         }
-    }
-
-    private void tellRefusalOnce(Failure failure) {
-        synchronized (this) {
-            if (refusalTold || !(failure.error() instanceof StoreAccessException)) {
-                return;
-            }
-            refusalTold = true;
-        }
-        LOG.warn(
-                "not subscribed to {}; what they would have told is asked from time to time: {}",
-                purpose,
-                failure.error().getMessage());
     }
 
     /** The server may be elsewhere now: what it publishes is not heard at the former place. */

@@ -4,6 +4,7 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.Failure;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -106,7 +107,7 @@ final class TableReader {
                     first = !enough && view.isAny() && view.isAsNewAs(known);
                     enough |= first;
                 } else if (failure != null) {
-                    failures.add(RedisErrors.unwrapped(failure));
+                    failures.add(Failure.unwrapped(failure));
                 }
                 last = answers + failures.size() == expected;
             }
@@ -166,7 +167,7 @@ final class TableReader {
     }
 
     private LockStoreException refused(Throwable error) {
-        Throwable cause = RedisErrors.unwrapped(error);
+        Throwable cause = Failure.unwrapped(error);
         return cause instanceof LockStoreException known
                 ? known
                 : errors.of(cause, "read CLUSTER SLOTS and CLUSTER INFO").error();

@@ -1,10 +1,6 @@
 package io.leasehold.redis.topology;
 
-import io.leasehold.CredentialsProvider;
 import io.leasehold.LockStoreException;
-import io.leasehold.redis.wire.RedisErrors;
-import io.leasehold.spi.LockRuntime;
-import io.leasehold.spi.toolkit.CredentialsDesk;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -16,23 +12,6 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for all threads.
  */
 public interface Topology extends AutoCloseable {
-
-    /** The topology of a deployment; nothing is connected yet. */
-    static Topology of(Deployment where, RedisErrors errors, LockRuntime runtime, DriverThreads threads) {
-        return of(where, Driver.of(where, threads), errors, runtime);
-    }
-
-    /** The same over a driver that is closed with it. */
-    static Topology of(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime) {
-        CredentialsProvider credentials = where.credentials();
-        if (credentials != null) {
-            driver.logInWith(new CredentialsDesk(credentials, where.toString(), runtime));
-        }
-        return switch (where.kind()) {
-            case SINGLE, REPLICATED, SENTINEL -> new MasterTopology(where, driver, errors, runtime);
-            case CLUSTER -> new ClusterTopology(where, driver, errors, runtime);
-        };
-    }
 
     /**
      * Connects.

@@ -157,6 +157,11 @@ public final class KeyLayout {
         return close > open + 1 ? key.substring(open + 1, close) : null;
     }
 
+    /** The keys of a lock at a server that is a store by itself, in the order in which the scripts expect them. */
+    public static String[] allOf(String lockKey) {
+        return new String[] {lockKey, fence(lockKey), queued(lockKey), waiters(lockKey), asked(lockKey)};
+    }
+
     private static String side(String lockKey, String suffix) {
         return (tag(lockKey) == null ? "{" + lockKey + "}" : lockKey) + suffix;
     }

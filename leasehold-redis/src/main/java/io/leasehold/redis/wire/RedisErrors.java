@@ -5,11 +5,11 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisCommandExecutionException;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Set;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -125,7 +125,7 @@ public final class RedisErrors {
      * @param what the request, for example {@code acquire lock "x"}
      */
     public Failure of(Throwable thrown, String what) {
-        Throwable cause = unwrapped(thrown);
+        Throwable cause = Failure.unwrapped(thrown);
         String text = String.valueOf(cause.getMessage());
         if (cause instanceof RedisCommandExecutionException) {
             return answered(text, what, cause);
@@ -140,7 +140,7 @@ public final class RedisErrors {
 
     /** Whether the driver has sent nothing, since it takes no commands at this moment. */
     public static boolean isNotConnected(Throwable thrown) {
-        return String.valueOf(unwrapped(thrown).getMessage()).startsWith("Currently not connected");
+        return String.valueOf(Failure.unwrapped(thrown).getMessage()).startsWith("Currently not connected");
     }
 
     /** The node's own error, as a script passes it on. */
@@ -339,7 +339,7 @@ public final class RedisErrors {
      * it refuses only for now, or before it knows the user, is no such answer.
      */
     public static boolean isRefused(Throwable thrown) {
-        Throwable cause = unwrapped(thrown);
+        Throwable cause = Failure.unwrapped(thrown);
         String text = String.valueOf(cause.getMessage());
         String code = code(text);
         return cause instanceof RedisCommandExecutionException
@@ -347,10 +347,27 @@ public final class RedisErrors {
                 && (code.equals("NOPERM") || !ACCESS.contains(code));
     }
 
-    /** The exception behind the wrappers of futures. */
-    public static Throwable unwrapped(Throwable thrown) {
-        Throwable cause = thrown.getCause();
-        return thrown instanceof CompletionException && cause != null ? unwrapped(cause) : thrown;
+    /** Why no connection could be made. */
+    public LockStoreException unreachable(Throwable thrown) {
+        Throwable cause = Failure.unwrapped(thrown);
+        for (Throwable t = cause; t != null; t = t.getCause()) {
+            if (t instanceof LockStoreException known) {
+                // There are no credentials to log in with.
+                return known;
+            }
+            if (t instanceof RedisCommandExecutionException) {
+                return of(t, "log in").error();
+            }
+        }
+        Throwable root = cause;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        String reason = root.getMessage() == null ? root.getClass().getSimpleName() : root.getMessage();
+        return unavailable(
+                "cannot be reached: " + reason.lines().findFirst().orElse("") + ". Is a Redis server running there, and"
+                        + " does the store URI name its host and port?",
+                cause);
     }
 
     private static long millis(long nanos) {

@@ -11,6 +11,7 @@ import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.toolkit.Failure;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;

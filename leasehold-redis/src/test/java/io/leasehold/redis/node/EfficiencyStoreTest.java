@@ -7,6 +7,7 @@ import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.DriverThreads;
+import io.leasehold.redis.topology.Topologies;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.CompareAndDelete;
 import io.leasehold.redis.wire.KeyLayout;
@@ -48,7 +49,7 @@ class EfficiencyStoreTest {
     void open() throws Exception {
         Deployment where = Deployment.parse(StoreUri.parse(SERVER.server().uri()));
         RedisErrors errors = new RedisErrors(where.toString());
-        Topology topology = Topology.of(where, errors, runtime, new DriverThreads());
+        Topology topology = Topologies.of(where, errors, runtime, new DriverThreads());
         answer(topology.open());
         store = new EfficiencyStore(where.toString(), KeyLayout.standard(), topology, errors, runtime);
     }

@@ -287,7 +287,7 @@ final class GrantExchangesTest extends NodeExchanges {
         says(LuaScript.RELEASE_KEY, "-WRONGTYPE no\r\n");
         assertThat(release(node(), NAME)).isInstanceOf(ReleaseReply.Failed.class);
         assertThat(runtime.delays()).doesNotContain(AGAIN_NANOS);
-        assertThat(MigrationFallback.isUnderWay(new ReleaseReply.NotOurs())).isFalse();
+        assertThat(FailedReplies.isOfMigration(new ReleaseReply.NotOurs())).isFalse();
     }
 
     /** Until the client closes, and for a minute: by then each waiter has asked again by itself. */

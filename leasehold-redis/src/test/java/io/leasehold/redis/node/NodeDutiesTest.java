@@ -14,6 +14,7 @@ import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.DriverThreads;
+import io.leasehold.redis.topology.Topologies;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
@@ -67,7 +68,7 @@ final class NodeDutiesTest {
     @BeforeEach
     void open() throws Exception {
         Deployment where = Deployment.parse(StoreUri.parse(SERVER.server().uri()));
-        topology = Topology.of(where, errors, runtime, new DriverThreads());
+        topology = Topologies.of(where, errors, runtime, new DriverThreads());
         topology.open().get(60, TimeUnit.SECONDS);
     }
 

@@ -8,6 +8,7 @@ import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.redis.topology.ScriptedRedis;
+import io.leasehold.redis.topology.Topologies;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
@@ -56,7 +57,7 @@ abstract class NodeExchanges {
             return scripts.get(command.get(1)).apply(command);
         });
         where = Deployment.parse(StoreUri.parse("redis://" + server.address()));
-        topology = Topology.of(where, where.errors(), runtime, new DriverThreads());
+        topology = Topologies.of(where, where.errors(), runtime, new DriverThreads());
         answer(topology.open());
     }
 

@@ -6,12 +6,13 @@ import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.DriverThreads;
+import io.leasehold.redis.topology.Topologies;
 import io.leasehold.redis.topology.Topology;
-import io.leasehold.redis.wire.Failure;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.spi.toolkit.Failure;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -49,7 +50,7 @@ final class RequestsTest {
         LockRuntime runtime = standingStill(real);
         RedisErrors errors = new RedisErrors("the server");
         Deployment where = Deployment.parse(StoreUri.parse(SERVER.server().uri()));
-        try (Topology topology = Topology.of(where, errors, runtime, new DriverThreads())) {
+        try (Topology topology = Topologies.of(where, errors, runtime, new DriverThreads())) {
             topology.open().get(60, TimeUnit.SECONDS);
             CompletableFuture<Object> answer = new Requests(topology, errors, runtime)
                     .<String, Object>send(
@@ -75,7 +76,7 @@ final class RequestsTest {
         LockRuntime runtime = new SystemLockRuntime();
         RedisErrors errors = new RedisErrors("the server");
         Deployment where = Deployment.parse(StoreUri.parse(SERVER.server().uri()));
-        try (Topology topology = Topology.of(where, errors, runtime, new DriverThreads())) {
+        try (Topology topology = Topologies.of(where, errors, runtime, new DriverThreads())) {
             topology.open().get(60, TimeUnit.SECONDS);
             use.of(topology, errors, runtime);
         } finally {

@@ -135,8 +135,8 @@ final class ClusterRoutingTest {
         assertThat(topology.everywhere()).hasSize(2);
         assertThat(topology.connected()).hasSize(2);
         assertThat(topology.failure(LOW)).isNull();
-        assertThat(topology.isMember(one.uri())).isTrue();
-        assertThat(topology.isMember(three.uri())).isFalse();
+        assertThat(topology.members().isMember(one.uri())).isTrue();
+        assertThat(topology.members().isMember(three.uri())).isFalse();
     }
 
     @Test
@@ -315,7 +315,7 @@ final class ClusterRoutingTest {
         assertThat(way.asking()).isTrue();
         assertThat(leadsTo(LOW, one)).isTrue();
         assertThat(topology.everywhere()).hasSize(3).contains(way.link());
-        assertThat(topology.anyMaster().port()).isNotEqualTo(three.port());
+        assertThat(topology.members().anyMaster().port()).isNotEqualTo(three.port());
         topology.look();
         comesToRest();
         assertThat(topology.everywhere()).hasSize(3);
@@ -631,7 +631,7 @@ final class ClusterRoutingTest {
                             + "\r\nredis_version:6.2.7\r\nrole:master\r\ncluster_enabled:1\r\n"));
         }
         opened();
-        assertThat(topology.hasShardedChannels()).isFalse();
+        assertThat(topology.members().hasShardedChannels()).isFalse();
         ClusterWakeUps wakeUps = listening(LOW);
         wakeUps.onResubscribed(resubscribed::incrementAndGet);
         assertThat(wakeUps.isLive(HIGH)).isTrue();

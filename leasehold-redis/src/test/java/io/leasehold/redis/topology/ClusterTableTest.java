@@ -199,7 +199,7 @@ final class ClusterTableTest {
             assertThat(topology.everywhere())
                     .hasSize(cluster.nodes().size() + 1)
                     .contains(way.link());
-            assertThat(topology.anyMaster().port()).isNotEqualTo(guest.port());
+            assertThat(topology.members().anyMaster().port()).isNotEqualTo(guest.port());
             assertThat(topology.detour("lock:{busy}", asked, "ASK 5 nowhere")).isNull();
             assertThat(topology.detour("lock:{busy}", asked, "ERR no")).isNull();
         } finally {
@@ -219,7 +219,7 @@ final class ClusterTableTest {
             RedisServer reset = cluster.nodes().get(0);
             List<RedisServer> others =
                     cluster.nodes().subList(1, cluster.nodes().size());
-            String master = topology.masterOf(16_383);
+            String master = topology.members().masterOf(16_383);
             others.forEach(RedisServer::freeze);
             try {
                 reset.call("CLUSTER", "RESET", "HARD");
@@ -228,8 +228,10 @@ final class ClusterTableTest {
                 // One look has it asked three times at most: over its link, and as a node that is named in the table
                 // and by us.
                 until("the first look is over", () -> readings(reset) >= before + 4);
-                assertThat(topology.masterOf(16_383)).isEqualTo(master).isNotNull();
-                assertThat(topology.masterOf(0)).isNotNull();
+                assertThat(topology.members().masterOf(16_383))
+                        .isEqualTo(master)
+                        .isNotNull();
+                assertThat(topology.members().masterOf(0)).isNotNull();
             } finally {
                 others.forEach(RedisServer::thaw);
             }

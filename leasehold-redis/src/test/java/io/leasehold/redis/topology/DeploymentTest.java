@@ -95,7 +95,7 @@ class DeploymentTest {
                 "redis-cluster://a#m               | fragment",
                 "redis-cluster://a:x               | port \"x\"",
                 "redis-cluster:a                   | the scheme must be followed by //",
-                "redis-cluster://a?sentinelUser=x  | unknown parameter \"sentinelUser\"",
+                "redis-cluster://a?sentinelUser=x  | unknown option \"sentinelUser\"",
                 "redis-replicated://a,,b           | is no host",
                 "redis-replicated://a,a:6379       | named twice",
                 "redis://a?waitReplicas=0          | waitReplicas=0 must be a number from 1 to 99",
@@ -104,7 +104,7 @@ class DeploymentTest {
                 "redis://a?waitReplicas=1&waitTimeout=60001ms | must be a span from 1ms to 60s",
                 "redis://a?waitReplicas=1&waitTimeout=1h | waitTimeout=1h must be a span",
                 "redis://a?waitReplicas=100        | waitReplicas=100 must be a number from 1 to 99",
-                "redis-sentinel://a/m?sentinelPassword=x&sentinelPassword=y | parameter \"sentinelPassword\" is given twice",
+                "redis-sentinel://a/m?sentinelPassword=x&sentinelPassword=y | option \"sentinelPassword\" is given twice",
                 "redis-sentinel://a/%zz            | the master's name has a %",
                 "redis-sentinel://u:p#w@a/m        | write ? and # in a password as %3F and %23",
                 "redis-cluster://u:p?w@a           | write ? and # in a password as %3F and %23",
@@ -123,6 +123,9 @@ class DeploymentTest {
         "redis-sentinel://u:hunter2@a",
         "redis-sentinel://u:hunter2#x@a/m",
         "redis-sentinel://u:x#hunter2@a/m",
+        "redis-sentinel://u:6379#hunter2@a/m",
+        "redis-sentinel://u:6379/3#hunter2@a",
+        "redis-sentinel://u#x:hunter2@a/m",
         "redis-sentinel://u:hunter2?x@a/m",
         "redis-sentinel://u:x?sentinelTls=hunter2@a/m",
         "redis-cluster://u:hunter2?tls=true@a",
@@ -307,10 +310,10 @@ class DeploymentTest {
         assertThatThrownBy(() -> parse("redis-replicated://a,b:x"))
                 .hasMessage("store URI \"redis-replicated://a,b:x\": port \"x\" must be a number from 1 to 65535");
         assertThatThrownBy(() -> parse("redis-replicated://a,"))
-                .hasMessage("store URI \"redis-replicated://a,\": \"\" is no host; redis-replicated://"
+                .hasMessage("store URI \"redis-replicated://a,\": \"\" is no host; write redis-replicated://"
                         + "[[user]:password@]master[:port],replica[:port],…[/database]");
         assertThatThrownBy(() -> parse("redis-cluster://a,"))
-                .hasMessageEndingWith("is no host; redis-cluster://[[user]:password@]node[:port],…");
+                .hasMessageEndingWith("is no host; write redis-cluster://[[user]:password@]node[:port],…");
     }
 
     @Test

@@ -104,7 +104,7 @@ class RedisUriTest {
                 "redis://h/-1                   | database \"-1\"",
                 "redis://h/1/2                  | database \"1/2\"",
                 "redis://h1,h2                  | is no host",
-                "redis://h?timeout=3            | unknown parameter \"timeout\"; known are ca, keys, tls, waitReplicas, waitTimeout",
+                "redis://h?timeout=3            | unknown option \"timeout\"; known are ca, keys, tls, waitReplicas, waitTimeout",
                 "redis://h?tls=yes              | tls=yes must be true or false",
                 "redis://h?tls=true&tls=true    | given twice",
                 "rediss://h?tls=false           | decide",

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.leasehold.StoreAccessException;
+import io.leasehold.spi.toolkit.Failure;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Matcher;

@@ -7,6 +7,7 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
 import java.util.concurrent.CompletionException;
@@ -152,9 +153,8 @@ final class RedisErrorsTest {
         is(failure, FailureKind.UNKNOWN, StoreUnavailableException.class, "Connection reset", "outcome is unknown");
         assertThat(failure.error().getCause()).isSameAs(reset);
         assertThat(RedisErrors.isNotConnected(reset)).isFalse();
-        assertThat(RedisErrors.unwrapped(new CompletionException("alone", null)))
-                .hasMessage("alone");
-        assertThat(RedisErrors.unwrapped(new RedisException(reset))).hasCause(reset);
+        assertThat(Failure.unwrapped(new CompletionException("alone", null))).hasMessage("alone");
+        assertThat(Failure.unwrapped(new RedisException(reset))).hasCause(reset);
         is(errors.timeout(WHAT, 250_000_000), FailureKind.UNKNOWN, StoreUnavailableException.class, "within 250 ms");
         is(
                 errors.malformed(WHAT, new IllegalArgumentException("odd")),

@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;

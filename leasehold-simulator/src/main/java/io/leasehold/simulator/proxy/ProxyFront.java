@@ -5,6 +5,7 @@ import io.leasehold.spi.LockStore;
 import io.leasehold.testkit.tck.StoreFront;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiFunction;
 
 /** Proxies in front of all servers of a store. */
@@ -78,7 +79,10 @@ public final class ProxyFront implements StoreFront {
     @Override
     public void breakWhatBeginsWithin(Duration span, Duration thenDelay) {
         holdReplies();
-        TckBench.sleepUntil(System.nanoTime(), span);
+        long startAtNanos = System.nanoTime();
+        for (long left = span.toNanos(); left > 0; left = span.toNanos() - (System.nanoTime() - startAtNanos)) {
+            LockSupport.parkNanos(left);
+        }
         proxies.forEach(TcpProxy::resetAll);
         resume(thenDelay);
     }

@@ -3,14 +3,14 @@ package io.leasehold.simulator.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
-import io.leasehold.spi.AcquireReply;
 import io.leasehold.node.Birth;
-import io.leasehold.spi.Grant;
 import io.leasehold.node.NodeReply;
+import io.leasehold.simulator.SimulatedNode;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.Grant;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
-import io.leasehold.simulator.SimulatedNode;
 import io.leasehold.testkit.virtual.ClockShape;
 import io.leasehold.testkit.virtual.FaultyNode;
 import java.time.Duration;

@@ -21,9 +21,9 @@ final class HeldLease {
     private static final WaitSettings SETTINGS = WaitSettings.of(LockOptions.defaults(), new AnsweringStore());
 
     final AnsweringStore store = new AnsweringStore();
-    final LocalQueues desks;
+    final LocalQueues queues;
     final HoldTable holds = new HoldTable();
-    final EngineContext wiring;
+    final EngineContext context;
     final HeldGrant keeper;
     final LeaseHandle handle;
     final AtomicInteger told = new AtomicInteger();
@@ -31,8 +31,8 @@ final class HeldLease {
     HeldLease() {
         LockRuntime runtime = new Frozen();
         TimerQueue timeline = new TimerQueue(runtime);
-        desks = new LocalQueues(timeline);
-        wiring = new EngineContext(
+        queues = new LocalQueues(timeline);
+        context = new EngineContext(
                 runtime,
                 timeline,
                 store,
@@ -45,31 +45,31 @@ final class HeldLease {
                 new ClientAnnouncer(runtime, timeline, store, holds, "host/1/jcstress"),
                 "host/1/jcstress");
         Grant grant = new Grant(OWNER, TokenRange.of(1, 64), 0, Incarnation.DURABLE);
-        keeper = new HeldGrant(NAME, grant, 64, SETTINGS, wiring, desks);
-        desks.granted(NAME, keeper, 64);
-        handle = keeper.begin(wiring.suspensions().mark(), null);
+        keeper = new HeldGrant(NAME, grant, 64, SETTINGS, context, queues);
+        queues.granted(NAME, keeper, 64);
+        handle = keeper.begin(context.suspensions().mark(), null);
         handle.onLost(cause -> told.incrementAndGet());
     }
 
     /** A waiter that contends, if it does, with a store of its own. */
     AcquireAttempt waiter(AnsweringStore asked) {
         EngineContext own = new EngineContext(
-                wiring.runtime(),
-                wiring.timeline(),
+                context.runtime(),
+                context.timeline(),
                 asked,
-                wiring.events(),
-                wiring.undoer(),
-                wiring.renewals(),
-                wiring.holds(),
-                wiring.suspensions(),
-                wiring.leaks(),
-                wiring.announcer(),
-                wiring.holderId());
-        return new AcquireAttempt(NAME, SETTINGS, Long.MAX_VALUE, own, desks, null);
+                context.events(),
+                context.retrier(),
+                context.renewals(),
+                context.holds(),
+                context.suspensions(),
+                context.leaks(),
+                context.announcer(),
+                context.holderId());
+        return new AcquireAttempt(NAME, SETTINGS, Long.MAX_VALUE, own, queues, null);
     }
 
     void lose() {
-        keeper.takenAway(LossCause.NOT_OURS);
+        keeper.on(new GrantEvent.TakenAway(LossCause.NOT_OURS));
     }
 
     /** 1 released, 2 already lost, 3 unconfirmed, 0 not known yet. */
@@ -88,7 +88,7 @@ final class HeldLease {
 
     /** Whether anything of it is still known to the client. */
     boolean isLeft() {
-        return !holds.isEmpty() || !desks.isEmpty();
+        return !holds.isEmpty() || !queues.isEmpty();
     }
 
     /** Time that stands still; timers never fire. */

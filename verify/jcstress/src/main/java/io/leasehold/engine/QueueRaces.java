@@ -26,8 +26,8 @@ public final class QueueRaces {
         private final AcquireAttempt second = lease.waiter(secondsStore);
 
         public EndAgainstLeaving() {
-            lease.desks.enter(first);
-            lease.desks.enter(second);
+            lease.queues.enter(first);
+            lease.queues.enter(second);
         }
 
         @Actor
@@ -60,8 +60,8 @@ public final class QueueRaces {
         private final AcquireAttempt second = lease.waiter(secondsStore);
 
         public ReleaseAgainstGivingUp() {
-            lease.desks.enter(first);
-            lease.desks.enter(second);
+            lease.queues.enter(first);
+            lease.queues.enter(second);
         }
 
         @Actor

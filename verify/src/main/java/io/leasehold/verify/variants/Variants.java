@@ -8,7 +8,7 @@ final class Variants {
     private static final String NODE = "memory/InMemoryNode.java";
     private static final String LEASE = "engine/GrantMachine.java";
     private static final String ATTEMPT = "engine/AcquireMachine.java";
-    private static final String KEEPER = "engine/HeldGrant.java";
+    private static final String TOKENS = "engine/GrantTokens.java";
     private static final String SEVERAL = "engine/MultiAcquire.java";
     private static final String ROUND = "quorum/QuorumRound.java";
 
@@ -138,9 +138,9 @@ final class Variants {
                 new Variant(
                         "minority-wins",
                         "one vote less than a quorum is enough",
-                        ROUND,
-                        "this.quorum = nodes.size() / 2 + 1;",
-                        "this.quorum = nodes.size() / 2;"),
+                        "quorum/Quorum.java",
+                        "return nodes / 2 + 1;",
+                        "return nodes / 2;"),
                 new Variant(
                         "undo-of-a-late-yes",
                         "a late vote for an attempt that has been won is undone",
@@ -157,7 +157,7 @@ final class Variants {
                         "quorum-ballot-without-floor",
                         "a stale ballot is repeated without regard to the floor it was told",
                         ROUND,
-                        "propose(Math.max(highest, Math.max(tally.floor, estimateMicros)) + lead, actions);",
+                        "propose(Math.max(highest, Math.max(tally.floor(), estimateMicros)) + lead, actions);",
                         "propose(highest + 1, actions);"),
                 new Variant(
                         "validity-from-the-latest-node",
@@ -169,14 +169,14 @@ final class Variants {
                         "undo-once",
                         "an undo at a node that does not answer is not repeated",
                         "quorum/NodeRelease.java",
-                        "if (open && leftNanos > 0 && !closed) {",
-                        "if (open && leftNanos > Long.MAX_VALUE / 2 && !closed) {"),
+                        "if (!sendAgain(node)) {",
+                        "copies[node].end();\n                if (!sendAgain(node)) {"),
                 new Variant(
                         "release-repeated-once",
                         "a release or undo that is not answered is sent once more, and then no more",
-                        "engine/ReleaseRetrier.java",
-                        "if (again && untilAtNanos - nowNanos > 0) {",
-                        "if (again && tries == 0 && untilAtNanos - nowNanos > 0) {"),
+                        "spi/Repetition.java",
+                        "if (state == State.ENDED || leftNanos <= 0) {",
+                        "if (state == State.ENDED || leftNanos <= 0 || failures > 0) {"),
                 new Variant(
                         "renewal-armed-once",
                         "a renewal that fails arms no other",
@@ -231,14 +231,14 @@ final class Variants {
                         "sleep-of-several",
                         "the grant of several locks at once is believed although the machine slept before it came",
                         SEVERAL,
-                        "names.forEach(name -> keep(client.keep(name, granted.grant(), settings, mark, asked)));",
-                        "names.forEach(name -> keep(client.keep(\n                    name, granted.grant(), settings,"
-                                + " wiring.suspensions().mark(), asked)));"),
+                        "names.forEach(name -> keep(attempts.keep(name, keep.grant(), settings, mark, asked)));",
+                        "names.forEach(name -> keep(attempts.keep(\n                    name, keep.grant(), settings,"
+                                + " context.suspensions().mark(), asked)));"),
                 new Variant(
                         "parts-not-looked-at",
                         "what was taken first of several locks is not looked at again when the last is taken",
                         SEVERAL,
-                        "handle.state().remaining().toNanos() < leastValidityNanos()",
+                        "!machine.isWorthKeeping(handle.state().remaining().toNanos())",
                         "handle.state().remaining().isNegative()"),
                 new Variant(
                         "loss-of-the-first-part",
@@ -249,15 +249,15 @@ final class Variants {
                 new Variant(
                         "token-beyond-the-range",
                         "a lease that is passed on has a token that was not reserved",
-                        KEEPER,
-                        "new ActiveLease(this, nextToken++, ",
-                        "new ActiveLease(this, nextToken++ + (current == null ? 0 : 64), "),
+                        TOKENS,
+                        "        return nextToken++;",
+                        "        return nextToken++ + (lastToken - nextToken < 62 ? 64 : 0);"),
                 new Variant(
                         "token-of-two-holders",
                         "a lease that is passed on has the token of the one before",
-                        KEEPER,
-                        "new ActiveLease(this, nextToken++, ",
-                        "new ActiveLease(this, nextToken, "),
+                        TOKENS,
+                        "        return nextToken++;",
+                        "        return nextToken;"),
                 new Variant(
                         "passed-on-for-long",
                         "a process passes a lock on for two seconds after its grant",
@@ -267,25 +267,25 @@ final class Variants {
                 new Variant(
                         "too-many-reserved",
                         "a process reserves tokens for more leases than it may pass on",
-                        "engine/LocalQueues.java",
-                        "return others[0] ? Timings.MAX_LEASES : 1;",
-                        "return others[0] ? 10 * Timings.MAX_LEASES : 1;"),
+                        "engine/LocalQueue.java",
+                        "return line.size() > 1 ? Timings.MAX_LEASES : 1;",
+                        "return line.size() > 1 ? 10 * Timings.MAX_LEASES : 1;"),
                 new Variant(
                         "passed-on-below-the-minimum",
                         "a lease is passed on with whatever validity is left",
-                        KEEPER,
-                        "&& machine.remainingNanos(nowNanos) >= Math.max(1, timings.minimumValidityNanos());",
-                        "&& machine.remainingNanos(nowNanos) >= 1;"),
+                        TOKENS,
+                        "Math.max(1, timings.minimumValidityNanos());",
+                        "1;"),
                 new Variant(
                         "fixed-ttl-passed-on",
                         "a lease that nothing renews is passed on",
-                        KEEPER,
-                        "return timings.renewed()\n                && options.fairness()",
-                        "return options.fairness()"),
+                        TOKENS,
+                        "timings.renewed() && options.fairness()",
+                        "options.fairness()"),
                 new Variant(
                         "strict-line-passed-on",
                         "a lease is passed on within the process though the options say strict order",
-                        KEEPER,
+                        TOKENS,
                         "&& options.fairness() == Fairness.BOUNDED_LOCAL_HAND_OVER",
                         "&& options.fairness() != null"));
     }

@@ -1,0 +1,19 @@
+package io.leasehold.cli;
+
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.function.ToIntFunction;
+
+/** Adds commands to the program; found by {@link java.util.ServiceLoader}. */
+public interface CommandProvider {
+
+    /** The commands for this start of the program, annotated as picocli's; they stand in the help in this order. */
+    List<Object> commands(Invocation invocation, StoreOption store);
+
+    /**
+     * Starts a server, runs the action with its URI, and stops the server; for the preparation of fast starts.
+     *
+     * @return what the action returned; empty, without a run of the action, where no server can be started
+     */
+    OptionalInt withServer(ToIntFunction<String> action);
+}

@@ -1,8 +1,0 @@
-package io.leasehold.cli.demo.actor;
-
-/** A place between two steps of a lock, at which an actor can be held up, stopped or killed. */
-interface Interlude {
-
-    /** Waits here if the actor was told to; {@code done} is the step behind it. */
-    void between(String done) throws InterruptedException;
-}

@@ -1,5 +1,0 @@
-/** What processes write down while they fight for a lock, and what can be proved from nothing but that. */
-@NullMarked
-package io.leasehold.cli.demo.history;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,83 @@
+package io.leasehold;
+
+import java.time.Duration;
+
+/** The rules that keep options safe together: what breaks one of them is refused before any lock is asked for. */
+final class LockOptionRules {
+
+    private static final Duration MIN_TTL = Duration.ofMillis(100);
+    private static final Duration LARGEST_TTL = Duration.ofHours(24);
+    private static final Duration MIN_INTERVAL = Duration.ofMillis(10);
+    private static final int MAX_RENEWAL_TRIES = 1_000;
+    private static final Duration MIN_RECHECK = Duration.ofMillis(10);
+    private static final Duration LARGEST_RECHECK = Duration.ofHours(24);
+
+    private LockOptionRules() {}
+
+    /**
+     * Requires that these options are safe.
+     *
+     * @throws IllegalArgumentException which says what is wrong and what would be right
+     */
+    static void require(LockOptions options) {
+        Duration ttl = options.ttl();
+        if (ttl.compareTo(MIN_TTL) < 0 || ttl.compareTo(LARGEST_TTL) > 0) {
+            throw refused("ttl is " + ttl + "; it must be between " + MIN_TTL + " and " + LARGEST_TTL);
+        }
+        Duration delay = options.lockDelay();
+        if (delay.isNegative() || delay.compareTo(LARGEST_TTL.minus(ttl)) > 0) {
+            throw refused("lockDelay is " + delay + "; it must be between zero and " + LARGEST_TTL + " less the ttl of "
+                    + ttl);
+        }
+        if (options.maxHold().compareTo(ttl) < 0) {
+            throw refused("maxHold is " + options.maxHold() + ", below the ttl of " + ttl);
+        }
+        Duration interval = options.renewalInterval();
+        if (interval != null && interval.compareTo(MIN_INTERVAL) < 0) {
+            throw refused("renewal every " + interval + " would keep the store busy; at least " + MIN_INTERVAL);
+        }
+        if (interval != null && interval.compareTo(options.validity().dividedBy(2)) > 0) {
+            throw refused(
+                    "renewal every " + interval + " leaves no room for a failed renewal: two intervals must fit into"
+                            + " ttl − drift = " + options.validity());
+        }
+        // The last renewal may be one interval earlier than it would have to be to reach maxHold.
+        Duration longest = interval == null ? ttl : options.maxHold().minus(interval);
+        if (options.atLeast().isNegative() || options.atLeast().compareTo(longest) > 0) {
+            throw refused("atLeast is " + options.atLeast() + "; it must be between zero and "
+                    + (interval == null
+                            ? "the ttl, for without renewal nothing keeps a lock longer: "
+                            : "maxHold less one renewal interval = ")
+                    + longest);
+        }
+        if (options.minimumValidity().isNegative() || options.minimumValidity().compareTo(options.validity()) >= 0) {
+            throw refused("minimumValidity is " + options.minimumValidity()
+                    + "; it must be between zero and ttl − drift = " + options.validity());
+        }
+        if (options.nodeTimeout().compareTo(Duration.ofMillis(1)) < 0
+                || options.nodeTimeout().compareTo(ttl.dividedBy(2)) > 0) {
+            throw refused(
+                    "nodeTimeout is " + options.nodeTimeout() + "; it must be between 1 ms and half the ttl of " + ttl);
+        }
+        if (options.longestCheckable().isNegative()
+                || options.longestCheckable().isZero()) {
+            throw refused("ttl " + ttl + " less drift " + options.drift() + ", renewal interval " + interval
+                    + " and 2 × node timeout " + options.nodeTimeout() + " leaves no validity");
+        }
+        if (options.reentryLimit() < 1) {
+            throw refused("reentryLimit is " + options.reentryLimit() + "; it must be at least 1");
+        }
+        if (options.renewalTries() < 1 || options.renewalTries() > MAX_RENEWAL_TRIES) {
+            throw refused(
+                    "renewalTries is " + options.renewalTries() + "; it must be between 1 and " + MAX_RENEWAL_TRIES);
+        }
+        if (options.recheck().compareTo(MIN_RECHECK) < 0 || options.recheck().compareTo(LARGEST_RECHECK) > 0) {
+            throw refused("recheck is " + options.recheck() + "; it must be between " + MIN_RECHECK + " and "
+                    + LARGEST_RECHECK);
+        }
+    }
+
+    private static IllegalArgumentException refused(String message) {
+        return new IllegalArgumentException("lock options: " + message);
+    }
+}

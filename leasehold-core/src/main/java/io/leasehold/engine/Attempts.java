@@ -1,0 +1,189 @@
+package io.leasehold.engine;
+
+import io.leasehold.Lease;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.MultiLease;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** The attempts of one client: begins them unless it is closed, and withdraws them when it closes. Safe for use by any thread. */
+final class Attempts {
+
+    private final EngineContext context;
+    private final LocalQueues queues;
+    private final Workers workers;
+    private final ReentrantHolds reentrantHolds = new ReentrantHolds();
+    private final CloseEnds closeEnds = new CloseEnds();
+    /** Attempts on several locks that are not over. */
+    private final Set<MultiAcquire> several = ConcurrentHashMap.newKeySet();
+    /** Calls that have looked whether the client is closed, and whose attempt may not be in a queue yet. */
+    private final AtomicInteger entering = new AtomicInteger();
+
+    private volatile boolean closing;
+
+    Attempts(EngineContext context, LocalQueues queues, Workers workers) {
+        this.context = context;
+        this.queues = queues;
+        this.workers = workers;
+    }
+
+    LockRuntime runtime() {
+        return context.runtime();
+    }
+
+    Workers workers() {
+        return workers;
+    }
+
+    CloseEnds closeEnds() {
+        return closeEnds;
+    }
+
+    ReentrantHolds reentrantHolds() {
+        return reentrantHolds;
+    }
+
+    String storeDescription() {
+        return context.store().description();
+    }
+
+    WaitSettings settings(LockOptions options) {
+        return WaitSettings.of(options, context.store());
+    }
+
+    static LockOptions accepted(LockOptions options, LockStore store) {
+        Duration told = options.ttl().plus(options.lockDelay());
+        if (told.compareTo(store.maxTtl()) > 0) {
+            String what = options.lockDelay().isZero() ? "" : " with a lock delay of " + options.lockDelay();
+            throw new UnsafeStoreException(
+                    "ttl " + options.ttl() + what + " is above the largest that " + store.description() + " accepts: "
+                            + store.maxTtl() + " (LockClient.maxTtl())",
+                    null);
+        }
+        return options;
+    }
+
+    AcquireAttempt enter(LockName name, WaitSettings settings, long maxWaitNanos) {
+        return enter(name, settings, maxWaitNanos, context.leaks().askedHere());
+    }
+
+    /** As part of what was asked for there, if that is remembered. */
+    AcquireAttempt enter(LockName name, WaitSettings settings, long maxWaitNanos, @Nullable Throwable asked) {
+        accepted(settings.options(), context.store());
+        return entering(() -> {
+            AcquireAttempt attempt = new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked);
+            try {
+                queues.enter(attempt);
+            } catch (RuntimeException | Error e) {
+                // Its caller is told of that, and nothing of its result: it must not stay in the queue.
+                attempt.giveUp();
+                throw e;
+            }
+            if (closing) {
+                // The close may have looked before this attempt came.
+                attempt.clientClosing();
+            }
+            return attempt;
+        });
+    }
+
+    Pending<MultiLease> enterAll(List<LockName> names, WaitSettings settings, long maxWaitNanos) {
+        accepted(settings.options(), context.store());
+        return entering(() -> {
+            MultiAcquire attempt = new MultiAcquire(
+                    names,
+                    settings,
+                    maxWaitNanos,
+                    this,
+                    context,
+                    context.leaks().askedHere());
+            several.add(attempt);
+            try {
+                attempt.start();
+            } catch (RuntimeException | Error e) {
+                attempt.giveUp();
+                throw e;
+            }
+            settled(attempt);
+            if (closing) {
+                attempt.clientClosing();
+            }
+            return attempt;
+        });
+    }
+
+    /** Begins an attempt, unless the client is closed; the close waits until it can see it. */
+    private <T> T entering(Supplier<T> begin) {
+        entering.incrementAndGet();
+        try {
+            if (closing) {
+                throw new IllegalStateException("lock client for " + storeDescription() + " is closed");
+            }
+            return begin.get();
+        } finally {
+            entering.decrementAndGet();
+        }
+    }
+
+    /** Something of this attempt has ended, perhaps the last of it. */
+    void settled(MultiAcquire attempt) {
+        if (attempt.isOver()) {
+            several.remove(attempt);
+        }
+    }
+
+    /** Keeps a grant that was not obtained through a queue. */
+    Lease keep(LockName name, Grant grant, WaitSettings settings, long mark, @Nullable Throwable asked) {
+        HeldGrant held = new HeldGrant(name, grant, grant.tokens().last(), settings, context, queues);
+        queues.granted(name, held, grant.tokens().last());
+        try {
+            return held.begin(mark, asked);
+        } catch (RuntimeException | Error e) {
+            held.endAtClose();
+            throw e;
+        }
+    }
+
+    /**
+     * A thread that waits without limit for what it opened itself, and that is renewed, would wait for ever: unless another
+     * thread releases it, which is taken to be possible once another thread has used the lease.
+     */
+    void refuseSelfWait(LockName name) {
+        LocalQueues.Passable held = queues.held(name);
+        if (held != null && held.waitsForEver(Thread.currentThread())) {
+            throw new IllegalStateException("thread \"" + Thread.currentThread().getName() + "\" opened a lease on \""
+                    + name + "\" and waits for it without limit: it would wait for itself. Release the lease first, use"
+                    + " asReentrantLock(), or, if another thread is going to release it, wait with attempt(maxWait)");
+        }
+    }
+
+    /** From now on none begins. */
+    void refuse() {
+        closing = true;
+    }
+
+    /** Withdraws those that wait. */
+    void withdraw() {
+        several.forEach(attempt -> Futures.guarded("ending an attempt at the close", attempt::clientClosing));
+        // The last in line first: otherwise each that leaves would let the next one send a request.
+        List<LocalQueues.Contender> waiting = queues.all();
+        for (int i = waiting.size() - 1; i >= 0; i--) {
+            Futures.guarded("ending an attempt at the close", waiting.get(i)::clientClosing);
+        }
+    }
+
+    /** Whether none is under way, looked for in the order in which it moves: it is in a queue before it has entered. */
+    boolean isNoneUnderWay() {
+        return entering.get() == 0 && queues.isEmpty() && several.isEmpty();
+    }
+}

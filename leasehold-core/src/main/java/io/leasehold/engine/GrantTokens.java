@@ -1,0 +1,41 @@
+package io.leasehold.engine;
+
+import io.leasehold.Fairness;
+import io.leasehold.LockOptions;
+import io.leasehold.spi.TokenRange;
+
+/**
+ * The leases that one grant may carry, one after another within the process: each has a token of the range that the store granted,
+ * none of them twice, for {@value Timings#MAX_LEASES} leases and {@link Timings#HAND_OVER_NANOS} at most. Pure.
+ */
+final class GrantTokens {
+
+    private final long lastToken;
+    private final long passableUntilAtNanos;
+    private final long minimumValidityNanos;
+    private long nextToken;
+
+    /** A lease that nothing renews is never passed on, nor is any in strict order. */
+    GrantTokens(TokenRange granted, LockOptions options, Timings timings, long grantedAtNanos) {
+        boolean passable = timings.renewed() && options.fairness() == Fairness.BOUNDED_LOCAL_HAND_OVER;
+        this.nextToken = granted.first();
+        this.lastToken = Math.min(granted.last(), granted.first() + Timings.MAX_LEASES - 1);
+        this.passableUntilAtNanos = grantedAtNanos + (passable ? Timings.HAND_OVER_NANOS : 0);
+        this.minimumValidityNanos = Math.max(1, timings.minimumValidityNanos());
+    }
+
+    /** The token of the next lease; no other lease has it, whether or not this one finds a holder. */
+    long draw() {
+        return nextToken++;
+    }
+
+    /** Whether the next holder in the process may have the grant now, of which so much validity is left. */
+    boolean mayPassOn(long remainingNanos, long nowNanos) {
+        return passableNanos(nowNanos) > 0 && remainingNanos >= minimumValidityNanos;
+    }
+
+    /** For how long the next attempt in the process may hope for the grant; zero or less if it may not. */
+    long passableNanos(long nowNanos) {
+        return nextToken <= lastToken ? passableUntilAtNanos - nowNanos : 0;
+    }
+}

@@ -1,0 +1,70 @@
+package io.leasehold.engine;
+
+import io.leasehold.LeaseLostException;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.NodeVote;
+import java.time.Duration;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What is said of leases to people: in exceptions and in the log. */
+final class LeaseMessages {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+
+    private LeaseMessages() {}
+
+    static LeaseLostException lost(LockName name, LossCause cause, List<NodeVote> votes, String store) {
+        String detail = switch (cause) {
+            case EXPIRED -> "no renewal succeeded in time at " + store;
+            case NOT_OURS -> store + " says that it is gone or has another holder";
+            case FORCE_RELEASED -> "an operator released it by force";
+            case MAX_HOLD -> "it reached maxHold and was no longer renewed";
+            case SESSION_LOST -> "the session at " + store + " ended";
+            case CLIENT_CLOSED -> "its client was closed";
+            case THREAD_DIED -> "the thread that held it has died";
+            case LEAKED -> "its handle was dropped without a release";
+        };
+        return new LeaseLostException(name, cause, detail, votes);
+    }
+
+    static IllegalArgumentException uncheckable(LockName name, Duration asked, Timings timings) {
+        return new IllegalArgumentException("ensureValidFor(" + asked + ") on \"" + name
+                + "\": a healthy lease with a ttl of " + Duration.ofNanos(timings.ttlNanos())
+                + " is only sure to have " + Duration.ofNanos(timings.longestCheckableNanos())
+                + " left; ask for less, or set a ttl of at least "
+                + timings.ttlForChecking(Timings.saturatedNanos(asked)).toMillis() + " ms");
+    }
+
+    static void logAbandoned(LockName name, long token, LossCause cause, Duration held) {
+        LOG.atError()
+                .addKeyValue("lock", name)
+                .addKeyValue("fencingToken", token)
+                .addKeyValue("cause", cause)
+                .addKeyValue("held", held)
+                .log(
+                        "lease on \"{}\" (token {}) was abandoned after {} ({}); it is no longer renewed and ends by"
+                                + " itself",
+                        name,
+                        token,
+                        held,
+                        cause);
+    }
+
+    static void logUnheardLoss(LockName name, long token, LossCause cause, String store) {
+        LOG.atError()
+                .addKeyValue("lock", name)
+                .addKeyValue("fencingToken", token)
+                .addKeyValue("cause", cause)
+                .addKeyValue("store", store)
+                .log(
+                        "lease on \"{}\" (token {}) was lost ({}) while it was in use, and nothing noticed; what"
+                                + " it protected may have been used by others. Use ensureValidFor, onLost or the"
+                                + " fencing token.",
+                        name,
+                        token,
+                        cause);
+    }
+}

@@ -1,0 +1,34 @@
+package io.leasehold.engine;
+
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import java.util.concurrent.CompletableFuture;
+
+/** What keeps a lease, as the lease and its handle see it. */
+interface LeaseOwner {
+
+    LockName name();
+
+    Timings timings();
+
+    EngineContext context();
+
+    /** For how long others must not have the lock, however soon the lease is given back. */
+    long atLeastNanos();
+
+    /** The validity left for this lease, which must be the current one; looks for a suspension first. */
+    long remainingNanos(ActiveLease lease);
+
+    void on(GrantEvent event);
+
+    CompletableFuture<Void> renewByHand();
+
+    /** Binds the current lease to a thread: once that has died, there is no holder left to release it. */
+    void bindTo(Thread thread);
+
+    /** The holder of the current lease is gone: tells so, and renews no more. */
+    void abandon(LossCause cause);
+
+    /** The holder of this lease is done with it. */
+    void giveBack(ActiveLease lease);
+}

@@ -1,0 +1,82 @@
+package io.leasehold.engine;
+
+import io.leasehold.LockOptions;
+import io.leasehold.ReleaseOutcome;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What becomes of a lease that its holder gives back: it is kept for {@link LockOptions#atLeast()}, then passed on to the next attempt
+ * in the process, if that is allowed, else released.
+ */
+final class LeaseReturn {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+
+    private final HeldGrant grant;
+    private final ActiveLease lease;
+    private final LockOptions options;
+    private final LocalQueues queues;
+
+    LeaseReturn(HeldGrant grant, ActiveLease lease, LockOptions options, LocalQueues queues) {
+        this.grant = grant;
+        this.lease = lease;
+        this.options = options;
+        this.queues = queues;
+    }
+
+    void begin() {
+        if (options.atLeast().isZero() || !tested("kept for " + options.atLeast(), this::keep)) {
+            giveBack();
+        }
+    }
+
+    private void giveBack() {
+        if (!tested("passed on within the process", this::passOn)) {
+            grant.release(lease);
+        }
+    }
+
+    /** An Error on the way does not keep the release from the store. */
+    private boolean tested(String what, BooleanSupplier step) {
+        try {
+            return step.getAsBoolean();
+        } catch (RuntimeException | Error e) {
+            LOG.error("lock \"{}\" could not be {}; it is released", grant.name(), what, e);
+            return false;
+        }
+    }
+
+    private boolean keep() {
+        long untilAtNanos = lease.keptUntilAtNanos();
+        if (!grant.beginKeeping(untilAtNanos)) {
+            return false;
+        }
+        grant.context().timeline().scheduleAt(untilAtNanos, this::giveBack);
+        lease.released(ReleaseOutcome.KEPT, List.of());
+        return true;
+    }
+
+    private boolean passOn() {
+        while (true) {
+            grant.lookForSuspension();
+            LocalQueues.Contender next = queues.first(grant.name());
+            ActiveLease passed = next == null || !options.equals(next.options()) ? null : grant.nextToPassOn();
+            if (next == null || passed == null) {
+                return false;
+            }
+            switch (next.handOver(passed)) {
+                case ACCEPTED -> {
+                    Futures.guarded("the end of a lease that was passed on", lease::passedOn);
+                    return true;
+                }
+                case GONE -> queues.leave(next);
+                case CONTENDING -> {
+                    return false;
+                }
+            }
+        }
+    }
+}

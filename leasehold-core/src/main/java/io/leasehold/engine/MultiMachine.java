@@ -1,0 +1,97 @@
+package io.leasehold.engine;
+
+import io.leasehold.AmbiguousAcquireException;
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Grant;
+
+/**
+ * What an attempt on several locks does next. Pure.
+ *
+ * @param what the locks, for messages
+ * @param timings every span
+ * @param maxWaitNanos the caller's patience
+ * @param startAtNanos when it began
+ */
+record MultiMachine(String what, Timings timings, long maxWaitNanos, long startAtNanos) {
+
+    /** What follows the answer to an atomic request. */
+    sealed interface Next {}
+
+    /** All were granted. */
+    record Keep(Grant grant) implements Next {}
+
+    /** Take them one after the other. */
+    record TakeOneByOne() implements Next {}
+
+    /** It ends with this error. */
+    record Fail(LockStoreException error) implements Next {}
+
+    /** Its caller has gone. */
+    record Leave() implements Next {}
+
+    /**
+     * The answer to an atomic request, taken in.
+     *
+     * @param undo whether the store may hold something for its owner token that is to be ended
+     * @param next what follows
+     */
+    record Decision(boolean undo, Next next) {}
+
+    /** Takes in the answer to an atomic request; {@code isGivenUp} if its caller has gone meanwhile. */
+    Decision onReply(AcquireReply reply, boolean isGivenUp, long nowNanos) {
+        if (!isGivenUp && reply instanceof AcquireReply.Granted granted) {
+            long untilAtNanos = granted.grant().sentAtNanos() + timings.validityNanos();
+            if (isWorthKeeping(untilAtNanos - nowNanos)) {
+                return new Decision(false, new Keep(granted.grant()));
+            }
+        }
+        return new Decision(isRemembered(reply), isGivenUp ? new Leave() : afterFailure(reply));
+    }
+
+    /** Whether a part with this validity left is handed out. */
+    boolean isWorthKeeping(long leftNanos) {
+        return leftNanos >= Math.max(1, timings.minimumValidityNanos());
+    }
+
+    long patienceLeftNanos(long nowNanos) {
+        return maxWaitNanos > Long.MAX_VALUE / 2 ? maxWaitNanos : Math.max(0, maxWaitNanos - (nowNanos - startAtNanos));
+    }
+
+    /** Whether the store may hold something for the owner token; what was granted and does not count, it does. */
+    private static boolean isRemembered(AcquireReply reply) {
+        if (reply instanceof AcquireReply.Refused refused) {
+            return refused.spent() && refused.ballot() > 0;
+        }
+        return !(reply instanceof AcquireReply.Busy);
+    }
+
+    /**
+     * Without patience a failure is the end. The locks are not asked for one after the other then: the request would meet what
+     * this one may have left and is being undone, and take it for that of another.
+     */
+    private Next afterFailure(AcquireReply reply) {
+        boolean asksOnce = maxWaitNanos == 0;
+        if (reply instanceof AcquireReply.Failed failed && (asksOnce || failed.kind() == FailureKind.PERMANENT)) {
+            return new Fail(failed.kind() == FailureKind.UNKNOWN ? unknown(failed) : failed.error());
+        } else if (asksOnce && reply instanceof AcquireReply.Refused refused) {
+            return new Fail(
+                    new StoreUnavailableException(what + " were refused: " + refused.reason(), refused.votes(), null));
+        } else if (asksOnce && reply instanceof AcquireReply.Granted granted) {
+            return new Fail(new StoreUnavailableException(
+                    what + " were granted too slowly: less than " + timings.minimumValidityNanos() / 1_000_000
+                            + " ms of validity were left; they were given back",
+                    granted.votes(),
+                    null));
+        }
+        return new TakeOneByOne();
+    }
+
+    private AmbiguousAcquireException unknown(AcquireReply.Failed failed) {
+        String message = what + ": the outcome of the request is unknown; it is being undone. Last: "
+                + failed.error().getMessage();
+        return new AmbiguousAcquireException(message, failed.votes(), failed.error());
+    }
+}

@@ -1,0 +1,16 @@
+package io.leasehold.engine;
+
+import io.leasehold.Hold;
+import io.leasehold.ReleaseOutcome;
+import java.util.concurrent.CompletableFuture;
+
+/** A hold that can be given back although no caller has seen it: nothing was done under it. */
+interface Unseen {
+
+    /** Releases it at once; no caller has it, and none will. */
+    CompletableFuture<ReleaseOutcome> giveBackUnseen();
+
+    static CompletableFuture<ReleaseOutcome> giveBack(Hold hold) {
+        return hold instanceof Unseen unseen ? unseen.giveBackUnseen() : Futures.ask(hold::releaseAsync);
+    }
+}

@@ -1,0 +1,271 @@
+package io.leasehold.quorum;
+
+import io.leasehold.LockName;
+import io.leasehold.NodeVote;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.NodeReply;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.TokenRange;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the requests of one attempt lead to: with which ballot they begin, for how long nodes are waited for, and what the
+ * verdict of a round is answered with. Pure.
+ *
+ * <p>A waiter that others keep out is answered once so many nodes will wake it that one of them may fail; until then it asks
+ * again, after 5, 10, 20 … ms, since the subscriptions of the nodes may have only begun. After split votes only its own
+ * client wakes it.
+ */
+final class QuorumAttempt {
+
+    private static final long FIRST_PLACE_NANOS = 5_000_000L;
+    private static final int MAX_PLACE_TRIES = 6;
+    private static final Incarnation SET = new Incarnation("quorum");
+
+    /** What follows. */
+    sealed interface Next {}
+
+    /** A round begins with this ballot. */
+    record Begin(long candidate, int reserve) implements Next {}
+
+    /** The nodes are asked again after a pause. */
+    record AskAgain(long pauseNanos) implements Next {}
+
+    /** The request is answered. */
+    record Answer(AcquireReply reply, Delays delays) implements Next {}
+
+    /** What the answer means for the delays of the attempt after split votes. */
+    enum Delays {
+        /** They stay as they are. */
+        KEPT,
+        /** They begin anew with the next split. */
+        OVER,
+        /** The votes were split: the client wakes the attempt after the next delay. */
+        LONGER
+    }
+
+    private final List<LockName> names;
+    private final int nodes;
+    private final String configuration;
+    private final QuorumSettings settings;
+    /** The highest that each node has told. */
+    private final long[] floors;
+
+    private @Nullable AcquireRequest request;
+    private long startedAtNanos;
+    private long answerByNanos;
+    private int placeTries;
+    /** The highest ballot of all rounds and repairs. */
+    private long highest;
+
+    /** Nothing was asked for yet. */
+    QuorumAttempt(List<LockName> names, int nodes, String configuration, QuorumSettings settings) {
+        this.names = names;
+        this.nodes = nodes;
+        this.configuration = configuration;
+        this.settings = settings;
+        this.floors = new long[nodes];
+    }
+
+    /** What a request is answered with whose ttl the set cannot keep, whatever the nodes say. */
+    Optional<AcquireReply> refusal(AcquireRequest wanted) {
+        return NodeSetCheck.unfit(wanted.ttlNanos(), wanted.nodeTimeoutNanos(), settings)
+                .map(unfit -> new AcquireReply.Failed(
+                        FailureKind.PERMANENT, new UnsafeStoreException(names + ": " + unfit.text(), null), 0));
+    }
+
+    /**
+     * A request begins.
+     *
+     * @param askedAtNanos from when its time counts: others may have gone first
+     */
+    void asked(AcquireRequest wanted, long askedAtNanos, long nowNanos) {
+        request = wanted;
+        startedAtNanos = nowNanos;
+        answerByNanos = askedAtNanos + wanted.timeoutNanos();
+        placeTries = 0;
+    }
+
+    private AcquireRequest request() {
+        if (request == null) {
+            throw new IllegalStateException("nothing was asked for");
+        }
+        return request;
+    }
+
+    /** Whether a request has begun. */
+    boolean isAsked() {
+        return request != null;
+    }
+
+    /** Whether the last request was that of a waiter. */
+    boolean isWaiting() {
+        return request != null && request.isWaiting();
+    }
+
+    /** What the nodes were told, or the largest that they may have been. */
+    long ttlNanos() {
+        return request == null ? settings.maxTtl().toNanos() : request.ttlNanos();
+    }
+
+    /** How long the last request has been under way. */
+    long spentNanos(long nowNanos) {
+        return nowNanos - startedAtNanos;
+    }
+
+    /**
+     * How long a ballot waits for each node. An attempt without patience has this one round: it gets the time that an
+     * answer may take, unless the lock has a node timeout of its own. Never longer than what is left of that time.
+     */
+    long nodeTimeoutNanos(long nowNanos) {
+        AcquireRequest wanted = request();
+        long leftNanos = Math.max(1, answerByNanos - nowNanos);
+        if (wanted.nodeTimeoutNanos() == 0 && !wanted.isWaiting()) {
+            return leftNanos;
+        }
+        return Math.min(leftNanos, settings.nodeTimeoutNanos(wanted.ttlNanos(), wanted.nodeTimeoutNanos()));
+    }
+
+    /**
+     * The nodes can be asked.
+     *
+     * @param clocks what they have answered to a question for their clocks, if there was one
+     */
+    Next begin(QuorumRound round, OptionalLong estimateMicros, List<NodeReply> clocks) {
+        AcquireRequest wanted = request();
+        if (estimateMicros.isEmpty()) {
+            return withoutClock(clocks, round.highest());
+        }
+        long proposed = Math.max(round.highest(), wanted.ballotSoFar());
+        long candidate = Math.max(proposed + 1, Math.max(wanted.seenToken() + 1, estimateMicros.getAsLong()));
+        if (candidate >= TokenRange.LIMIT - wanted.reserve()) {
+            String message = "fencing token " + candidate + " would reach 2^53; the nodes' clocks are absurd";
+            return new Answer(
+                    new AcquireReply.Failed(FailureKind.PERMANENT, new StoreUnavailableException(message, null), 0),
+                    Delays.KEPT);
+        }
+        return new Begin(candidate, wanted.reserve());
+    }
+
+    private Next withoutClock(List<NodeReply> clocks, long ballot) {
+        List<NodeReply.Failed> failures = clocks.stream()
+                .filter(NodeReply.Failed.class::isInstance)
+                .map(NodeReply.Failed.class::cast)
+                .toList();
+        long permanent = failures.stream()
+                .filter(failed -> failed.kind() == FailureKind.PERMANENT)
+                .count();
+        List<NodeVote> votes =
+                failures.stream().map(failed -> Votes.of("a node", failed)).toList();
+        return noQuorum(permanent > nodes - quorum(), votes, ballot);
+    }
+
+    private int quorum() {
+        return Quorum.majority(nodes);
+    }
+
+    /** The ballot of a round. */
+    Ballot ballot(OwnerToken owner, long candidate) {
+        AcquireRequest wanted = request();
+        AcquireRequest sent = atNodes(owner).reserve(wanted.reserve()).seenToken(wanted.seenToken());
+        return new Ballot(wanted.isWaiting() ? sent.waiting(wanted.recheckNanos()) : sent, candidate, wanted.reserve());
+    }
+
+    /** The ballot that repairs a node which has lost the key. */
+    Ballot repair(int node, OwnerToken owner, long estimateMicros) {
+        highest = Math.max(Math.max(highest, floors[node]) + 1, estimateMicros);
+        return new Ballot(atNodes(owner), highest, 1);
+    }
+
+    private AcquireRequest atNodes(OwnerToken owner) {
+        AcquireRequest wanted = request();
+        return AcquireRequest.exclusive(
+                wanted.names(), owner, wanted.holderId(), wanted.ttlNanos(), wanted.timeoutNanos());
+    }
+
+    /** A node has answered a ballot. */
+    void answered(int node, NodeReply reply) {
+        if (reply instanceof NodeReply.Stale stale) {
+            floors[node] = Math.max(floors[node], stale.floor());
+        }
+    }
+
+    /** The highest floor that a node has told. */
+    long floor(int node) {
+        return floors[node];
+    }
+
+    /** The ballot that an end names: above it the nodes may grant. */
+    long highest(QuorumRound round) {
+        return Math.max(highest, round.highest());
+    }
+
+    /** How what is left of a lost round ends: a waiter keeps its place. */
+    ReleaseRequest.Kind undo() {
+        return isWaiting() ? ReleaseRequest.Kind.SUPERSEDED : ReleaseRequest.Kind.UNDO;
+    }
+
+    /** A round is over. */
+    Next after(RoundVerdict verdict, QuorumRound round, OwnerToken owner, long nowNanos) {
+        highest = highest(round);
+        List<NodeVote> votes = round.votes();
+        if (verdict instanceof RoundVerdict.Won won) {
+            Grant grant = new Grant(owner, won.tokens(), won.sentAtNanos(), SET);
+            return new Answer(new AcquireReply.Granted(grant, votes), Delays.OVER);
+        } else if (verdict instanceof RoundVerdict.Contended contended) {
+            return contended(contended, round, votes, nowNanos);
+        } else if (verdict instanceof RoundVerdict.Refused refused) {
+            String reason = "no quorum of " + quorum() + " of " + nodes + " nodes may grant now: " + refused.reason();
+            return new Answer(
+                    new AcquireReply.Refused(reason, refused.retryNanos(), round.highest(), votes), Delays.KEPT);
+        }
+        return noQuorum(((RoundVerdict.NoQuorum) verdict).permanent(), votes, round.highest());
+    }
+
+    private Next contended(RoundVerdict.Contended verdict, QuorumRound round, List<NodeVote> votes, long nowNanos) {
+        boolean told = verdict.queued() > nodes - quorum();
+        AcquireReply busy = new AcquireReply.Busy(verdict.holder(), round.highest(), votes);
+        AcquireReply queued = new AcquireReply.Queued(verdict.holder(), round.highest(), votes);
+        if (!request().isWaiting()) {
+            return new Answer(busy, Delays.KEPT);
+        } else if (!verdict.holds()) {
+            return new Answer(queued, Delays.LONGER);
+        } else if (told || !mayAskForAPlace(round, nowNanos)) {
+            return new Answer(told ? queued : busy, Delays.OVER);
+        }
+        return new AskAgain(FIRST_PLACE_NANOS << placeTries++);
+    }
+
+    private boolean mayAskForAPlace(QuorumRound round, long nowNanos) {
+        return placeTries < MAX_PLACE_TRIES
+                && !round.isEnded()
+                && spentNanos(nowNanos) + (FIRST_PLACE_NANOS << placeTries)
+                        < request().timeoutNanos() / 2;
+    }
+
+    private Next noQuorum(boolean permanent, List<NodeVote> votes, long ballot) {
+        String message =
+                "no quorum for " + names + ": " + quorum() + " of " + nodes + " nodes are needed; " + Votes.line(votes);
+        return new Answer(
+                permanent
+                        ? new AcquireReply.Failed(
+                                FailureKind.PERMANENT,
+                                new UnsafeStoreException(
+                                        message + "; this client is configured for " + configuration, votes, null),
+                                ballot)
+                        : new AcquireReply.Failed(
+                                FailureKind.NO_EFFECT, new StoreUnavailableException(message, votes, null), ballot),
+                Delays.KEPT);
+    }
+}

@@ -1,0 +1,195 @@
+package io.leasehold.quorum;
+
+import io.leasehold.Holder;
+import io.leasehold.node.NodeReply;
+import io.leasehold.spi.FailureKind;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The votes on one ballot, counted, and what they mean for its round. Pure. */
+final class VoteTally {
+
+    /** When to ask again where no node says for how long it refuses. */
+    private static final long RETRY_NANOS = 10_000_000L;
+
+    private final List<String> nodes;
+    private final @Nullable NodeReply[] votes;
+    private final int quorum;
+    private final long quarantineMillis;
+    private int yes;
+    private int pending;
+    private int stale;
+    private int held;
+    private int queued;
+    private int refused;
+    private int permanent;
+    private int failed;
+    private long floor;
+
+    /**
+     * Counts.
+     *
+     * @param votes by node; null for a node that has not answered
+     * @param late the nodes whose answer is not waited for any more
+     * @param estimateMicros the clock of the set, or zero
+     * @param boundMicros B: a floor further ahead of the clock is refused
+     */
+    VoteTally(
+            List<String> nodes,
+            @Nullable NodeReply[] votes,
+            boolean[] late,
+            long estimateMicros,
+            long boundMicros,
+            long quarantineMillis) {
+        this.nodes = nodes;
+        this.votes = votes;
+        this.quorum = Quorum.majority(nodes.size());
+        this.quarantineMillis = quarantineMillis;
+        for (int node = 0; node < nodes.size(); node++) {
+            NodeReply vote = votes[node];
+            if (vote == null && !late[node]) {
+                pending++;
+            } else if (vote instanceof NodeReply.Stale told
+                    && estimateMicros > 0
+                    && told.floor() > estimateMicros + boundMicros) {
+                refused++;
+            } else {
+                count(vote);
+            }
+        }
+    }
+
+    private void count(@Nullable NodeReply vote) {
+        if (vote instanceof NodeReply.Yes) {
+            yes++;
+        } else if (vote instanceof NodeReply.Stale told) {
+            stale++;
+            floor = Math.max(floor, told.floor());
+        } else if (vote instanceof NodeReply.Held other) {
+            held++;
+            queued += other.queued() ? 1 : 0;
+        } else if (vote instanceof NodeReply.Refused
+                || vote instanceof NodeReply.Quarantined
+                || vote instanceof NodeReply.Unborn) {
+            refused++;
+        } else {
+            failed++;
+            boolean forGood = vote instanceof NodeReply.OtherSet
+                    || (vote instanceof NodeReply.Failed failure && failure.kind() == FailureKind.PERMANENT);
+            permanent += forGood ? 1 : 0;
+        }
+    }
+
+    /** Whether a quorum has said yes. */
+    boolean isWon() {
+        return yes >= quorum;
+    }
+
+    /** Whether no quorum can say yes to this ballot any more. */
+    boolean isLost() {
+        return yes + pending < quorum;
+    }
+
+    /** Whether a quorum may say yes to a higher ballot. */
+    boolean mayBeWonByAnotherBallot() {
+        return stale > 0 && yes + stale + pending >= quorum;
+    }
+
+    /** The highest floor that a node has told and that is believed. */
+    long floor() {
+        return floor;
+    }
+
+    /** How the round ends if there is no other ballot. */
+    RoundVerdict verdict() {
+        int n = nodes.size();
+        if (n - permanent < quorum) {
+            return new RoundVerdict.NoQuorum(true);
+        }
+        boolean holds = n - held < quorum;
+        if (holds || (held + yes > 0 && n - refused - failed >= quorum)) {
+            return new RoundVerdict.Contended(commonHolder(), holds, queued);
+        }
+        if (refused > 0 && n - failed >= quorum) {
+            long untilMillis = untilNanos(quarantineMillis * 1_000_000) / 1_000_000 + 1;
+            return new RoundVerdict.Refused(
+                    "not for another " + untilMillis + " ms (" + reasons() + ")", untilNanos(RETRY_NANOS));
+        }
+        return stale > 0 && n - failed - refused >= quorum
+                ? new RoundVerdict.Refused("every fencing token proposed was overtaken", RETRY_NANOS)
+                : new RoundVerdict.NoQuorum(false);
+    }
+
+    private @Nullable Holder commonHolder() {
+        Map<String, Integer> times = new HashMap<>();
+        Holder most = null;
+        for (NodeReply vote : votes) {
+            if (vote instanceof NodeReply.Held other && other.holder() != null) {
+                int count = times.merge(other.holder().id(), 1, Integer::sum);
+                if (most == null || count > times.getOrDefault(most.id(), 0) || later(other.holder(), most)) {
+                    most = other.holder();
+                }
+            }
+        }
+        return most;
+    }
+
+    /** Of one holder the answer with the longest time left: until then a quorum may be held. */
+    private static boolean later(Holder holder, Holder most) {
+        return holder.id().equals(most.id())
+                && holder.remainingTtl() != null
+                && most.remainingTtl() != null
+                && holder.remainingTtl().compareTo(most.remainingTtl()) > 0;
+    }
+
+    private String reasons() {
+        StringBuilder text = new StringBuilder();
+        for (int node = 0; node < nodes.size(); node++) {
+            String why = refusal(votes[node]);
+            if (why != null) {
+                text.append(text.isEmpty() ? "" : "; ")
+                        .append(nodes.get(node))
+                        .append(": ")
+                        .append(why);
+            }
+        }
+        return text.toString();
+    }
+
+    private @Nullable String refusal(@Nullable NodeReply vote) {
+        if (vote instanceof NodeReply.Refused refused) {
+            return refused.reason();
+        }
+        if (vote instanceof NodeReply.Stale told) {
+            return "its fence " + told.floor() + " is too far ahead of the clock to be believed";
+        }
+        if (vote instanceof NodeReply.Quarantined young) {
+            return young.reason();
+        }
+        return vote instanceof NodeReply.Unborn ? NodeReply.Quarantined.inWords(quarantineMillis) : null;
+    }
+
+    /**
+     * Until so many of the refusing nodes may grant that there can be a quorum.
+     *
+     * @param unbornNanos what to count for a node that has to be told its birth first
+     */
+    private long untilNanos(long unbornNanos) {
+        List<Long> times = new ArrayList<>();
+        for (NodeReply vote : votes) {
+            if (vote instanceof NodeReply.Refused refused) {
+                times.add(refused.retryNanos());
+            } else if (vote instanceof NodeReply.Quarantined young) {
+                times.add(young.leftNanos());
+            } else if (vote instanceof NodeReply.Unborn) {
+                times.add(unbornNanos);
+            }
+        }
+        times.sort(null);
+        int needed = quorum - (nodes.size() - refused - failed);
+        return times.isEmpty() ? RETRY_NANOS : times.get(Math.max(0, Math.min(times.size(), needed) - 1));
+    }
+}

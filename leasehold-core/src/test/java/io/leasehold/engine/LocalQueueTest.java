@@ -1,0 +1,97 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Each rule of the queue of one name. */
+@Tag("quick")
+final class LocalQueueTest {
+
+    private final LocalQueue<String, Object> queue = new LocalQueue<>();
+    private final Object grant = new Object();
+
+    @Test
+    void onlyTheFirstContendsAtOnce() {
+        assertThat(queue.enter("a")).isTrue();
+        assertThat(queue.enter("b")).isFalse();
+        assertThat(queue.all()).containsExactly("a", "b");
+    }
+
+    @Test
+    void noneContendsAtOnceWhileTheLockIsHeldHere() {
+        queue.granted(grant, 7);
+        assertThat(queue.enter("a")).isFalse();
+        assertThat(queue.first()).isEqualTo("a");
+        assertThat(queue.held()).isSameAs(grant);
+    }
+
+    @Test
+    void theNextIsFirstWhenTheFirstLeaves() {
+        queue.enter("a");
+        queue.enter("b");
+        queue.leave("a");
+        assertThat(queue.first()).isEqualTo("b");
+    }
+
+    @Test
+    void itIsDesertedWithoutAContenderAndAGrant() {
+        queue.enter("a");
+        assertThat(queue.isDeserted()).isFalse();
+        queue.granted(grant, 1);
+        queue.leave("a");
+        assertThat(queue.isDeserted()).isFalse();
+        queue.ended(grant);
+        assertThat(queue.isDeserted()).isTrue();
+    }
+
+    @Test
+    void anEarlierGrantThatEndsLateIsNotTheOneThatIsHeld() {
+        Object later = new Object();
+        queue.granted(grant, 5);
+        queue.granted(later, 6);
+        queue.ended(grant);
+        assertThat(queue.held()).isSameAs(later);
+    }
+
+    @Test
+    void theHighestTokenIsRemembered() {
+        queue.granted(grant, 9);
+        queue.granted(grant, 4);
+        assertThat(queue.seenToken()).isEqualTo(9);
+    }
+
+    @Test
+    void tokensAreReservedOnlyIfAnotherWaits() {
+        queue.enter("a");
+        assertThat(queue.reserve()).isOne();
+        queue.enter("b");
+        assertThat(queue.reserve()).isEqualTo(64);
+    }
+
+    @Test
+    void oneSettlesAndLooksAgainForTheOthers() {
+        assertThat(queue.beginSettling()).isTrue();
+        queue.look();
+        assertThat(queue.beginSettling()).as("another does").isFalse();
+        assertThat(queue.goesOnSettling(true)).as("for the other").isTrue();
+        queue.look();
+        assertThat(queue.goesOnSettling(true)).isFalse();
+        assertThat(queue.beginSettling()).as("none does").isTrue();
+    }
+
+    @Test
+    void aLookThatFailsEndsTheSettling() {
+        queue.beginSettling();
+        assertThat(queue.goesOnSettling(false)).isFalse();
+        assertThat(queue.beginSettling()).isTrue();
+    }
+
+    @Test
+    void aGrantNeedsOneTimerHoweverManyWaitForIt() {
+        assertThat(queue.beginAwaiting(grant)).isTrue();
+        assertThat(queue.beginAwaiting(grant)).isFalse();
+        assertThat(queue.beginAwaiting(new Object())).isTrue();
+    }
+}

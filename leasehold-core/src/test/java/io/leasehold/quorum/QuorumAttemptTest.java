@@ -1,0 +1,122 @@
+package io.leasehold.quorum;
+
+import static io.leasehold.quorum.ScriptedSet.MILLI;
+import static io.leasehold.quorum.ScriptedSet.NAMES;
+import static io.leasehold.quorum.ScriptedSet.SECOND;
+import static io.leasehold.quorum.ScriptedSet.TTL;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.leasehold.node.Ballot;
+import io.leasehold.node.NodeReply;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseRequest;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What a request over a quorum leads to, decided without nodes, timers and threads. */
+@Tag("quick")
+final class QuorumAttemptTest {
+
+    private final OwnerToken owner = OwnerToken.draw(new HandClock());
+    private final QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 7_500_000, 31_300);
+    private final QuorumAttempt attempt = new QuorumAttempt(NAMES, 3, "3 nodes", QuorumSettings.standard());
+
+    private AcquireRequest request() {
+        return AcquireRequest.exclusive(NAMES, owner, "host/1/x", TTL, SECOND);
+    }
+
+    private QuorumAttempt.Next after(RoundVerdict verdict, long nowNanos) {
+        return attempt.after(verdict, round, owner, nowNanos);
+    }
+
+    private static RoundVerdict held(int queued) {
+        return new RoundVerdict.Contended(null, true, queued);
+    }
+
+    @Test
+    void aBallotIsAboveWhatWasSeenProposedAndTheClock() {
+        attempt.asked(request().seenToken(100).reserve(4), 0, 0);
+        assertThat(attempt.begin(round, OptionalLong.of(50), List.of())).isEqualTo(new QuorumAttempt.Begin(101, 4));
+        assertThat(attempt.begin(round, OptionalLong.of(200), List.of())).isEqualTo(new QuorumAttempt.Begin(200, 4));
+        attempt.asked(request().seenToken(100).ballotSoFar(300), 0, 0);
+        assertThat(attempt.begin(round, OptionalLong.of(200), List.of())).isEqualTo(new QuorumAttempt.Begin(301, 1));
+        round.on(new QuorumRound.Started(400, 5));
+        assertThat(attempt.begin(round, OptionalLong.of(200), List.of())).isEqualTo(new QuorumAttempt.Begin(405, 1));
+    }
+
+    @Test
+    void aWaiterAsksForAPlaceUntilOneNodeMoreThanAMinorityWakesIt() {
+        attempt.asked(request().waiting(SECOND), 0, 0);
+        List<Long> pauses = new ArrayList<>();
+        QuorumAttempt.Next next = after(held(1), 0);
+        while (next instanceof QuorumAttempt.AskAgain again) {
+            pauses.add(again.pauseNanos() / MILLI);
+            next = after(held(1), 0);
+        }
+        assertThat(pauses).containsExactly(5L, 10L, 20L, 40L, 80L, 160L);
+        assertThat(next).isInstanceOfSatisfying(QuorumAttempt.Answer.class, answer -> {
+            assertThat(answer.reply()).isInstanceOf(AcquireReply.Busy.class);
+            assertThat(answer.delays()).isEqualTo(QuorumAttempt.Delays.OVER);
+        });
+        attempt.asked(request().waiting(SECOND), 0, 0);
+        assertThat(after(held(2), 0))
+                .isInstanceOfSatisfying(
+                        QuorumAttempt.Answer.class,
+                        answer -> assertThat(answer.reply()).isInstanceOf(AcquireReply.Queued.class));
+        assertThat(after(held(1), SECOND / 2 - 5 * MILLI - 1))
+                .as("within half of its time")
+                .isInstanceOf(QuorumAttempt.AskAgain.class);
+        assertThat(after(held(1), SECOND / 2 - 10 * MILLI)).isInstanceOf(QuorumAttempt.Answer.class);
+    }
+
+    @Test
+    void splitVotesMakeTheDelaysOfAWaiterLonger() {
+        RoundVerdict split = new RoundVerdict.Contended(null, false, 3);
+        attempt.asked(request().waiting(SECOND), 0, 0);
+        assertThat(after(split, 0)).isInstanceOfSatisfying(QuorumAttempt.Answer.class, answer -> {
+            assertThat(answer.reply()).isInstanceOf(AcquireReply.Queued.class);
+            assertThat(answer.delays()).isEqualTo(QuorumAttempt.Delays.LONGER);
+        });
+        attempt.asked(request(), 0, 0);
+        assertThat(after(split, 0)).isInstanceOfSatisfying(QuorumAttempt.Answer.class, answer -> {
+            assertThat(answer.reply()).isInstanceOf(AcquireReply.Busy.class);
+            assertThat(answer.delays()).isEqualTo(QuorumAttempt.Delays.KEPT);
+        });
+    }
+
+    @Test
+    void aRepairIsAboveEveryBallotAndTheFloorOfItsNode() {
+        attempt.asked(request().waiting(SECOND).reserve(3), 0, 0);
+        attempt.answered(1, new NodeReply.Stale(70, new Incarnation("life"), 0));
+        attempt.answered(1, new NodeReply.Stale(60, new Incarnation("life"), 0));
+        assertThat(attempt.floor(1)).isEqualTo(70);
+        assertThat(attempt.repair(0, owner, 50).candidate()).isEqualTo(50);
+        Ballot repair = attempt.repair(1, owner, 50);
+        assertThat(repair.candidate()).isEqualTo(71);
+        assertThat(repair.reserve()).isEqualTo(1);
+        assertThat(repair.request().isWaiting()).isFalse();
+        assertThat(attempt.repair(0, owner, 50).candidate()).isEqualTo(72);
+        assertThat(attempt.highest(round)).as("an end stops the repairs, too").isEqualTo(72);
+    }
+
+    @Test
+    void beforeARequestTheLargestTtlCounts() {
+        assertThat(attempt.isAsked()).isFalse();
+        assertThat(attempt.isWaiting()).isFalse();
+        assertThat(attempt.ttlNanos()).isEqualTo(30 * SECOND);
+        assertThatIllegalStateException().isThrownBy(() -> attempt.nodeTimeoutNanos(0));
+        attempt.asked(request(), 0, 0);
+        assertThat(attempt.isAsked()).isTrue();
+        assertThat(attempt.ttlNanos()).isEqualTo(TTL);
+        assertThat(attempt.undo()).isEqualTo(ReleaseRequest.Kind.UNDO);
+        attempt.asked(request().waiting(SECOND), 0, 0);
+        assertThat(attempt.undo()).as("it keeps its place").isEqualTo(ReleaseRequest.Kind.SUPERSEDED);
+    }
+}

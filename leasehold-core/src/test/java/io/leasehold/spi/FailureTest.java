@@ -1,0 +1,35 @@
+package io.leasehold.spi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.toolkit.Failure;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What a failure consists of. */
+@Tag("quick")
+final class FailureTest {
+
+    @Test
+    void whatFuturesWrapIsTakenOut() {
+        IllegalStateException inner = new IllegalStateException("inner", new RuntimeException("its cause"));
+        assertThat(Failure.unwrapped(inner)).isSameAs(inner);
+        assertThat(Failure.unwrapped(new CompletionException(inner))).isSameAs(inner);
+        assertThat(Failure.unwrapped(new ExecutionException(new CompletionException(inner))))
+                .isSameAs(inner);
+        CompletionException alone = new CompletionException("alone", null);
+        assertThat(Failure.unwrapped(alone)).isSameAs(alone);
+    }
+
+    @Test
+    void bothPartsAreNeeded() {
+        StoreUnavailableException error = new StoreUnavailableException("down", null);
+        assertThat(new Failure(FailureKind.UNKNOWN, error).error()).isSameAs(error);
+        assertThatNullPointerException().isThrownBy(() -> new Failure(null, error));
+        assertThatNullPointerException().isThrownBy(() -> new Failure(FailureKind.UNKNOWN, null));
+    }
+}

@@ -1,0 +1,22 @@
+package io.leasehold.demo;
+
+/** How text looks in a terminal that can show it. */
+enum Ink {
+    PLAIN(""),
+    DIM("2"),
+    BOLD("1"),
+    GREEN("32"),
+    RED("1;31"),
+    YELLOW("33");
+
+    private final String code;
+
+    Ink(String code) {
+        this.code = code;
+    }
+
+    /** The text in this ink, or as it is where there are no colours. */
+    String paint(String text, boolean colourful) {
+        return colourful && !code.isEmpty() ? "\u001b[" + code + "m" + text + "\u001b[0m" : text;
+    }
+}

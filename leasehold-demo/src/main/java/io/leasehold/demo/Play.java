@@ -1,0 +1,312 @@
+package io.leasehold.demo;
+
+import io.leasehold.demo.actor.Act;
+import io.leasehold.demo.actor.Scheme;
+import io.leasehold.demo.actor.Words;
+import io.leasehold.demo.history.Histories;
+import io.leasehold.demo.history.HistoryVerdict;
+import io.leasehold.demo.history.HistoryVerdict.Promise;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells actors what to do, step by step, and people what comes of it. It directs and reports; the verdict comes from the
+ * histories alone. For one thread.
+ */
+final class Play {
+
+    /** The lock as it is called in Redis. */
+    static final String KEY = "lock:{demo:counter}";
+
+    /** For a step that comes off however slow the machine is. */
+    static final Duration PATIENT = Duration.ofSeconds(60);
+
+    /** So long that nothing ends by itself within the demonstration. */
+    static final Duration ENDLESS = Duration.ofMinutes(10);
+
+    private static final long POLL_MILLIS = 20;
+
+    private final Stage stage;
+    private final Look look;
+    private final boolean naive;
+    private final Duration beat;
+    private final Map<String, Actor> actors = new LinkedHashMap<>();
+    private Timeline timeline;
+    private boolean begun;
+    private @Nullable Path directory;
+
+    /** How it looks. */
+    interface Look {
+
+        /** A timeline for these. */
+        Timeline timeline(List<String> names);
+    }
+
+    Play(Stage stage, Look look, boolean naive, Duration beat) {
+        this.stage = stage;
+        this.look = look;
+        this.naive = naive;
+        this.beat = beat;
+        this.timeline = look.timeline(List.of());
+    }
+
+    Stage stage() {
+        return stage;
+    }
+
+    /** Whether it is played without what protects. */
+    boolean naive() {
+        return naive;
+    }
+
+    /** A line above the stage. */
+    void say(Ink ink, String text) {
+        timeline.text(ink, text);
+    }
+
+    /** Has these at hand; who was killed is started anew. */
+    void cast(String... names) throws DemoFailure, IOException, InterruptedException {
+        List<Actor> started = new ArrayList<>();
+        for (String name : names) {
+            if (!actors.containsKey(name)) {
+                Actor actor = stage.startActor(name);
+                actors.put(name, actor);
+                started.add(actor);
+            }
+        }
+        for (Actor actor : started) {
+            requireAnswer(actor, actor.answer(), Words.READY);
+        }
+        if (!started.isEmpty()) {
+            StringBuilder pids = new StringBuilder("Processes:");
+            started.forEach(actor ->
+                    pids.append(' ').append(actor.name()).append(" = pid ").append(actor.pid()));
+            timeline.text(Ink.DIM, pids.toString());
+        }
+    }
+
+    /** A new act, with a counter and histories of its own. */
+    void begin(String... names) throws IOException {
+        directory = stage.newDirectory();
+        timeline = look.timeline(List.of(names));
+        begun = false;
+    }
+
+    /** Gives an actor its part in this act. */
+    void enter(String name, Scheme scheme, Duration ttl, boolean checking, List<String> uris)
+            throws DemoFailure, IOException, InterruptedException {
+        if (directory == null) {
+            throw new IllegalStateException("no act has begun");
+        }
+        Act act = new Act(directory, scheme, ttl, checking, uris);
+        requireAnswer(actor(name), actor(name).ask(Words.ACT + " " + act.words()), Words.YES);
+    }
+
+    Actor actor(String name) {
+        Actor actor = actors.get(name);
+        if (actor == null) {
+            throw new IllegalArgumentException("nobody is called " + name);
+        }
+        return actor;
+    }
+
+    private static void requireAnswer(Actor actor, String answer, String expected) throws DemoFailure {
+        if (!answer.startsWith(expected)) {
+            throw new DemoFailure("process " + actor.name() + " answered \"" + answer + "\" instead of " + expected);
+        }
+    }
+
+    /** A line of the timeline, and a moment to read it. */
+    void line(Ink ink, String text) throws InterruptedException {
+        if (!begun) {
+            timeline.begin(System.nanoTime());
+            begun = true;
+        }
+        timeline.line(System.nanoTime(), ink, text);
+        Thread.sleep(beat.toMillis());
+    }
+
+    /** Asks for the lock; whether it was granted. */
+    boolean acquire(String name, Duration patience) throws DemoFailure, IOException, InterruptedException {
+        askForLock(name, patience);
+        return hearOfLock(name);
+    }
+
+    /** Asks for the lock, and leaves the answer for {@link #hearOfLock}. */
+    void askForLock(String name, Duration patience) {
+        timeline.waits(name);
+        actor(name).tell(Words.ACQUIRE + " " + patience.toMillis());
+    }
+
+    /** Whether the lock was granted that was asked for. */
+    boolean hearOfLock(String name) throws DemoFailure, IOException, InterruptedException {
+        String answer = actor(name).answer();
+        if (answer.startsWith(Words.DENIED)) {
+            timeline.leaves(name);
+            line(Ink.PLAIN, name + " does not get the lock: " + rest(answer));
+            return false;
+        }
+        requireAnswer(actor(name), answer, Words.ACQUIRED);
+        boolean company = timeline.holders() > 0;
+        timeline.holds(name);
+        String token = rest(answer).equals("0") ? "" : ", token " + rest(answer);
+        line(company ? Ink.RED : Ink.GREEN, name + " holds the lock" + token);
+        return true;
+    }
+
+    /** Asks for the lock and is held up between its two steps. */
+    void acquireHalf(String name) throws DemoFailure, IOException, InterruptedException {
+        askHalf(name, Words.ACQUIRE + " 0");
+        timeline.waits(name);
+    }
+
+    /** Gives the lock back and is held up between its two steps, or before the only one. */
+    void releaseHalf(String name) throws DemoFailure, IOException, InterruptedException {
+        askHalf(name, Words.RELEASE);
+    }
+
+    private void askHalf(String name, String step) throws DemoFailure, IOException, InterruptedException {
+        Actor actor = actor(name);
+        requireAnswer(actor, actor.ask(Words.ARM), Words.YES);
+        String answer = actor.ask(step);
+        requireAnswer(actor, answer, Words.BETWEEN);
+        line(Ink.YELLOW, name + " is held up right after " + rest(answer));
+    }
+
+    /** Lets it go on from there; the answer is that of the whole step. */
+    void goOn(String name) {
+        actor(name).tell(Words.GO);
+    }
+
+    /** Reads the number; whether it may. */
+    boolean read(String name) throws DemoFailure, IOException, InterruptedException {
+        String answer = actor(name).ask(Words.READ);
+        if (answer.startsWith(Words.YES)) {
+            line(Ink.PLAIN, name + " reads " + rest(answer));
+            return true;
+        }
+        line(Ink.YELLOW, name + " may not even read: " + refusal(answer));
+        return false;
+    }
+
+    /** Writes one more than it has read; whether it may. */
+    boolean write(String name) throws DemoFailure, IOException, InterruptedException {
+        String answer = actor(name).ask(Words.WRITE);
+        if (answer.startsWith(Words.YES)) {
+            line(Ink.PLAIN, name + " writes " + rest(answer));
+            return true;
+        }
+        line(Ink.YELLOW, name + " wants to write, and " + refusal(answer));
+        return false;
+    }
+
+    private static String refusal(String answer) {
+        requireNo(answer);
+        return "the counter refuses its stale token";
+    }
+
+    private static void requireNo(String answer) {
+        if (!answer.startsWith(Words.NO)) {
+            throw new IllegalStateException("answered \"" + answer + "\"");
+        }
+    }
+
+    /** Whether the holder, asked now, may rely on its lock. */
+    boolean isValid(String name) throws DemoFailure, IOException, InterruptedException {
+        return actor(name).ask(Words.CHECK + " 1").startsWith(Words.YES);
+    }
+
+    /** Gives the lock back. */
+    void release(String name) throws DemoFailure, IOException, InterruptedException {
+        actor(name).tell(Words.RELEASE);
+        hearOfRelease(name);
+    }
+
+    /** What came of a release. */
+    void hearOfRelease(String name) throws DemoFailure, IOException, InterruptedException {
+        String answer = actor(name).answer();
+        requireAnswer(actor(name), answer, Words.YES);
+        timeline.leaves(name);
+        line(Ink.PLAIN, name + " releases: " + rest(answer));
+    }
+
+    /** What the holder is told of the end of its lease; waits for it. */
+    void hearOfLoss(String name) throws DemoFailure, IOException, InterruptedException {
+        String answer = actor(name).ask(Words.HEAR);
+        requireAnswer(actor(name), answer, Words.YES);
+        timeline.leaves(name);
+        line(Ink.YELLOW, name + " is told that its lease has ended: " + rest(answer));
+    }
+
+    /** Stops it. */
+    void stop(String name, String reason) throws DemoFailure, IOException, InterruptedException {
+        actor(name).stop();
+        timeline.sleeps(name);
+        line(Ink.RED, name + " is STOPPED (SIGSTOP)" + reason);
+    }
+
+    /** Lets it go on. */
+    void resume(String name, String text) throws IOException, InterruptedException {
+        actor(name).resume();
+        timeline.leaves(name);
+        line(Ink.YELLOW, name + text);
+    }
+
+    /** Kills it; {@link #cast} starts it anew. */
+    void kill(String name, String text) throws InterruptedException {
+        actor(name).kill();
+        actors.remove(name);
+        timeline.dies(name);
+        line(Ink.RED, name + text);
+    }
+
+    /** Notes that it gives up a lock that nobody will ever free. */
+    void giveUp(String name) throws DemoFailure, IOException, InterruptedException {
+        requireAnswer(actor(name), actor(name).ask(Words.GIVE_UP), Words.YES);
+        timeline.leaves(name);
+        line(Ink.RED, name + " gives up: nobody holds the lock, and nobody will ever free it");
+    }
+
+    /** What is waited for. */
+    interface Condition {
+        boolean holds() throws DemoFailure, IOException, InterruptedException;
+    }
+
+    /** Waits until it is so. */
+    void await(String what, Condition condition) throws DemoFailure, IOException, InterruptedException {
+        long sinceNanos = System.nanoTime();
+        while (!condition.holds()) {
+            if (System.nanoTime() - sinceNanos > PATIENT.toNanos()) {
+                throw new DemoFailure("waited in vain for " + what + ", for " + PATIENT.toSeconds() + " s");
+            }
+            Thread.sleep(POLL_MILLIS);
+        }
+    }
+
+    /** What the files of this act prove. */
+    HistoryVerdict verdict(String... names) throws IOException {
+        if (directory == null) {
+            throw new IllegalStateException("no act has begun");
+        }
+        return Histories.judge(directory, List.of(names));
+    }
+
+    /** Judges the files of this act and shows the verdict; whether these promises were kept. */
+    boolean judge(Set<Promise> promises, String whyNotAll, String... names) throws IOException {
+        HistoryVerdict verdict = verdict(names);
+        new VerdictView(timeline).show(verdict, promises, whyNotAll, names.length);
+        return verdict.held(promises);
+    }
+
+    private static String rest(String answer) {
+        int blank = answer.indexOf(' ');
+        return blank < 0 ? "" : answer.substring(blank + 1);
+    }
+}

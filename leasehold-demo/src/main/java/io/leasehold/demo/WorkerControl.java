@@ -1,0 +1,73 @@
+package io.leasehold.demo;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * What the demonstration tells a worker, one word a line on its standard input. When that ends, so does the worker at
+ * once, as the demonstration is gone. Safe for use by any thread.
+ */
+final class WorkerControl {
+
+    static final String GO = "go";
+    static final String KEEP = "keep";
+    static final String SHARE = "share";
+    static final String STOP = "stop";
+
+    private final CompletableFuture<Void> going = new CompletableFuture<>();
+    private final CompletableFuture<Void> stopped = new CompletableFuture<>();
+    private volatile boolean keeping;
+
+    /** Follows the stream on a thread of its own. */
+    void follow(InputStream input) {
+        Thread thread = new Thread(() -> read(input), "demo-control");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private void read(InputStream input) {
+        try (BufferedReader lines = new BufferedReader(new InputStreamReader(input, StandardCharsets.US_ASCII))) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                obey(line);
+            }
+        } catch (IOException gone) {
+            // As if it had ended.
+        }
+        Runtime.getRuntime().halt(0);
+    }
+
+    private void obey(String word) {
+        switch (word) {
+            case GO -> going.complete(null);
+            case KEEP -> keeping = true;
+            case SHARE -> keeping = false;
+            default -> {
+                keeping = false;
+                stopped.complete(null);
+                going.complete(null);
+            }
+        }
+    }
+
+    void awaitGo() {
+        going.join();
+    }
+
+    /** Whether a holder is to keep the lock until it hears otherwise. */
+    boolean isKeeping() {
+        return keeping;
+    }
+
+    boolean isStopped() {
+        return stopped.isDone();
+    }
+
+    /** Done when the worker is to finish its turn and end. */
+    CompletableFuture<Void> stopped() {
+        return stopped;
+    }
+}

@@ -1,0 +1,24 @@
+package io.leasehold.demo.actor;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+
+/** A Lua script that lies beside the class that sends it. */
+public final class ScriptFile {
+
+    private ScriptFile() {}
+
+    /** Its text. */
+    public static String read(Class<?> beside, String name) {
+        try (InputStream file = beside.getResourceAsStream(name)) {
+            if (file == null) {
+                throw new IllegalStateException(name + " is missing beside " + beside.getName());
+            }
+            return new String(file.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+package io.leasehold.demo.actor;
+
+import java.time.Duration;
+
+/** A hold of a lock that renews nothing and tells nobody: all its holder has is a ttl and a clock. */
+final class TimedHold implements ActorLock.Hold {
+
+    private final long fencingToken;
+    private final long validUntilNanos;
+    private final Release release;
+
+    /** How it is given back. */
+    interface Release {
+
+        /** Gives it back; says what the server says. */
+        String now(Interlude between) throws InterruptedException;
+    }
+
+    TimedHold(long fencingToken, long validUntilNanos, Release release) {
+        this.fencingToken = fencingToken;
+        this.validUntilNanos = validUntilNanos;
+        this.release = release;
+    }
+
+    @Override
+    public long fencingToken() {
+        return fencingToken;
+    }
+
+    @Override
+    public long remainingNanos() {
+        return Math.max(0, validUntilNanos - System.nanoTime());
+    }
+
+    @Override
+    public boolean isValidFor(Duration duration) {
+        return remainingNanos() > duration.toNanos();
+    }
+
+    @Override
+    public void onLost(ActorLock.LossListener listener) {
+        // Nobody tells.
+    }
+
+    @Override
+    public String release(Interlude between) throws InterruptedException {
+        return release.now(between);
+    }
+}

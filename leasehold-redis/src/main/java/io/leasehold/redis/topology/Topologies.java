@@ -1,0 +1,29 @@
+package io.leasehold.redis.topology;
+
+import io.leasehold.CredentialsProvider;
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.CredentialsDesk;
+
+/** Makes the topology that a store URI names. */
+public final class Topologies {
+
+    private Topologies() {}
+
+    /** The topology of a deployment; nothing is connected yet. */
+    public static Topology of(Deployment where, RedisErrors errors, LockRuntime runtime, DriverThreads threads) {
+        return of(where, Driver.of(where, threads), errors, runtime);
+    }
+
+    /** The same over a driver that is closed with it. */
+    public static Topology of(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime) {
+        CredentialsProvider credentials = where.credentials();
+        if (credentials != null) {
+            driver.logInWith(new CredentialsDesk(credentials, where.toString(), runtime));
+        }
+        return switch (where.kind()) {
+            case SINGLE, REPLICATED, SENTINEL -> new MasterTopology(where, driver, errors, runtime);
+            case CLUSTER -> new ClusterTopology(where, driver, errors, runtime);
+        };
+    }
+}
