@@ -42,6 +42,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Each way in which the node before a waiter's goes away, and what the waiter makes of it. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("full")
 class PredecessorTest {
 

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A session ends once, and stays ended; what is heard of a node is told once. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("full")
 class SessionEndsTest {
 

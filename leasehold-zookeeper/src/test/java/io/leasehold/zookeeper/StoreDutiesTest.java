@@ -39,6 +39,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What the store has to do when connections break and sessions end, and from when it counts. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("full")
 class StoreDutiesTest {
 
