@@ -35,16 +35,12 @@ class CyclesTest {
      * cycle is broken or becomes smaller, its entry is removed or shortened.
      */
     private static final Set<String> EXCEPTIONS = Set.of(
-            "io.leasehold.engine: AcquireAttempt ActiveLease ClientAnnouncer EngineContext HeldGrant HoldTable LeakWatch"
-                    + " LeaseHandle LocalQueues MultiLeaseHandle RenewalBatcher SuspendWatch",
-            "io.leasehold.engine: EngineClient MultiAcquire NamedLock NamedLocks ReentrantView",
             "io.leasehold.jdbc.store: LeaseTableStore LeaseVerbs NotificationWatch TableOperations WakeWatch Waking",
-            "io.leasehold.redis.node: MemberVerbs MigrationFallback RedisAdmin RedisNode RenewalGroups WaitAcks",
-            "io.leasehold.redis.topology: ClusterTopology ClusterWakeUps MasterTopology Topology",
             "io.leasehold.simulator: Aftermath Shown SimulatedClient Simulation Waits WatchedLink WatchedStore",
             "io.leasehold.simulator.proxy: Direction Flow ProxyConnection ProxyLoop",
             "io.leasehold.testkit.tck: StoreDriver TckBench TckExtension Turns",
             "io.leasehold.testkit.virtual: Strand Strands VirtualRuntime VirtualWorld WorldEvent",
+            "io.leasehold.verify.queue: QueueAftermath QueueClient QueueModel QueuePlan QueueSimulation QueueSimulator QueueWire",
             "io.leasehold.verify.sql: RowAudit SimulatedJdbc SqlAftermath SqlClient SqlServer SqlSimulation Wire");
 
     @Test
