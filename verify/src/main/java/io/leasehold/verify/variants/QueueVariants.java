@@ -26,13 +26,7 @@ final class QueueVariants {
                         "an extension counts from its answer",
                         "etcd/KeyLease.java",
                         "current = kept.orElse(null);\n                    fromNanos = sentAtNanos;",
-                        "current = kept.orElse(null);\n                    fromNanos = runtime.nanoTime();"),
-                new Variant(
-                        "etcd-election-ignored",
-                        "what a cut-off leader promised counts in full",
-                        "etcd/KeyLease.java",
-                        "current == null ? 0 : current.ttlNanos() - unsureNanos;",
-                        "current == null ? 0 : current.ttlNanos() + NANOS_PER_SECOND;"));
+                        "current = kept.orElse(null);\n                    fromNanos = runtime.nanoTime();"));
     }
 
     static List<Variant> zooKeeper() {
