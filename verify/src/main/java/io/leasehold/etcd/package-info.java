@@ -1,3 +1,5 @@
 /** A model of etcd for the simulator, below the seam of the store. */
-@org.jspecify.annotations.NullMarked
+@NullMarked
 package io.leasehold.etcd;
+
+import org.jspecify.annotations.NullMarked;

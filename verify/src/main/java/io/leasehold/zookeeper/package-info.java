@@ -1,3 +1,5 @@
 /** A model of ZooKeeper for the simulator, below the seam of the store. */
-@org.jspecify.annotations.NullMarked
+@NullMarked
 package io.leasehold.zookeeper;
+
+import org.jspecify.annotations.NullMarked;

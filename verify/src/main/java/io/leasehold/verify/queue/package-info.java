@@ -1,3 +1,5 @@
 /** The stores whose locks are queues, etcd and ZooKeeper, over models of their servers in a virtual world. */
-@org.jspecify.annotations.NullMarked
+@NullMarked
 package io.leasehold.verify.queue;
+
+import org.jspecify.annotations.NullMarked;
