@@ -174,7 +174,7 @@ final class Variants {
                 new Variant(
                         "release-repeated-once",
                         "a release or undo that is not answered is sent once more, and then no more",
-                        "spi/Repetition.java",
+                        "spi/toolkit/Repetition.java",
                         "if (state == State.ENDED || leftNanos <= 0) {",
                         "if (state == State.ENDED || leftNanos <= 0 || failures > 0) {"),
                 new Variant(
@@ -219,7 +219,7 @@ final class Variants {
                         "part-not-given-back",
                         "of several locks the first stay taken when a later one is not to be had",
                         SEVERAL,
-                        "parts.forEach(part -> leaves(LeaseHandle.giveBackUnseen(part)));",
+                        "parts.forEach(part -> leaves(Unseen.giveBack(part)));",
                         "parts.forEach(Lease::lockName);"),
                 new Variant(
                         "validity-of-the-best-part",
