@@ -70,9 +70,9 @@ final class ActiveLease implements LeakWatch.Watched {
         return token;
     }
 
-    /** When its lock may be had by others; no caller has seen a lease that is given back by the engine. */
-    synchronized long keptUntilAtNanos() {
-        return unseen ? acquiredAtNanos : acquiredAtNanos + owner.atLeastNanos();
+    /** How long its lock is kept; no caller has seen a lease that is given back by the engine. */
+    synchronized GrantEvent.Keeping keeping() {
+        return new GrantEvent.Keeping(acquiredAtNanos, unseen ? 0 : owner.atLeastNanos());
     }
 
     /** No caller has seen it, and none will. */

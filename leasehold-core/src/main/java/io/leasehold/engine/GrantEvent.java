@@ -38,17 +38,23 @@ sealed interface GrantEvent {
     /** The store has lost contact to what keeps the lease; the next renewal will tell. */
     record ContactLost() implements GrantEvent {}
 
-    /**
-     * The holder gives it back.
-     *
-     * @param keptUntilAtNanos until when others must not have the lock, by {@code LockOptions.atLeast}
-     */
-    record ReleaseCalled(long keptUntilAtNanos) implements GrantEvent {}
+    /** The holder gives it back. */
+    record ReleaseCalled(Keeping keeping) implements GrantEvent {}
+
+    /** The client closes, and the holder has not given it back in time. */
+    record Deserted(Keeping keeping) implements GrantEvent {}
 
     /**
-     * The client closes, and the holder has not given it back in time.
+     * How long others must not have the lock, however its lease ends.
      *
-     * @param keptUntilAtNanos as for {@link ReleaseCalled}
+     * @param fromAtNanos when the lease began
+     * @param forNanos {@code LockOptions.atLeast}; zero for a lease that no caller has seen
      */
-    record Deserted(long keptUntilAtNanos) implements GrantEvent {}
+    record Keeping(long fromAtNanos, long forNanos) {
+
+        /** Zero keeps nothing, also where the clock has gone back since. */
+        boolean isOn(long nowNanos) {
+            return forNanos > 0 && fromAtNanos + forNanos - nowNanos > 0;
+        }
+    }
 }

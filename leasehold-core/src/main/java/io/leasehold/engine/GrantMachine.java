@@ -107,9 +107,9 @@ final class GrantMachine {
         } else if (event instanceof GrantEvent.SuspectedForce) {
             suspectedForce(actions);
         } else if (event instanceof GrantEvent.ReleaseCalled called) {
-            release(true, called.keptUntilAtNanos() - nowNanos > 0, actions);
+            release(true, called.keeping().isOn(nowNanos), actions);
         } else if (event instanceof GrantEvent.Deserted deserted) {
-            release(false, deserted.keptUntilAtNanos() - nowNanos > 0, actions);
+            release(false, deserted.keeping().isOn(nowNanos), actions);
         } else if (event instanceof GrantEvent.RenewalSent) {
             renewalSent(actions);
         } else if (event instanceof GrantEvent.Abandoned abandoned) {

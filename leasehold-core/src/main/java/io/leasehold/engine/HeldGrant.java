@@ -280,9 +280,9 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     }
 
     /** Whether the lock is kept until then by a holder that is done, and may die. */
-    synchronized boolean beginKeeping(long untilAtNanos) {
+    synchronized boolean beginKeeping(GrantEvent.Keeping keeping) {
         renewals.bindTo(null);
-        return machine.isHeld() && untilAtNanos - now() > 0;
+        return machine.isHeld() && keeping.isOn(now());
     }
 
     /** The next lease of the grant; null if it may not be passed on, or was suspended since that was looked for. */
@@ -301,7 +301,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         synchronized (this) {
             current = lease;
         }
-        on(new GrantEvent.ReleaseCalled(lease.keptUntilAtNanos()));
+        on(new GrantEvent.ReleaseCalled(lease.keeping()));
     }
 
     @Override
@@ -364,7 +364,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     @Override
     public void endAtClose() {
-        on(new GrantEvent.Deserted(currentLease().keptUntilAtNanos()));
+        on(new GrantEvent.Deserted(currentLease().keeping()));
     }
 
     @Override

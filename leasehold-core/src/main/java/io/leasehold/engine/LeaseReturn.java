@@ -50,11 +50,11 @@ final class LeaseReturn {
     }
 
     private boolean keep() {
-        long untilAtNanos = lease.keptUntilAtNanos();
-        if (!grant.beginKeeping(untilAtNanos)) {
+        GrantEvent.Keeping keeping = lease.keeping();
+        if (!grant.beginKeeping(keeping)) {
             return false;
         }
-        grant.context().timeline().scheduleAt(untilAtNanos, this::giveBack);
+        grant.context().timeline().scheduleAt(keeping.fromAtNanos() + keeping.forNanos(), this::giveBack);
         lease.released(ReleaseOutcome.KEPT, List.of());
         return true;
     }

@@ -55,7 +55,7 @@ final class LocalQueues {
         /** Whether this thread opened the current lease, which lasts until it is released, and is alone with it. */
         boolean waitsForEver(Thread thread);
 
-        /** The current lease, for people. */
+        /** The current lease, as messages name it. */
         Holder asHolder();
     }
 

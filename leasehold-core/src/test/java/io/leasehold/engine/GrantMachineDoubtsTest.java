@@ -18,6 +18,8 @@ import org.junit.jupiter.api.Test;
 @Tag("quick")
 final class GrantMachineDoubtsTest {
 
+    private static final GrantEvent.Keeping NOT_KEPT = new GrantEvent.Keeping(0, 0);
+
     private static final long MS = 1_000_000;
     private static final long ACQUIRED = 5_000 * MS;
     private static final long VALIDITY = 1_000 * MS;
@@ -149,7 +151,7 @@ final class GrantMachineDoubtsTest {
     void whatIsAnsweredAfterTheEndIsNothing() {
         due(INTERVAL, false);
         on(INTERVAL, SUSPENDED);
-        on(INTERVAL, new GrantEvent.ReleaseCalled(0));
+        on(INTERVAL, new GrantEvent.ReleaseCalled(NOT_KEPT));
         assertThat(machine.isUnconfirmed()).isFalse();
         assertThat(renewed(INTERVAL + 1, INTERVAL + 2)).isEmpty();
         assertThat(on(INTERVAL + 3, SUSPENDED)).isEmpty();
@@ -226,18 +228,21 @@ final class GrantMachineDoubtsTest {
         machine = machine(INTERVAL, 60_000 * MS);
         on(1, new GrantEvent.TakenAway(cause));
         assertThat(machine.isReleased()).isFalse();
-        List<GrantAction> end = on(2, byHolder ? new GrantEvent.ReleaseCalled(0) : new GrantEvent.Deserted(0));
+        List<GrantAction> end =
+                on(2, byHolder ? new GrantEvent.ReleaseCalled(NOT_KEPT) : new GrantEvent.Deserted(NOT_KEPT));
         assertThat(end).hasSize(1);
         assertThat(machine.isReleased()).isTrue();
-        assertThat(on(3, new GrantEvent.Deserted(0))).as("once").isEmpty();
+        assertThat(on(3, new GrantEvent.Deserted(NOT_KEPT))).as("once").isEmpty();
         return end.get(0);
     }
 
     @Test
     void withoutALockDelayWhatIsLeftIsEnded() {
         on(1, new GrantEvent.TakenAway(LossCause.CLIENT_CLOSED));
-        assertThat(on(2, new GrantEvent.Deserted(0))).containsExactly(new SendUndo());
+        assertThat(on(2, new GrantEvent.Deserted(NOT_KEPT))).containsExactly(new SendUndo());
         machine = machine(INTERVAL, 60_000 * MS);
-        assertThat(on(1, new GrantEvent.Deserted(0))).as("held until now").containsExactly(new SendRelease());
+        assertThat(on(1, new GrantEvent.Deserted(NOT_KEPT)))
+                .as("held until now")
+                .containsExactly(new SendRelease());
     }
 }

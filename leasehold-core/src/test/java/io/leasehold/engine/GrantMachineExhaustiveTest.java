@@ -14,6 +14,8 @@ import org.junit.jupiter.api.Test;
 @Tag("quick")
 final class GrantMachineExhaustiveTest {
 
+    private static final GrantEvent.Keeping NOT_KEPT = new GrantEvent.Keeping(0, 0);
+
     private static final int DEPTH = 6;
     private static final long MS = 1_000_000;
     private static final LockOptions OPTIONS =
@@ -87,7 +89,7 @@ final class GrantMachineExhaustiveTest {
                 case TAKEN_AWAY -> on(new GrantEvent.TakenAway(LossCause.NOT_OURS));
                 case RELEASE -> {
                     released = true;
-                    on(new GrantEvent.ReleaseCalled(0));
+                    on(new GrantEvent.ReleaseCalled(NOT_KEPT));
                 }
                 case SENDING -> {
                     if (!renewing || sending) {

@@ -19,6 +19,8 @@ import org.junit.jupiter.api.Test;
 @Tag("quick")
 final class GrantMachineScheduleTest {
 
+    private static final GrantEvent.Keeping NOT_KEPT = new GrantEvent.Keeping(0, 0);
+
     private static final long MS = 1_000_000;
     private static final long ACQUIRED = 5_000 * MS;
     private static final long VALIDITY = 1_000 * MS;
@@ -238,7 +240,7 @@ final class GrantMachineScheduleTest {
     void aReleaseWaitsForARenewalThatIsLeaving() {
         due(INTERVAL);
         assertThat(machine.beginSending()).isTrue();
-        assertThat(on(INTERVAL, new GrantEvent.ReleaseCalled(0))).isEmpty();
+        assertThat(on(INTERVAL, new GrantEvent.ReleaseCalled(NOT_KEPT))).isEmpty();
         assertThat(machine.isHeld()).isFalse();
         assertThat(on(INTERVAL, new GrantEvent.RenewalSent())).containsExactly(new SendRelease());
         assertThat(on(INTERVAL, new GrantEvent.RenewalSent())).isEmpty();
@@ -250,8 +252,10 @@ final class GrantMachineScheduleTest {
         due(INTERVAL);
         machine.beginSending();
         assertThat(on(INTERVAL, new GrantEvent.RenewalSent())).isEmpty();
-        assertThat(on(INTERVAL, new GrantEvent.ReleaseCalled(0))).containsExactly(new SendRelease());
-        assertThat(on(INTERVAL, new GrantEvent.ReleaseCalled(0))).as("once").isEmpty();
+        assertThat(on(INTERVAL, new GrantEvent.ReleaseCalled(NOT_KEPT))).containsExactly(new SendRelease());
+        assertThat(on(INTERVAL, new GrantEvent.ReleaseCalled(NOT_KEPT)))
+                .as("once")
+                .isEmpty();
     }
 
     @Test
@@ -261,7 +265,7 @@ final class GrantMachineScheduleTest {
         assertThat(on(2, new GrantEvent.TakenAway(LossCause.EXPIRED)))
                 .as("lost once")
                 .isEmpty();
-        assertThat(on(3, new GrantEvent.ReleaseCalled(0))).containsExactly(new LeaveToEnd());
+        assertThat(on(3, new GrantEvent.ReleaseCalled(NOT_KEPT))).containsExactly(new LeaveToEnd());
         assertThat(machine.cause()).isEqualTo(LossCause.NOT_OURS);
     }
 

@@ -13,6 +13,8 @@ import org.junit.jupiter.api.Test;
 @Tag("quick")
 final class GrantMachineTest {
 
+    private static final GrantEvent.Keeping NOT_KEPT = new GrantEvent.Keeping(0, 0);
+
     private static final long SECOND = 1_000_000_000L;
     private static final Timings TIMINGS =
             Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)).maxHold(Duration.ofSeconds(60)));
@@ -68,7 +70,7 @@ final class GrantMachineTest {
         machine.on(new GrantEvent.Renewed(10 * SECOND), 10 * SECOND + 1);
 
         assertThat(machine.on(new GrantEvent.ContactLost(), 11 * SECOND)).hasSize(1);
-        machine.on(new GrantEvent.ReleaseCalled(0), 12 * SECOND);
+        machine.on(new GrantEvent.ReleaseCalled(NOT_KEPT), 12 * SECOND);
         assertThat(machine.on(new GrantEvent.ContactLost(), 13 * SECOND)).isEmpty();
     }
 

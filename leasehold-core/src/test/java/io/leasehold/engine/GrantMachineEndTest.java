@@ -1,0 +1,103 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockOptions;
+import io.leasehold.LossCause;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.ReleaseReply;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** How a grant ends at its store, and what its holder is told. */
+@Tag("quick")
+class GrantMachineEndTest {
+
+    private static final long MS = 1_000_000;
+    private static final long KEPT = 500 * MS;
+    private static final Timings TIMINGS = Timings.of(LockOptions.defaults());
+
+    private static final GrantEvent.Keeping NOT_KEPT = new GrantEvent.Keeping(0, 0);
+    private static final GrantEvent.Keeping KEPT_FOR_HALF_A_SECOND = new GrantEvent.Keeping(0, KEPT);
+
+    private final GrantMachine machine = new GrantMachine(TIMINGS, 0, 0);
+
+    private List<GrantAction> givenBack(GrantEvent.Keeping keeping, long atNanos) {
+        return machine.on(new GrantEvent.ReleaseCalled(keeping), atNanos);
+    }
+
+    private void lost(LossCause cause) {
+        machine.on(new GrantEvent.TakenAway(cause), 1);
+    }
+
+    @Test
+    void whatIsHeldIsReleasedAlsoWhileItsLockIsKept() {
+        // The shell keeps it first; what comes here is over.
+        assertThat(givenBack(KEPT_FOR_HALF_A_SECOND, KEPT)).containsExactly(new GrantAction.SendRelease());
+    }
+
+    @Test
+    void whatWasLostIsFreed() {
+        lost(LossCause.EXPIRED);
+        assertThat(givenBack(NOT_KEPT, 2)).containsExactly(new GrantAction.SendUndo());
+    }
+
+    @Test
+    void whatTheStoreHasDeniedIsNotAskedForAgain() {
+        machine.on(new GrantEvent.Denied(), 1);
+        assertThat(givenBack(NOT_KEPT, 2)).containsExactly(new GrantAction.LeaveToEnd());
+    }
+
+    @Test
+    void whatWasLostStaysTakenWhileItsLockIsKept() {
+        lost(LossCause.EXPIRED);
+        assertThat(givenBack(KEPT_FOR_HALF_A_SECOND, KEPT - 1)).containsExactly(new GrantAction.LeaveToEnd());
+    }
+
+    @Test
+    void itIsFreedOnceThatIsOver() {
+        lost(LossCause.EXPIRED);
+        assertThat(givenBack(KEPT_FOR_HALF_A_SECOND, KEPT)).containsExactly(new GrantAction.SendUndo());
+    }
+
+    @Test
+    void whatAnOperatorHasEndedIsFree() {
+        lost(LossCause.FORCE_RELEASED);
+        assertThat(givenBack(KEPT_FOR_HALF_A_SECOND, 2)).containsExactly(new GrantAction.SendUndo());
+    }
+
+    /** Where the monotonic clock goes back, a lock that is kept for no time would seem to be kept. */
+    @Test
+    void withoutAKeepingItIsFreedAlsoWhereTheClockHasGoneBack() {
+        lost(LossCause.EXPIRED);
+        assertThat(givenBack(new GrantEvent.Keeping(5_000 * MS, 0), 2)).containsExactly(new GrantAction.SendUndo());
+    }
+
+    @Test
+    void aDesertedGrantEndsByTheSameRules() {
+        lost(LossCause.EXPIRED);
+        assertThat(machine.on(new GrantEvent.Deserted(KEPT_FOR_HALF_A_SECOND), KEPT - 1))
+                .containsExactly(new GrantAction.LeaveToEnd());
+    }
+
+    @Test
+    void aStoreThatDoesNotKnowTheHoldIsBelievedWithinItsValidityAlone() {
+        long endsAtNanos = TIMINGS.validityNanos();
+        givenBack(NOT_KEPT, 2);
+        assertThat(machine.outcome(new ReleaseReply.NotOurs(), endsAtNanos - 1)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+        assertThat(machine.outcome(new ReleaseReply.NotOurs(), endsAtNanos)).isEqualTo(ReleaseOutcome.UNCONFIRMED);
+    }
+
+    @Test
+    void aReleaseCountsHoweverLateItIsAnswered() {
+        givenBack(NOT_KEPT, 2);
+        assertThat(machine.outcome(new ReleaseReply.Released(), 2 * TIMINGS.validityNanos()))
+                .isEqualTo(ReleaseOutcome.RELEASED);
+        ReleaseReply failed =
+                new ReleaseReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException("silent", null));
+        assertThat(machine.outcome(failed, 3)).isEqualTo(ReleaseOutcome.UNCONFIRMED);
+    }
+}
