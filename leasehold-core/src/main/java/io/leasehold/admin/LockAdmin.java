@@ -6,6 +6,7 @@ import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.NodeVote;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
