@@ -1,4 +1,4 @@
-/** What locks do, as Micrometer meters. */
+/** Micrometer meters of locks. */
 @SuppressWarnings({"requires-transitive-automatic", "requires-automatic"}) // Micrometer has no descriptor yet
 module io.leasehold.micrometer {
     requires transitive io.leasehold.core;

@@ -7,9 +7,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something that can be acquired: the acquiring methods, once, for all kinds of lock.
+ * The acquiring methods that all kinds of lock share.
  *
- * <p><b>A Duration given here is always {@code maxWait}</b>, the patience of the caller, never a ttl.
+ * <p><b>A Duration given here is always {@code maxWait}</b>, the caller's patience, never a ttl.
  * Zero means one round trip; negative values are refused with {@link IllegalArgumentException}; huge
  * values mean "without limit". Nothing here is reentrant.
  *
@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
  * compensated. {@link IllegalStateException} if the client is closed.
  *
  * <p><b>Interruption.</b> Waiting methods throw {@link InterruptedException} and leave nothing behind: a place in a queue is
- * given up, and a grant that was on its way is given back. They wait until the store has answered that, for at most one
- * {@linkplain LockOptions#nodeTimeout node timeout}; a second interrupt ends the wait, and leaves the thread interrupted. Only
- * then, or where the store takes longer, another client may find the lock taken until the undo has been carried out.
+ * given up, and a grant that was on its way is given back. They wait for the store to confirm that, for at most one
+ * {@linkplain LockOptions#nodeTimeout node timeout}; a second interrupt ends the wait and leaves the thread interrupted. Only
+ * in that case, or if the store takes longer, may another client find the lock taken until the undo has been carried out.
  *
  * <p><b>Asynchronous forms</b> return futures that complete on the client's callback threads.
  * Cancelling one, or a stage derived from it, withdraws the attempt; a grant that finds its future
@@ -36,8 +36,8 @@ public interface Acquirable<H extends Hold> {
      * Waits without limit until the lock is held.
      *
      * @throws IllegalStateException also if the calling thread holds this lock by a renewed lease that it opened and that no
-     *     other thread has used: it would wait for itself. Who hands a lease to another thread and waits for its release
-     *     before that thread has begun uses {@link #attempt}
+     *     other thread has used: it would wait for itself. A caller that hands a lease to another thread and waits for its
+     *     release before that thread has begun uses {@link #attempt}
      */
     H acquire() throws InterruptedException;
 
@@ -49,13 +49,13 @@ public interface Acquirable<H extends Hold> {
     @Nullable
     H tryAcquire(Duration maxWait) throws InterruptedException;
 
-    /** Waits at most {@code maxWait}, and says who held the lock if it stayed busy. */
+    /** Waits at most {@code maxWait}, and reports the holder if the lock stayed busy. */
     Attempt<H> attempt(Duration maxWait) throws InterruptedException;
 
-    /** Waits without limit, without a thread. */
+    /** Waits without limit, without blocking a thread. */
     CompletableFuture<H> acquireAsync();
 
-    /** Waits at most {@code maxWait}, without a thread. */
+    /** Waits at most {@code maxWait}, without blocking a thread. */
     CompletableFuture<Attempt<H>> attemptAsync(Duration maxWait);
 
     /**

@@ -6,8 +6,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What came of an attempt to acquire that ended with an answer: the lock is ours, or it is busy.
- * Failures are exceptions.
+ * The outcome of an acquire that the store answered: acquired or busy. Failures are exceptions.
  *
  * @param <H> the kind of hold
  */
@@ -25,7 +24,7 @@ public sealed interface Attempt<H extends Hold> {
     H orElseThrow();
 
     /**
-     * The lock is ours.
+     * The lock was acquired.
      *
      * @param lease the hold, to be released by the caller
      */
@@ -47,12 +46,12 @@ public sealed interface Attempt<H extends Hold> {
     }
 
     /**
-     * The lock stayed with somebody else for as long as the caller was patient.
+     * Another holder kept the lock for the whole of the caller's patience.
      *
      * @param lockName the lock
      * @param waited how long the attempt took
-     * @param holder who held it at the last answer, if the store said so
-     * @param votes what each node said last
+     * @param holder its holder at the last answer, if the store reported one
+     * @param votes the last answer of each node
      */
     record Busy<H extends Hold>(
             LockName lockName, Duration waited, @Nullable Holder holder, List<NodeVote> votes) implements Attempt<H> {

@@ -4,10 +4,9 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * How long to wait before trying again, where nothing can wake the waiter (a polling store, or a
- * store that just failed).
+ * The delay before a retry where nothing can wake the waiter (a store that can only be polled, or one that has just failed).
  *
- * <p>Delays are drawn at random where the kind says so, so that contenders do not try in step.
+ * <p>The jittered and the exponential kind draw delays at random, so that contenders do not retry in step.
  */
 public sealed interface Backoff {
 
@@ -22,8 +21,7 @@ public sealed interface Backoff {
     }
 
     /**
-     * {@code first × 2^n} up to {@code cap}, n counting the tries before, each drawn evenly between
-     * half of it and all of it.
+     * {@code first × 2^n} up to {@code cap}, n being the number of earlier tries, each drawn evenly between half of that value and the whole.
      */
     static Backoff exponential(Duration first, Duration cap) {
         return new Exponential(first, cap);

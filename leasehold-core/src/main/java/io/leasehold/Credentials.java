@@ -4,8 +4,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a store is logged in to with: a password or token, and a user where the store has users. Immutable; {@link #toString()}
- * shows neither.
+ * The login for a store: a password or token, and a user where the store has users. Immutable; {@link #toString()} shows neither.
  */
 public final class Credentials {
 
@@ -18,7 +17,7 @@ public final class Credentials {
     }
 
     /**
-     * A user and their password or token.
+     * A user with its password or token.
      *
      * @throws IllegalArgumentException if one of them is empty
      */
@@ -30,7 +29,7 @@ public final class Credentials {
     }
 
     /**
-     * A password or token alone, for a store that knows by itself whose it is, as Redis does for its default user.
+     * A password or token alone, for a store that needs no user name, such as Redis with its default user.
      *
      * @throws IllegalArgumentException if it is empty
      */
@@ -49,12 +48,12 @@ public final class Credentials {
         return copy;
     }
 
-    /** The user, or null if there is none beside the password. */
+    /** The user, or null for a password alone. */
     public @Nullable String user() {
         return user;
     }
 
-    /** A copy of the password. It must not be shown or logged. */
+    /** A copy of the password, which must not be displayed or logged. */
     public char[] password() {
         return password.clone();
     }

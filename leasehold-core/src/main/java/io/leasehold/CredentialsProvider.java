@@ -8,8 +8,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives the credentials of a store whenever a connection to it is made, so that they may change while leases are held: a
- * password that is rotated, a user made for an hour, a token that ends.
+ * Supplies the credentials for each new connection to a store, so that they may change while leases are held: a rotated
+ * password, a user created for an hour, a token that expires.
  *
  * <pre>{@code
  * LockClient locks = Leasehold.builder()
@@ -18,35 +18,35 @@ import org.jspecify.annotations.Nullable;
  *         .connect();
  * }</pre>
  *
- * <p><b>When it is asked.</b> At every connect and every new log-in, and never for one that goes on: a connection that the store
- * leaves open is left open. So a rotation is: the provider gives the new credentials, the old ones are withdrawn at the store, and
- * the connections that it ends are made again with the new ones. Leases are renewed over those, and waiters go on. Where the store
- * does not accept what the provider gave, after it has once let the client in, it is asked again from time to time; an attempt
- * ends with that error when its patience does.
+ * <p><b>When it is called.</b> At every connect and every new log-in, never for an established connection: one that the store
+ * leaves open stays open. A rotation is therefore: the provider supplies the new credentials, the old ones are revoked at the
+ * store, and the connections that the store closes are reopened with the new ones. Leases are renewed over those, and waiters
+ * go on. If the store rejects the credentials after it has once accepted the client, the provider is called again from time to
+ * time; an attempt ends with that error when its patience ends.
  *
- * <p><b>Threads.</b> It is asked on a thread for callbacks, never on one that brings answers, runs timers or belongs to a caller,
- * and may block: nothing waits for it but connections, so it should answer within a second or two, and keep what it fetched
- * for as long as that is good. After ten seconds it counts as failed. One client asks once at a time, and one that hangs is not
- * asked again before it has answered. Several connections may be made with one answer.
+ * <p><b>Threads.</b> It is called on a callback thread, never on one that delivers replies, runs timers or belongs to a
+ * caller, and may block: only connections wait for it, so it should answer within a second or two, and cache what it fetched
+ * for as long as that is valid. After ten seconds it counts as failed. One client has one call under way at a time, and makes
+ * no other before a provider that hangs has answered. Several connections may use one answer.
  *
- * <p><b>Errors.</b> What it throws counts as a store that cannot be reached now: {@link StoreUnavailableException} when a client is
- * opened, another try later. Its message is not repeated, since it may hold a secret; it is the cause.
+ * <p><b>Errors.</b> An exception counts as a store that cannot be reached now: {@link StoreUnavailableException} when a client
+ * is opened, a retry later. Its message is not repeated, since it may contain a secret; it is the cause.
  */
 @FunctionalInterface
 public interface CredentialsProvider {
 
     /**
-     * The credentials for a connection that is being made now.
+     * The credentials for a connection that is being opened.
      *
      * @throws Exception if there are none at the moment
      */
     Credentials credentials() throws Exception;
 
     /**
-     * The password in a file, which is read each time: as Kubernetes, systemd or an agent of Vault lays it down, and changes it. It
-     * is UTF-8; one line feed at its end, with or without carriage return, is not part of it.
+     * A password in a file, read at each call: for files that Kubernetes, systemd or a Vault agent writes and updates. It is
+     * UTF-8; one line feed at its end, with or without carriage return, is not part of it.
      *
-     * @param user whose it is, or null for a password alone
+     * @param user the password's user, or null for a password alone
      */
     static CredentialsProvider passwordFile(@Nullable String user, Path file) {
         Objects.requireNonNull(file, "file");

@@ -3,9 +3,9 @@ package io.leasehold;
 import java.util.function.UnaryOperator;
 
 /**
- * An exclusive lock with a name, shared with whoever reaches the same store.
+ * A named exclusive lock, shared by all clients of the same store.
  *
- * <p>Stateless and cheap: make it where you need it. What is held is the {@link Lease}.
+ * <p>Stateless and cheap: create it where you need it. The {@link Lease} is what a caller holds.
  */
 public interface DistributedLock extends Acquirable<Lease> {
 

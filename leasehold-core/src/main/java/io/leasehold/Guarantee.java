@@ -1,12 +1,10 @@
 package io.leasehold;
 
 /**
- * One level of one thing that a store promises; within each kind the constants are ordered from the
- * weakest to the strongest.
+ * One level of one kind of promise of a store; within each kind the constants are ordered from the weakest to the strongest.
  *
  * <p>Require a level with {@link Leasehold.Builder#require(Guarantee)}: connecting to a store that
- * promises less fails at once. What the connected store promises is
- * {@link LockClient#guarantees()}.
+ * promises less fails at once. {@link LockClient#guarantees()} is the promise of the connected store.
  */
 public sealed interface Guarantee {
 
@@ -20,7 +18,7 @@ public sealed interface Guarantee {
         BY_STORE
     }
 
-    /** What fencing tokens of leases that follow each other are like. */
+    /** How the fencing tokens of successive leases are ordered. */
     enum Fencing implements Guarantee {
         /** Tokens may repeat or go backwards after a fail-over. */
         BEST_EFFORT,
@@ -30,21 +28,21 @@ public sealed interface Guarantee {
 
     /** How waiting works. */
     enum Queueing implements Guarantee {
-        /** Waiters try again from time to time. */
+        /** Waiters retry from time to time. */
         POLLING,
-        /** Waiters are told that trying again may be worth it. */
+        /** Waiters are notified when a retry may succeed. */
         WAKE_UP,
-        /** Waiters obtain the lock in the order in which they first asked. */
+        /** Waiters obtain the lock in the order of their first requests. */
         FIFO
     }
 
-    /** Who is excluded. */
+    /** The processes and threads that exclude each other. */
     enum Scope implements Guarantee {
         /** Threads of this process. */
         PROCESS,
         /** Processes of this machine. */
         MACHINE,
-        /** Whoever reaches the store. */
+        /** All clients of the store. */
         NETWORK
     }
 }

@@ -3,12 +3,12 @@ package io.leasehold;
 import java.util.Objects;
 
 /**
- * What one connected store promises, one level of each kind.
+ * The promises of one connected store, one level of each kind.
  *
  * @param exclusion whether two holders can be inside their validity at once
- * @param fencing what fencing tokens are like
+ * @param fencing how fencing tokens are ordered
  * @param queueing how waiting works
- * @param scope who is excluded
+ * @param scope the processes and threads that exclude each other
  */
 public record Guarantees(
         Guarantee.Exclusion exclusion, Guarantee.Fencing fencing, Guarantee.Queueing queueing, Guarantee.Scope scope) {
@@ -33,7 +33,7 @@ public record Guarantees(
         return scope.compareTo((Guarantee.Scope) level) >= 0;
     }
 
-    /** For people: {@code exclusion BY_STORE, fencing INCREASING, queueing FIFO, scope NETWORK}. */
+    /** Human-readable: {@code exclusion BY_STORE, fencing INCREASING, queueing FIFO, scope NETWORK}. */
     @Override
     public String toString() {
         return "exclusion " + exclusion + ", fencing " + fencing + ", queueing " + queueing + ", scope " + scope;

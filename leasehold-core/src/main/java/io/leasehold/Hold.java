@@ -8,16 +8,15 @@ import java.util.function.Consumer;
 /**
  * Something held for a limited time: it has a validity, an end and a release.
  *
- * <p><b>Guarantee.</b> {@link #isValid()} is false before anyone else can hold the same lock, under
+ * <p><b>Guarantee.</b> {@link #isValid()} is false before the lock can have another holder, under
  * the conditions of the store's {@link Guarantees}. No query can foresee a pause of this process
  * <em>after</em> the query: only a {@linkplain Lease#fencingToken() fencing token}, checked by the
  * resource, covers that.
  *
  * <p><b>Threads.</b> Ownership lives in this object, not in a thread: any thread may use and release
- * it. Queries are local and never block. Callbacks run on the client's callback threads, each as soon as it
- * is due, whatever others block on; never on a timer or network thread. Methods that wait for the store ({@link #renew}, {@link #release},
- * {@link #close}) do not react to interruption: they are bounded in time, and the interrupt flag is
- * left as it was.
+ * it. Queries are local and never block. Callbacks run on the client's callback threads, each as soon as it is due, even while
+ * others block; never on a timer or network thread. Methods that wait for the store ({@link #renew}, {@link #release},
+ * {@link #close}) do not react to interruption: they are bounded in time, and the interrupt flag is left unchanged.
  */
 public interface Hold extends AutoCloseable {
 
@@ -45,7 +44,7 @@ public interface Hold extends AutoCloseable {
      *
      * @throws LeaseLostException if this hold has ended, or the store answered that it has
      * @throws LockStoreException if the store could not confirm; the hold goes on until its end
-     * @throws IllegalStateException if it was released, or is renewed no more (maxHold)
+     * @throws IllegalStateException if it was released, or is no longer renewed (maxHold)
      */
     void renew();
 
@@ -53,7 +52,7 @@ public interface Hold extends AutoCloseable {
     CompletableFuture<Void> renewAsync();
 
     /**
-     * Gives the lock back and waits for the answer, at most for the node's time limit. Repeated calls
+     * Gives the lock back and waits for the answer, for at most the node's time limit. Repeated calls
      * return the first outcome.
      */
     ReleaseOutcome release();
@@ -62,9 +61,8 @@ public interface Hold extends AutoCloseable {
     CompletableFuture<ReleaseOutcome> releaseAsync();
 
     /**
-     * Like {@link #release()}, but never throws. If the hold had been lost and nothing of the user's
-     * ever heard of it (no exception, no {@code onLost}, no {@code isValid() == false}), the loss is
-     * logged here, once, at ERROR.
+     * Like {@link #release()}, but never throws. If the hold had been lost and user code was never told (no exception, no
+     * {@code onLost}, no {@code isValid() == false}), the loss is logged here, once, at ERROR.
      */
     @Override
     void close();
@@ -80,13 +78,12 @@ public interface Hold extends AutoCloseable {
 
     /**
      * Calls back each time the hold is at risk, with the validity that is left: a renewal is late, or the store has lost
-     * contact to what keeps the hold (its session); again only after a renewal has succeeded in between.
+     * contact with the session that keeps the hold; again only after a renewal has succeeded in between.
      */
     void onAtRisk(Consumer<? super Duration> callback);
 
     /**
-     * Interrupts the calling thread if this hold is lost before it is released. Once release was
-     * called, no interrupt is delivered any more.
+     * Interrupts the calling thread if this hold is lost before it is released. No interrupt is delivered once release has been called.
      */
     void interruptOnLoss();
 }

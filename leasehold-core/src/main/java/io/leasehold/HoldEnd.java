@@ -6,14 +6,14 @@ import java.util.Objects;
 /** How a hold ended. The list is closed; handle unknown values all the same. */
 public sealed interface HoldEnd {
 
-    /** What each node said last, as far as it is known; empty for a store that is one node. */
+    /** The last answer of each node, as far as it is known; empty for a store that is one node. */
     List<NodeVote> votes();
 
     /**
      * The holder gave it back.
      *
-     * @param outcome what the store confirmed
-     * @param votes what each node said to the release
+     * @param outcome the store's confirmation
+     * @param votes each node's answer to the release
      */
     record Released(ReleaseOutcome outcome, List<NodeVote> votes) implements HoldEnd {
         /** Refuses null and copies the votes. */
@@ -31,8 +31,8 @@ public sealed interface HoldEnd {
     /**
      * It ended before the holder gave it back.
      *
-     * @param cause why
-     * @param votes what each node said to the last renewal that did not succeed
+     * @param cause the reason
+     * @param votes each node's answer to the last renewal that did not succeed
      */
     record Lost(LossCause cause, List<NodeVote> votes) implements HoldEnd {
         /** Refuses null and copies the votes. */

@@ -6,27 +6,26 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who holds a lock, as the store tells it. Public: it never contains the owner token.
+ * The holder of a lock as the store reports it. Public: it never contains the owner token.
  *
- * @param id the readable holder id (host, pid, client, label), or a stranger's description
- * @param remainingTtl how long the store will still keep the lock, or null if it has no end or is not
- *     known
+ * @param id the readable holder id (host, pid, client, label), or the description of a foreign one
+ * @param remainingTtl how long the store will still keep the lock, or null if it has no end or the time is not known
  * @param fencingToken the token of the hold, where the store knows it
- * @param ends what ends the hold if nobody gives it back
+ * @param ends what ends the hold if it is not released
  */
 public record Holder(String id, @Nullable Duration remainingTtl, OptionalLong fencingToken, Ends ends) {
 
-    /** What ends a hold that nobody gives back. The list may grow. */
+    /** What ends a hold that is not released. The list may grow. */
     public enum Ends {
-        /** Its ttl, even if the store did not tell how much of it is left. */
+        /** Its ttl, even if the store did not report how much of it is left. */
         BY_TTL,
-        /** The end of its holder's session with the store, which lasts as long as the store hears of the holder. */
+        /** The end of its holder's session with the store, which lasts as long as the store hears from the holder. */
         WITH_SESSION,
-        /** Nothing: it stays until somebody takes it away. */
+        /** Nothing: it stays until it is removed. */
         NEVER
     }
 
-    /** Refuses nulls where they say nothing. */
+    /** Refuses null where it has no meaning. */
     public Holder {
         Objects.requireNonNull(id, "id");
         Objects.requireNonNull(fencingToken, "fencingToken");

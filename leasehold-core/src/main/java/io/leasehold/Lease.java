@@ -3,7 +3,7 @@ package io.leasehold;
 /**
  * A held lock with a fencing token, as one caller sees it.
  *
- * <p>Pass the {@link #fencingToken()} to the guarded resource at first contact, reads included: a
+ * <p>Pass the {@link #fencingToken()} to the guarded resource at first contact, including reads: a
  * resource that refuses tokens smaller than the largest it has seen loses no acknowledged update,
  * however long this process was paused.
  */

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The hold has ended: what it protected may be in other hands now. Stop, and do not write. */
+/** The hold has ended: another client may be using what it protected. Stop, and do not write. */
 public final class LeaseLostException extends IllegalMonitorStateException {
 
     private static final long serialVersionUID = 1L;
@@ -34,12 +34,12 @@ public final class LeaseLostException extends IllegalMonitorStateException {
         return lockName;
     }
 
-    /** Why. */
+    /** The reason. */
     public LossCause lossCause() {
         return lossCause;
     }
 
-    /** What each node said to the last renewal that did not succeed; empty for a store that is one node. */
+    /** Each node's answer to the last renewal that did not succeed; empty for a store that is one node. */
     public List<NodeVote> votes() {
         return votes == null ? List.of() : votes;
     }

@@ -16,7 +16,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where clients come from.
+ * Creates clients.
  *
  * <pre>{@code
  * try (LockClient locks = Leasehold.connect("redis://localhost:6379");
@@ -30,7 +30,7 @@ public final class Leasehold {
     private Leasehold() {}
 
     /**
-     * Connects to the store that the URI names, with default options, and makes sure that it answers.
+     * Connects to the store that the URI names, with default options, and verifies that it answers.
      *
      * @throws IllegalArgumentException if the URI is malformed, or no artefact for its scheme is present
      * @throws LockStoreException if the store cannot be reached or refuses
@@ -39,12 +39,12 @@ public final class Leasehold {
         return builder().store(uri).connect();
     }
 
-    /** Sets up a client step by step. */
+    /** Starts the configuration of a client. */
     public static Builder builder() {
         return new Builder();
     }
 
-    /** What a client is made of. Not for several threads at once; each {@link #connect} makes a client. */
+    /** The configuration of a client. Not thread-safe; each {@link #connect} creates a client. */
     public static final class Builder {
 
         private @Nullable String uri;
@@ -69,21 +69,21 @@ public final class Leasehold {
         }
 
         /**
-         * Sets the provider of user and password for every connection to the store that {@link #store(String)} names, in place of what its
-         * URI would name, so that they may change while leases are held.
+         * Sets the provider of user and password for every connection to the store that {@link #store(String)} names, instead
+         * of credentials in its URI, so that they may change while leases are held.
          */
         public Builder credentials(CredentialsProvider credentials) {
             this.credentials = Objects.requireNonNull(credentials, "credentials");
             return this;
         }
 
-        /** Brings a store of one's own, for this client only; closed with it. */
+        /** Uses a custom store, for this client only; closed with it. */
         public Builder store(LockStore store) {
             Objects.requireNonNull(store, "store");
             return store(world -> store);
         }
 
-        /** Brings a store of one's own that needs the client's runtime; opened by {@link #connect}, closed with the client. */
+        /** Uses a custom store that needs the client's runtime; opened by {@link #connect}, closed with the client. */
         public Builder store(Function<? super LockRuntime, ? extends LockStore> opener) {
             this.opener = Objects.requireNonNull(opener, "opener");
             this.uri = null;
@@ -100,8 +100,7 @@ public final class Leasehold {
         }
 
         /**
-         * What operators will read as a part of the holder id, such as the name of the application: up to 64
-         * letters, digits and {@code . _ -}.
+         * A part of the holder id for operators to read, such as the name of the application: up to 64 letters, digits and {@code . _ -}.
          */
         public Builder label(String label) {
             if (!label.matches("[A-Za-z0-9._-]{0,64}")) {
@@ -125,8 +124,8 @@ public final class Leasehold {
         }
 
         /**
-         * Remembers where each lease was asked for, so that the report of a lease that was dropped without a release says
-         * it. Costs some microseconds and a kilobyte or more per lease; for finding a leak.
+         * Records the stack of each acquisition, so that the report of a lease that was dropped without a release can name it.
+         * Costs some microseconds and a kilobyte or more per lease; for finding a leak.
          */
         public Builder recordAcquisitionStacks() {
             this.acquisitionStacks = true;
@@ -134,11 +133,11 @@ public final class Leasehold {
         }
 
         /**
-         * Where the work of {@link Acquirable#holdWhile} runs. Without a call: a virtual thread for each where the JDK has
-         * them, else a pool that grows; neither refuses work for being full. The executor stays the caller's to shut down.
-         * It must run each task, or refuse it with an exception: then the lock is released, and the future that
-         * {@code holdWhile} returned completes with that exception. Tasks are submitted from a thread for callbacks, so that
-         * an executor may run them there, or wait for room, and hold nothing else up.
+         * Runs the work of {@link Acquirable#holdWhile} on this executor. Default: a virtual thread for each where the JDK has
+         * them, else a growing pool; neither refuses work for being full. The caller shuts the executor down. It must run each
+         * task, or refuse it with an exception: then the lock is released, and the future that {@code holdWhile} returned
+         * completes with that exception. Tasks are submitted from a callback thread, so that an executor may run them there,
+         * or wait for capacity, without delaying anything else.
          */
         public Builder workExecutor(Executor executor) {
             this.workers = Objects.requireNonNull(executor, "executor");
@@ -151,14 +150,15 @@ public final class Leasehold {
         }
 
         /**
-         * Closes the client when the JVM exits in order: by {@code System.exit}, by its last thread, or by a SIGTERM or SIGINT. Holders are told first
-         * ({@link LossCause#CLIENT_CLOSED}: {@code isValid()} is false, {@code onLost} is called, {@code interruptOnLoss}
-         * interrupts), and all that still hold, also those of asynchronous forms, get up to half of {@code atMost} to give back what they have; what is left is ended at the
-         * store, so that others need not wait for a ttl. The exit takes no longer than {@code atMost} for that, and then what the store needs
-         * to close its connections: mostly milliseconds, at SQL stores up to five seconds for a transaction that is not answered. Without a call,
-         * locks that are held at the exit end with their ttl, as they do when the process is killed.
+         * Closes the client when the JVM exits in order: by {@code System.exit}, by its last thread, or by a SIGTERM or
+         * SIGINT. Holders are told first ({@link LossCause#CLIENT_CLOSED}: {@code isValid()} is false, {@code onLost} is
+         * called, {@code interruptOnLoss} interrupts), and all current holders, including those of asynchronous forms, get up
+         * to half of {@code atMost} to release; the rest is ended at the store, so that other clients need not wait for a ttl.
+         * That delays the exit by at most {@code atMost}, plus the time that the store needs to close its connections: mostly
+         * milliseconds, at SQL stores up to five seconds for a transaction that is not answered. By default, locks that are
+         * held at the exit end with their ttl, as they do when the process is killed.
          *
-         * <p>Exit hooks run side by side: a data source or driver that another hook closes meanwhile cannot carry the releases.
+         * <p>Exit hooks run concurrently: a data source or driver that another hook closes meanwhile cannot carry the releases.
          */
         public Builder releaseOnShutdown(Duration atMost) {
             if (atMost.isNegative() || atMost.isZero()) {
@@ -168,14 +168,14 @@ public final class Leasehold {
             return this;
         }
 
-        /** The world to run in: the system's unless set. For tests in virtual time. */
+        /** The source of time, threads and randomness; default: the system. For tests in virtual time. */
         public Builder runtime(LockRuntime runtime) {
             this.runtime = Objects.requireNonNull(runtime, "runtime");
             return this;
         }
 
         /**
-         * Connects and makes sure that the store answers.
+         * Connects and verifies that the store answers.
          *
          * @throws IllegalStateException if no store was named, or credentials were set for one that was not named by its URI
          * @throws IllegalArgumentException if the URI is malformed, or names credentials beside those that were set; if no
@@ -207,7 +207,7 @@ public final class Leasehold {
             }
         }
 
-        /** What fails here hides neither the first failure nor the next step. */
+        /** A failure here hides neither the first failure nor the next step. */
         private static void closeAfter(Throwable failure, Runnable close) {
             try {
                 close.run();
@@ -230,7 +230,7 @@ public final class Leasehold {
             return StoreLookup.open(StoreUri.parse(uri), credentials, world);
         }
 
-        /** Options that nobody named must not be what a store refuses. */
+        /** Options that the caller did not set must not be the reason why a store refuses. */
         private LockOptions defaultsFor(LockStore opened) {
             if (defaults != null) {
                 return defaults;

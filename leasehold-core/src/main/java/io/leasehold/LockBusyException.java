@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The lock stayed with somebody else for as long as the caller was patient. */
+/** Another holder kept the lock for the whole of the caller's patience. */
 public final class LockBusyException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
@@ -39,12 +39,12 @@ public final class LockBusyException extends RuntimeException {
         return waited;
     }
 
-    /** Who held it at the last answer, if the store said so. */
+    /** Its holder at the last answer, if the store reported one. */
     public @Nullable Holder holder() {
         return holder;
     }
 
-    /** What each node said last; empty for a store that is one node. */
+    /** The last answer of each node; empty for a store that is one node. */
     public List<NodeVote> votes() {
         return votes == null ? List.of() : votes;
     }

@@ -5,9 +5,9 @@ import java.time.Duration;
 import java.util.stream.Stream;
 
 /**
- * A connection to one store: the place locks come from.
+ * A connection to one store, which creates locks.
  *
- * <p>Make one per process and store, and share it: all threads may use it. It owns the timer that
+ * <p>Create one per process and store, and share it: all threads may use it. It owns the timer that
  * renews leases, so a lease lives only as long as its client.
  */
 public interface LockClient extends AutoCloseable {
@@ -18,7 +18,7 @@ public interface LockClient extends AutoCloseable {
     /**
      * The lock with exactly this name; no I/O.
      *
-     * @throws IllegalArgumentException if the text is no valid {@link LockName}
+     * @throws IllegalArgumentException if the text is not a valid {@link LockName}
      */
     default DistributedLock named(String name) {
         return named(LockName.exactly(name));
@@ -34,7 +34,7 @@ public interface LockClient extends AutoCloseable {
     /**
      * Several locks with exactly these names, to be acquired together; no I/O.
      *
-     * @throws IllegalArgumentException if a text is no valid {@link LockName}
+     * @throws IllegalArgumentException if a text is not a valid {@link LockName}
      */
     default MultiLock all(String first, String... more) {
         return all(Stream.concat(Stream.of(first), Stream.of(more))
@@ -42,10 +42,10 @@ public interface LockClient extends AutoCloseable {
                 .toArray(LockName[]::new));
     }
 
-    /** Sees and repairs what is at the store. */
+    /** Administrative operations. */
     LockAdmin admin();
 
-    /** What the connected store promises. */
+    /** The promises of the connected store. */
     Guarantees guarantees();
 
     /**
@@ -57,7 +57,7 @@ public interface LockClient extends AutoCloseable {
     /** The public id under which this client holds locks: host, pid, client, label. */
     String holderId();
 
-    /** The store, as people would name it, without secrets. */
+    /** A description of the store for logs and messages, without secrets. */
     String storeDescription();
 
     /** Closes with a patience of five seconds: see {@link #close(Duration)}. */
@@ -65,12 +65,12 @@ public interface LockClient extends AutoCloseable {
     void close();
 
     /**
-     * Stops acquiring (waiting attempts fail with {@link IllegalStateException}), tells the holders of what is still held
-     * ({@link LossCause#CLIENT_CLOSED}), waits up to half of {@code patience} for those in other threads to give it back,
-     * ends the rest at the store, and waits for the store's answers. What could not be ended ends with its ttl. A JVM
-     * that exits without this leaves its leases to end by themselves, unless the client was set up with {@link
-     * Leasehold.Builder#releaseOnShutdown}. A lock with a {@linkplain LockOptions#lockDelay lock delay} that its holder has not given back is left
-     * to end by itself. Not interruptible; the flag is kept.
+     * Stops acquiring (waiting attempts fail with {@link IllegalStateException}), tells the holders of all remaining leases
+     * ({@link LossCause#CLIENT_CLOSED}), waits up to half of {@code patience} for those in other threads to release them, ends
+     * the rest at the store, and waits for the store's answers. A lease that could not be ended ends with its ttl. A JVM that
+     * exits without this leaves its leases to end by themselves, unless the client was set up with
+     * {@link Leasehold.Builder#releaseOnShutdown}. A lock with a {@linkplain LockOptions#lockDelay lock delay} that its holder
+     * has not released is left to end by itself. Not interruptible; the flag is kept.
      *
      * <p>While another thread closes the client, this waits for that, for up to {@code patience}; a call from inside the close, on
      * the thread that closes, returns at once.

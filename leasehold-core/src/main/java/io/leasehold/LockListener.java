@@ -5,48 +5,48 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Hears of what locks do, for metrics, logs and tests.
+ * Receives the events of locks, for metrics, logs and tests.
  *
- * <p>Called inline, on whatever thread the event happened: a listener must be fast, must not block and
- * must not call back into the lock. What it throws is logged and ignored.
+ * <p>Called inline, on the thread of the event: a listener must be fast, must not block and must not call back into the lock.
+ * Exceptions that it throws are logged and ignored.
  */
 public interface LockListener {
 
-    /** Somebody wants a lock; what follows is exactly one {@link #attemptEnded}. */
+    /** An attempt started; exactly one {@link #attemptEnded} follows. */
     default void attemptBegan(AttemptBegan event) {}
 
-    /** An attempt has ended; every attempt ends in exactly one outcome. */
+    /** An attempt ended; every attempt has exactly one outcome. */
     default void attemptEnded(AttemptEnded event) {}
 
     /** A renewal was answered or failed. */
     default void renewed(Renewed event) {}
 
-    /** A hold is at risk: its renewal is late, or its store has lost contact to what keeps it. */
+    /** A hold is at risk: its renewal is late, or the store has lost contact with the session that keeps it. */
     default void atRisk(AtRisk event) {}
 
-    /** A hold ended before it was released. Each hold ends in exactly one of this and {@link #released}. */
+    /** A hold ended before it was released. Each hold ends with exactly one of this and {@link #released}. */
     default void lost(Lost event) {}
 
     /** A hold was given back. */
     default void released(Released event) {}
 
-    /** A holder forgot its hold: its handle is unreachable or its thread has died; it is no longer renewed. */
+    /** A hold was abandoned: its handle is unreachable or its thread has died; it is no longer renewed. */
     default void abandoned(Abandoned event) {}
 
-    /** What a node of a set counts for, as this client sees it, has changed; never called at a store that is one node. */
+    /** The standing of a node of a set, as this client sees it, has changed; never called at a store that is one node. */
     default void nodeChanged(NodeChanged event) {}
 
-    /** What a node of a set counts for. The list is closed; handle unknown values all the same. */
+    /** The standing of a node of a set. The list is closed; handle unknown values all the same. */
     enum NodeStanding {
         /** Its vote counts. */
         TRUSTED,
-        /** It did not answer in time, or there is no connection to it, or its server is not what it was declared to be. */
+        /** It did not answer in time, or there is no connection to it, or its server is not of the declared kind. */
         UNREACHABLE,
         /** It may have forgotten what it granted, and grants nothing until that is over. */
         QUARANTINED,
-        /** Its clock jumped, or is too far from the others' to be believed, or it is the same server as another node. */
+        /** Its clock jumped, or is too far from the others' to be trusted, or it is the same server as another node. */
         EXCLUDED,
-        /** It is a member of another set, or of this one as somebody else has configured it. */
+        /** It is a member of another set, or of this one with another configuration. */
         OTHER_CONFIGURATION
     }
 
@@ -54,9 +54,9 @@ public interface LockListener {
     enum AttemptOutcome {
         /** The lock is held. */
         ACQUIRED,
-        /** Held by somebody else, and the caller did not want to wait. */
+        /** Another client holds it, and the caller did not wait. */
         BUSY,
-        /** Held by somebody else until the caller's patience ended. */
+        /** Another client held it until the caller's patience ended. */
         TIMEOUT,
         /** The store could not serve. */
         ERROR,
@@ -68,26 +68,26 @@ public interface LockListener {
 
     /** How a renewal ended. The list is closed; handle unknown values all the same. */
     enum RenewalOutcome {
-        /** The validity has moved. */
+        /** The validity was extended. */
         RENEWED,
-        /** The store said that the hold is gone. */
+        /** The store answered that the hold is gone. */
         NOT_OURS,
-        /** No answer, or an error; it is tried again. */
+        /** No answer, or an error; the renewal is retried. */
         FAILED
     }
 
     /**
-     * Somebody wants a lock.
+     * An attempt started.
      *
      * @param name the lock
      */
     record AttemptBegan(LockName name) {}
 
     /**
-     * An attempt has ended.
+     * An attempt ended.
      *
      * @param name the lock
-     * @param outcome how
+     * @param outcome its outcome
      * @param waited from the call to the outcome
      */
     record AttemptEnded(LockName name, AttemptOutcome outcome, Duration waited) {}
@@ -97,8 +97,8 @@ public interface LockListener {
      *
      * @param name the lock
      * @param fencingToken the lease
-     * @param outcome how
-     * @param headroom the validity that was left when the answer came, before it counted
+     * @param outcome its outcome
+     * @param headroom the validity that was left when the answer arrived, before it was applied
      * @param ttl the ttl, to compare the headroom with
      */
     record Renewed(LockName name, long fencingToken, RenewalOutcome outcome, Duration headroom, Duration ttl) {}
@@ -117,9 +117,9 @@ public interface LockListener {
      *
      * @param name the lock
      * @param fencingToken the lease
-     * @param cause why
+     * @param cause the reason
      * @param held since it was acquired
-     * @param votes what each node said to the last renewal that did not succeed; empty for a store that is one node
+     * @param votes each node's answer to the last renewal that did not succeed; empty for a store that is one node
      */
     record Lost(LockName name, long fencingToken, LossCause cause, Duration held, List<NodeVote> votes) {
         /** Copies the votes. */
@@ -133,9 +133,9 @@ public interface LockListener {
      *
      * @param name the lock
      * @param fencingToken the lease
-     * @param outcome what the store confirmed
+     * @param outcome the store's confirmation
      * @param held since it was acquired
-     * @param votes what each node said; empty for a store that is one node
+     * @param votes each node's answer; empty for a store that is one node
      */
     record Released(LockName name, long fencingToken, ReleaseOutcome outcome, Duration held, List<NodeVote> votes) {
         /** Copies the votes. */
@@ -145,7 +145,7 @@ public interface LockListener {
     }
 
     /**
-     * A holder forgot its hold.
+     * A hold was abandoned.
      *
      * @param name the lock
      * @param fencingToken the lease
@@ -156,12 +156,12 @@ public interface LockListener {
     record Abandoned(LockName name, long fencingToken, LossCause cause, Duration held) {}
 
     /**
-     * What a node counts for has changed.
+     * The standing of a node has changed.
      *
      * @param node the node, without secrets
-     * @param before what it counted for; a node counts as trusted until something else is known
-     * @param now what it counts for from now on
-     * @param detail why, for people; empty once it is trusted
+     * @param before its previous standing; a node counts as trusted until something else is known
+     * @param now its new standing
+     * @param detail the reason, human-readable; empty once it is trusted
      */
     record NodeChanged(String node, NodeStanding before, NodeStanding now, String detail) {
         /** Refuses nulls. */

@@ -31,13 +31,13 @@ public final class LockName implements Comparable<LockName> {
     }
 
     /**
-     * Makes a name of a template and its parts: {@code of("order:{id}", 1001)} is {@code order:1001}.
+     * Creates a name from a template and its parts: {@code of("order:{id}", 1001)} is {@code order:1001}.
      *
      * <p>Each part replaces one {@code {placeholder}}, from left to right. In parts the characters
      * {@code % : / { }} are percent-escaped, so that no part can change the structure of the name.
      *
      * @throws IllegalArgumentException if a part is blank, if the number of parts is not the number
-     *     of placeholders, or if the result is no valid name
+     *     of placeholders, or if the result is not a valid name
      */
     public static LockName of(String template, Object... parts) {
         Objects.requireNonNull(template, "template");
@@ -64,9 +64,9 @@ public final class LockName implements Comparable<LockName> {
     }
 
     /**
-     * Takes a text exactly as the name; it has no template, so metrics count it with its kind.
+     * Takes the text as the exact name; it has no template, so metrics count it with its kind.
      *
-     * @throws IllegalArgumentException if the text is no valid name
+     * @throws IllegalArgumentException if the text is not a valid name
      */
     public static LockName exactly(String text) {
         return new LockName(Objects.requireNonNull(text, "name"), null);

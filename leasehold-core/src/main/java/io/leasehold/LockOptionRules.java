@@ -2,7 +2,7 @@ package io.leasehold;
 
 import java.time.Duration;
 
-/** The rules that keep options safe together: what breaks one of them is refused before any lock is asked for. */
+/** The rules for safe combinations of options: a violation is refused before any request is sent. */
 final class LockOptionRules {
 
     private static final Duration MIN_TTL = Duration.ofMillis(100);
@@ -17,7 +17,7 @@ final class LockOptionRules {
     /**
      * Requires that these options are safe.
      *
-     * @throws IllegalArgumentException which says what is wrong and what would be right
+     * @throws IllegalArgumentException whose message names the violation and the allowed values
      */
     static void require(LockOptions options) {
         Duration ttl = options.ttl();

@@ -7,17 +7,17 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a lock is held and waited for: an immutable value with sound {@linkplain #defaults() defaults}.
+ * The options for holding a lock and waiting for it: an immutable value with sound {@linkplain #defaults() defaults}.
  *
  * <p>Set on the client ({@link Leasehold.Builder#defaults}) or on a lock ({@link DistributedLock#with}),
- * never per call. Timings that would make a healthy lease end are refused here, with the numbers.
+ * never per call. Timings that would make a healthy lease end are refused here, with the values.
  *
  * <p>Derived values, with their formulas:
  *
  * <ul>
  *   <li>{@link #drift()} = ttl × 1 % + 2 ms: the bound on how much the rates of two clocks, and the
  *       rounding of stores to milliseconds, may differ over a ttl;
- *   <li>{@link #validity()} = ttl − drift: what a grant is worth at the moment its request was sent;
+ *   <li>{@link #validity()} = ttl − drift: how long a grant is valid from the sending of its request;
  *   <li>{@link #longestCheckable()} = validity − renewal interval − 2 × node timeout.
  * </ul>
  */
@@ -44,7 +44,7 @@ public final class LockOptions {
         LockOptionRules.require(this);
     }
 
-    /** What the withers set; null stands for "derived from the ttl". */
+    /** The values that the withers set; null means "derived from the ttl". */
     private record Values(
             Duration ttl,
             Renewal renewal,
@@ -59,7 +59,7 @@ public final class LockOptions {
             int reentryLimit,
             int renewalTries) {}
 
-    /** The same values on their way from one set of options to the next. */
+    /** A mutable copy of the values, for one change. */
     private static final class Draft {
         private Duration ttl;
         private Renewal renewal;
@@ -114,13 +114,13 @@ public final class LockOptions {
 
     /**
      * ttl 30 s, renewed every third of it, for at most 24 h; at least a tenth of the ttl valid on
-     * arrival; a held lock is looked at again after 3 s at the latest; retries from 10 ms to 1 s.
+     * arrival; a held lock is checked again after 3 s at the latest; retries from 10 ms to 1 s.
      */
     public static LockOptions defaults() {
         return DEFAULTS;
     }
 
-    /** How long the store keeps the lock without a renewal: 100 ms to 24 h. Default 30 s. */
+    /** The time for which the store keeps the lock without a renewal: 100 ms to 24 h. Default 30 s. */
     public LockOptions ttl(Duration ttl) {
         return with(v -> v.ttl = Objects.requireNonNull(ttl, "ttl"));
     }
@@ -139,27 +139,27 @@ public final class LockOptions {
     }
 
     /**
-     * The least validity a new lease must have left when it arrives; a grant with less is given back
-     * and tried again. Below ttl − drift. Default: a tenth of the ttl.
+     * The least validity a new lease must have left when it arrives; a grant with less is given back, and the attempt goes on.
+     * Below ttl − drift. Default: a tenth of the ttl.
      */
     public LockOptions minimumValidity(Duration minimumValidity) {
         return with(v -> v.minimumValidity = Objects.requireNonNull(minimumValidity, "minimumValidity"));
     }
 
     /**
-     * How long a healthy node may take to answer. Set here, it limits every answer: over a quorum, that of a node, before what
-     * the set is configured with; elsewhere the store is the node, and a request that it has not answered by then has failed. Without a call a
-     * store has max(50 ms, min(3 s, ttl / 10)), and a node of a quorum what the set is configured with, by default the value
-     * here. An interrupted caller waits that long, at most, for what it leaves to be undone. 1 ms to half the ttl.
-     * Default: ttl / 200, at least 5 ms, at most 50 ms.
+     * The longest time that a healthy node takes to answer. If set, it limits every answer: over a quorum, that of each node,
+     * and it overrides the configuration of the set; elsewhere the store is the node, and a request that it has not answered
+     * by then has failed. If not set, a store has max(50 ms, min(3 s, ttl / 10)), and a node of a quorum the time that the set
+     * is configured with, by default the value here. An interrupted caller waits at most that long for its undo. 1 ms to half
+     * the ttl. Default: ttl / 200, at least 5 ms, at most 50 ms.
      */
     public LockOptions nodeTimeout(Duration nodeTimeout) {
         return with(v -> v.nodeTimeout = Objects.requireNonNull(nodeTimeout, "nodeTimeout"));
     }
 
     /**
-     * After how long a waiter looks at a held lock again although nobody woke it; the holder's
-     * remaining ttl, if shorter. Up to 20 % is added at random. 10 ms to 24 h. Default 3 s.
+     * The time after which a waiter that was not woken checks a held lock again; the holder's remaining ttl, if shorter. Up to
+     * 20 % is added at random. 10 ms to 24 h. Default 3 s.
      */
     public LockOptions recheck(Duration recheck) {
         return with(v -> v.recheck = Objects.requireNonNull(recheck, "recheck"));
@@ -171,7 +171,7 @@ public final class LockOptions {
     }
 
     /**
-     * In which order waiters obtain the lock; {@link Fairness} says what that means within and between processes. Default:
+     * The order in which waiters obtain the lock; {@link Fairness} defines it within and between processes. Default:
      * FIFO with bounded local hand-over.
      */
     public LockOptions fairness(Fairness fairness) {
@@ -179,50 +179,49 @@ public final class LockOptions {
     }
 
     /**
-     * How long the lock stays without a holder after an <em>abnormal</em> end (a crash, a loss): the store keeps it for
-     * ttl + lock delay, the holder relies on the ttl only. It stands although the lost lease is closed afterwards; it ends with a
-     * forced release, and at ZooKeeper with the session. For resources that cannot check fencing tokens and need time
-     * to see the last effects of a lost holder. From zero to 24 h less the ttl. Default zero.
+     * The time for which the lock stays without a holder after an <em>abnormal</em> end (a crash, a loss): the store keeps it
+     * for ttl + lock delay, the holder relies on the ttl only. Closing the lost lease afterwards does not shorten it; a forced
+     * release does, and at ZooKeeper the end of the session. For resources that cannot check fencing tokens and need time to
+     * see the last effects of a lost holder. From zero to 24 h less the ttl. Default zero.
      */
     public LockOptions lockDelay(Duration lockDelay) {
         return with(v -> v.lockDelay = Objects.requireNonNull(lockDelay, "lockDelay"));
     }
 
     /**
-     * How long a lock stays taken from its acquisition, however soon it is given back: for jobs that start on several machines
-     * at times that differ, with their clocks. A release before that answers {@link ReleaseOutcome#KEPT}: the holder is done,
-     * this client goes on renewing the lock until the time has come, and then lets others have it, waiters in this process
-     * included. A forced release ends it at once.
+     * The least time for which a lock stays taken from its acquisition, however soon it is released: for jobs that start on
+     * several machines at slightly different times, because their clocks differ. An earlier release answers
+     * {@link ReleaseOutcome#KEPT}: the holder is done, this client goes on renewing the lock until that time, and then frees
+     * it for others, including waiters in this process. A forced release ends it at once.
      *
-     * <p>A client that is closed meanwhile, or crashes, leaves the lock to its ttl, and so does a lease that is lost: because its
-     * thread died ({@link LossCause#THREAD_DIED}), its handle was dropped ({@link LossCause#LEAKED}) or the store could not be reached. So set a ttl
-     * no shorter than this for a process that ends with its job. At stores where a hold ends with its session or its process
-     * (ZooKeeper, SQLite) the client must stay open. From zero to {@link #maxHold} less one renewal interval, since the last
-     * renewal may come so long before the end; without renewal, to the ttl. Default zero.
+     * <p>If the client is closed meanwhile, or crashes, the lock ends with its ttl, and likewise if the lease is lost because
+     * its thread died ({@link LossCause#THREAD_DIED}), its handle was dropped ({@link LossCause#LEAKED}) or the store could
+     * not be reached. For a process that ends with its job, set a ttl no shorter than this. At stores where a hold ends with
+     * its session or its process (ZooKeeper, SQLite) the client must stay open. From zero to {@link #maxHold} less one renewal
+     * interval, since the last renewal may come so long before the end; without renewal, to the ttl. Default zero.
      */
     public LockOptions atLeast(Duration atLeast) {
         return with(v -> v.atLeast = Objects.requireNonNull(atLeast, "atLeast"));
     }
 
     /**
-     * How often one thread may hold the lock at once through a {@link ReentrantLockView}; once more is refused with an
-     * {@link IllegalStateException}, and loses nothing. Finds recursion that does not end. At least 1. Default 2<sup>31</sup> − 1.
+     * The number of holds that one thread may have at once through a {@link ReentrantLockView}; one more is refused with an
+     * {@link IllegalStateException}, and the hold stays valid. Detects endless recursion. At least 1. Default 2<sup>31</sup> − 1.
      */
     public LockOptions reentryLimit(int reentryLimit) {
         return with(v -> v.reentryLimit = reentryLimit);
     }
 
     /**
-     * How often a renewal is tried within one validity, at least once, not counting those that are asked for by {@link
-     * Hold#renew}: failed ones are repeated after a quarter of the
-     * interval, but not so soon that the tries are used up before the validity is. More tries find a store that recovers sooner,
-     * and ask more of one that is overloaded. 1 to 1,000. Default 10.
+     * The number of automatic renewals within one validity, not counting those requested by {@link Hold#renew}: failed ones
+     * are repeated after a quarter of the interval, but not so soon that the tries are used up before the validity ends. More
+     * tries detect the recovery of a store sooner, and add load to one that is overloaded. 1 to 1,000. Default 10.
      */
     public LockOptions renewalTries(int renewalTries) {
         return with(v -> v.renewalTries = renewalTries);
     }
 
-    /** The ttl told to the store. */
+    /** The ttl. */
     public Duration ttl() {
         return values.ttl;
     }
@@ -262,12 +261,12 @@ public final class LockOptions {
         return Duration.ofNanos(Math.max(5_000_000L, Math.min(50_000_000L, derived)));
     }
 
-    /** The node timeout if it was set, and is not the default. */
+    /** The node timeout, if it was set. */
     public Optional<Duration> givenNodeTimeout() {
         return Optional.ofNullable(values.nodeTimeout);
     }
 
-    /** The longest time between two looks at a held lock, before jitter. */
+    /** The longest time between two checks of a held lock, before jitter. */
     public Duration recheck() {
         return values.recheck;
     }
@@ -277,7 +276,7 @@ public final class LockOptions {
         return values.retry;
     }
 
-    /** In which order waiters obtain the lock. */
+    /** The order in which waiters obtain the lock. */
     public Fairness fairness() {
         return values.fairness;
     }
@@ -292,12 +291,12 @@ public final class LockOptions {
         return values.atLeast;
     }
 
-    /** How often one thread may hold the lock at once. */
+    /** The number of holds that one thread may have at once. */
     public int reentryLimit() {
         return values.reentryLimit;
     }
 
-    /** How often a renewal is tried within one validity. */
+    /** The number of automatic renewals within one validity. */
     public int renewalTries() {
         return values.renewalTries;
     }

@@ -4,8 +4,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store could not serve: the message says what happened, to which lock, at which node, and what to
- * do. Over several nodes {@link #votes()} has each node's answer.
+ * The store could not serve: the message states what happened, to which lock, at which node, and what to do. Over several
+ * nodes {@link #votes()} has each node's answer.
  */
 public class LockStoreException extends RuntimeException {
 
@@ -24,7 +24,7 @@ public class LockStoreException extends RuntimeException {
         this.votes = List.copyOf(votes);
     }
 
-    /** What each node said, as far as it is known; empty for a store that is one node. */
+    /** Each node's answer, as far as it is known; empty for a store that is one node. */
     public final List<NodeVote> votes() {
         return votes == null ? List.of() : votes;
     }

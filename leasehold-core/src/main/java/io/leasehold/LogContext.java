@@ -18,9 +18,9 @@ import org.slf4j.MDC;
  * }
  * }</pre>
  *
- * <p>It belongs to its thread and to no lease: nested ones bring back the outer values when they close, a loss or a release
- * elsewhere leaves none behind, and a thread that a lease is handed to opens one of its own. Opened and closed by the same
- * thread, the last one first; made for {@code try}.
+ * <p>It belongs to its thread and to no lease: a nested one restores the outer values when it closes, a loss or a release
+ * elsewhere does not change it, and a thread that receives a lease opens its own. The same thread opens and closes it, the
+ * last one first; designed for {@code try}.
  */
 public final class LogContext implements AutoCloseable {
 
@@ -54,12 +54,12 @@ public final class LogContext implements AutoCloseable {
                         .collect(Collectors.joining(",")));
     }
 
-    /** For code that holds this lock otherwise: by a {@link ReentrantLockView}, or in another process. */
+    /** For code that holds this lock without a {@link Lease}: by a {@link ReentrantLockView}, or in another process. */
     public static LogContext of(LockName name, long fencingToken) {
         return new LogContext(name.toString(), Long.toString(fencingToken));
     }
 
-    /** Work for {@link Acquirable#holdWhile}, with the context while it runs; not in the stages that it returns. */
+    /** Wraps work for {@link Acquirable#holdWhile}: it runs with the context; the stages that it returns do not. */
     public static <T> Function<Lease, T> around(Function<? super Lease, ? extends T> work) {
         Objects.requireNonNull(work, "work");
         return lease -> {
@@ -69,7 +69,7 @@ public final class LogContext implements AutoCloseable {
         };
     }
 
-    /** Work for another thread, such as that of an executor, with the context of this lease there. */
+    /** Wraps work for another thread, such as that of an executor, which then has the context of this lease. */
     public static <T> Callable<T> around(Lease lease, Callable<? extends T> work) {
         Objects.requireNonNull(lease, "lease");
         Objects.requireNonNull(work, "work");
@@ -81,7 +81,7 @@ public final class LogContext implements AutoCloseable {
     }
 
     /**
-     * Brings back what was there before; nothing if it was closed.
+     * Restores the previous values; does nothing if already closed.
      *
      * @throws IllegalStateException in a thread other than the one that opened it: only that thread can change its context
      */

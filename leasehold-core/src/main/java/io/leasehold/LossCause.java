@@ -7,9 +7,9 @@ package io.leasehold;
  * handle unknown values.
  */
 public enum LossCause {
-    /** The validity ran out: no renewal succeeded in time, or there was none to be sent. */
+    /** The validity ran out: no renewal succeeded in time, or none was due. */
     EXPIRED,
-    /** The store answered that the lock is gone or held by somebody else. */
+    /** The store answered that the lock is gone or has another holder. */
     NOT_OURS,
     /** An operator released the lock by force. */
     FORCE_RELEASED,

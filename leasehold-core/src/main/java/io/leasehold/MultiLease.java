@@ -5,8 +5,8 @@ import java.util.List;
 /**
  * Several locks held together, with a fencing token for each.
  *
- * <p>It is valid while every part is; it is lost with the first part that is. Releasing it gives every part back,
- * whatever happens to the others: {@link ReleaseOutcome#RELEASED} only if all were.
+ * <p>It is valid while every part is; it is lost with the first part that is. Releasing it releases every part, even if others
+ * fail: {@link ReleaseOutcome#RELEASED} only if all were.
  */
 public interface MultiLease extends Hold {
 

@@ -6,10 +6,10 @@ import java.util.function.UnaryOperator;
 /**
  * Several locks acquired together, all or none.
  *
- * <p>Callers that name them in different orders do not deadlock: where the store can, they are taken in one atomic
- * request; otherwise, and when one of them is busy, one after the other in the order of their names. Patience counts for
- * all of them together; zero means one atomic request, and, if something is in its way, one for each lock up to the one that
- * is busy. What is handed out is whole: a part that ended while the others were waited for sends it back to the beginning.
+ * <p>Callers that name them in different orders do not deadlock: where the store supports it, they are acquired in one atomic
+ * request; otherwise, and when one of them is busy, one after the other in the order of their names. Patience covers all of
+ * them together; zero means one atomic request and, if that is not granted, one for each lock up to the first that is busy.
+ * The result is always complete: if a part ends while the attempt waits for the others, the attempt starts over.
  */
 public interface MultiLock extends Acquirable<MultiLease> {
 

@@ -4,11 +4,11 @@ import java.util.Locale;
 import java.util.Objects;
 
 /**
- * One node's answer to one attempt, for people: which node said what.
+ * One node's answer to one attempt, for logs and messages.
  *
  * @param node the node, without secrets
  * @param answer the kind of answer
- * @param detail more in words, possibly empty
+ * @param detail the human-readable detail, possibly empty
  */
 public record NodeVote(String node, Answer answer, String detail) {
 
@@ -19,7 +19,7 @@ public record NodeVote(String node, Answer answer, String detail) {
         Objects.requireNonNull(detail, "detail");
     }
 
-    /** In words, such as {@code node-1: busy (held by app-7/1234)}. */
+    /** Human-readable, such as {@code node-1: busy (held by app-7/1234)}. */
     @Override
     public String toString() {
         return node + ": " + answer.name().toLowerCase(Locale.ROOT) + (detail.isEmpty() ? "" : " (" + detail + ")");
@@ -29,9 +29,9 @@ public record NodeVote(String node, Answer answer, String detail) {
     public enum Answer {
         /** The node granted the lock. */
         GRANTED,
-        /** The lock is held by somebody else. */
+        /** Another client holds the lock. */
         BUSY,
-        /** The node may not or will not grant now. */
+        /** The node does not grant now. */
         REFUSED,
         /** The node failed or did not answer in time. */
         FAILED

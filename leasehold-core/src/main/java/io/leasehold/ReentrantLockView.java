@@ -17,14 +17,13 @@ import java.util.function.Consumer;
  * not interruptible and restores the flag.
  *
  * <p><b>Loss.</b> Re-entry on a lost hold throws {@link LeaseLostException}; so does {@link #unlock()}, once, at the outermost
- * level. Once its thread has heard of the loss, by an exception or by {@link #isHeldByCurrentThread()}, the next
+ * level. Once its thread has been told of the loss, by an exception or by {@link #isHeldByCurrentThread()}, the next
  * {@code lock()} or {@code tryLock()} of that thread is the first of a new hold, with a new fencing token, however many levels
- * of the lost one were left without an {@code unlock()}. So {@code if (isHeldByCurrentThread()) unlock()} is a sound end of
- * a section.
+ * of the lost one were left without an {@code unlock()}. {@code if (isHeldByCurrentThread()) unlock()} is therefore a sound end of a section.
  *
- * <p><b>Suspension.</b> Re-entry costs no round trip unless the machine was suspended since the last look: then the store is asked
- * first, and {@code lock()} and {@code tryLock()} may throw {@link LockStoreException} where it does not answer, or
- * {@link LeaseAtRiskException} where nothing has confirmed the hold yet. It then goes on with the levels it had.
+ * <p><b>Suspension.</b> Re-entry costs no round trip unless the machine was suspended since the last check: then the store is
+ * asked first, and {@code lock()} and {@code tryLock()} may throw {@link LockStoreException} where it does not answer, or
+ * {@link LeaseAtRiskException} where nothing has confirmed the hold yet. The hold then goes on with its levels.
  */
 public interface ReentrantLockView extends Lock {
 
@@ -71,7 +70,7 @@ public interface ReentrantLockView extends Lock {
     void interruptOnLoss();
 
     /**
-     * As {@link #unlock()}, but says what became of the hold, and throws nothing if it was lost.
+     * As {@link #unlock()}, but returns the outcome of the hold, and does not throw if it was lost.
      *
      * @return the outcome; empty if this was not the outermost level, so that the hold goes on
      * @throws IllegalMonitorStateException if the current thread does not hold this lock
@@ -79,13 +78,13 @@ public interface ReentrantLockView extends Lock {
     Optional<ReleaseOutcome> release();
 
     /**
-     * Whether the current thread holds this lock and has not lost it. A local look, except after a suspension of the machine:
-     * then the store is asked first, and a hold that it does not confirm is lost from then on ({@link LossCause#EXPIRED}), also
-     * if it would have been confirmed later: it is given back at the store, so that nothing stays held after a "no".
+     * Whether the current thread holds this lock and has not lost it. A local check, except after a suspension of the machine:
+     * then the store is asked first, and a hold that it does not confirm is lost from then on ({@link LossCause#EXPIRED}),
+     * even if it would have been confirmed later: it is released at the store, so that nothing stays held after {@code false}.
      */
     boolean isHeldByCurrentThread();
 
-    /** How often the current thread must still unlock; zero if it does not hold this lock. A loss does not change it. */
+    /** The number of unlocks that the current thread still owes; zero if it does not hold this lock. A loss does not change it. */
     int getHoldCount();
 
     /**

@@ -16,14 +16,13 @@ public sealed interface Renewal {
     }
 
     /**
-     * At the given interval; {@link LockOptions} refuses one of which fewer than two fit into the
-     * validity.
+     * At the given interval; {@link LockOptions} refuses an interval that does not fit twice into the validity.
      */
     static Renewal every(Duration interval) {
         return new Every(interval);
     }
 
-    /** Never: the lease ends one ttl after it was asked for, unless renewed by hand. */
+    /** Never: the lease ends one ttl after its request, unless renewed by hand. */
     static Renewal none() {
         return None.INSTANCE;
     }

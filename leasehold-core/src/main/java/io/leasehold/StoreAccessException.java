@@ -4,8 +4,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store refused by its rules: authentication failed or a right is missing. Trying again does not help;
- * the message names the right to add.
+ * The store denied access: authentication failed or a right is missing. A retry does not help; the message names the right to add.
  */
 public final class StoreAccessException extends LockStoreException {
 

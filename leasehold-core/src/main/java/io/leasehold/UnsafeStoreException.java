@@ -4,8 +4,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store, or the way it is named, promises less than was required, or is set up so that locks would not be
- * safe. The message has the values.
+ * The store, or its URI, promises less than was required, or its configuration makes locks unsafe. The message has the values.
  */
 public final class UnsafeStoreException extends LockStoreException {
 

@@ -1,11 +1,10 @@
 /**
  * The API: distributed locks as leases.
  *
- * <p>Every lock across processes is a lease: it ends by itself, whatever the holder believes. This
- * package therefore hands out {@link io.leasehold.Lease leases} that know how long they are really
- * valid (counted from before the request was sent, less {@linkplain io.leasehold.LockOptions drift}),
- * that renew themselves until closed, that say when and why they ended, and that carry a fencing
- * token which the guarded resource can check.
+ * <p>Every lock across processes is a lease: it ends by itself, even if its holder does not notice. This package therefore
+ * hands out {@link io.leasehold.Lease leases} that know their true validity (counted from before the request was
+ * sent, less {@linkplain io.leasehold.LockOptions drift}), that renew themselves until closed, that report when and why they
+ * ended, and that carry a fencing token which the guarded resource can check.
  *
  * <h2>The first lock</h2>
  *
@@ -22,12 +21,12 @@
  *
  * <p>A {@link io.leasehold.LockClient} is one for the process, like a connection pool; a {@link
  * io.leasehold.DistributedLock} is a name with options, costs nothing and holds nothing; a lease is held until it is closed.
- * Which store it is decides the URI, and the artefact on the class path: {@code memory:}, {@code sqlite:}, {@code redis:},
+ * The URI selects the store, from the artefacts on the class path: {@code memory:}, {@code sqlite:}, {@code redis:},
  * {@code redlock:}, {@code jdbc:}, {@code zk:}, {@code etcd:}.
  *
  * <h2>Waiting, or not</h2>
  *
- * <p>A {@code Duration} given to an acquiring method is the caller's patience, never a ttl. Zero is one try.
+ * <p>A {@code Duration} given to an acquiring method is the caller's patience, never a ttl. Zero means one attempt.
  *
  * <pre>{@code
  * try (Lease lease = lock.tryAcquire(Duration.ofSeconds(3))) {
@@ -42,8 +41,8 @@
  * <h2>When it is lost</h2>
  *
  * <p>A lease can end before its holder is done: the store cannot be reached, an operator releases it, the machine is suspended.
- * {@link io.leasehold.Hold#isValid()} is false before anyone else can hold the lock, under the conditions that the store's
- * {@link io.leasehold.Guarantees} name; whoever wants to hear of it says so.
+ * {@link io.leasehold.Hold#isValid()} is false before the lock can have another holder, under the conditions that the store's
+ * {@link io.leasehold.Guarantees} name; callbacks report the loss.
  *
  * <pre>{@code
  * lease.onAtRisk(left -> System.err.println("renewal is late, " + left + " left"));
@@ -59,8 +58,8 @@
  *   <li>{@link io.leasehold.LockOptions}: ttl, renewal, drift, and the formulas that tie them together;
  *   <li>{@link io.leasehold.DistributedLock#asReentrantLock()}: a {@link java.util.concurrent.locks.Lock};
  *   <li>{@link io.leasehold.LockClient#all}: several locks, all or none;
- *   <li>{@link io.leasehold.admin.LockAdmin}: who holds what, and taking it away;
- *   <li>{@link io.leasehold.spi}: a store of one's own.
+ *   <li>{@link io.leasehold.admin.LockAdmin}: inspects holders and releases locks by force;
+ *   <li>{@link io.leasehold.spi}: implementing a store.
  * </ul>
  */
 @NullMarked

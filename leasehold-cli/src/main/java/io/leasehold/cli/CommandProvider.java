@@ -7,13 +7,13 @@ import java.util.function.ToIntFunction;
 /** Adds commands to the program; found by {@link java.util.ServiceLoader}. */
 public interface CommandProvider {
 
-    /** The commands for this start of the program, annotated as picocli's; they stand in the help in this order. */
+    /** The commands for this start of the program, annotated for picocli; the help lists them in this order. */
     List<Object> commands(Invocation invocation, StoreOption store);
 
     /**
-     * Starts a server, runs the action with its URI, and stops the server; for the preparation of fast starts.
+     * Starts a server, runs the action with its URI, and stops the server; to prepare fast starts.
      *
-     * @return what the action returned; empty, without a run of the action, where no server can be started
+     * @return the result of the action; empty, without a run of the action, if no server can be started
      */
     OptionalInt withServer(ToIntFunction<String> action);
 }

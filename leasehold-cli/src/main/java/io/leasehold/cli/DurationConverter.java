@@ -50,6 +50,6 @@ public final class DurationConverter implements ITypeConverter<Duration> {
     }
 
     private static TypeConversionException refused(String value, String rule) {
-        return new TypeConversionException("\"" + value + "\" is no duration: " + rule);
+        return new TypeConversionException("\"" + value + "\" is not a duration: " + rule);
     }
 }

@@ -1,35 +1,35 @@
 package io.leasehold.cli;
 
 /**
- * The exit codes that are Leasehold's own. The list is closed and part of the contract.
+ * The exit codes of Leasehold itself. The list is closed and part of the contract.
  *
- * <p>A command run under a lock may end with the same numbers; the line on standard error tells the two apart.
+ * <p>A command run under a lock may end with the same numbers; the line on standard error distinguishes the two.
  */
 public enum ExitCode {
     /** Done. */
     OK(0),
-    /** The answer is no: violations in {@code demo}, nobody holds the lock in {@code show} and {@code who}. */
+    /** The answer is no: violations in {@code demo}, a free lock in {@code show} and {@code who}. */
     FOUND(1),
     /** Wrong use: an unknown option, a value that breaks a rule, a malformed URI. */
     USAGE(64),
     /** The store cannot be reached or cannot serve now. */
     STORE_UNAVAILABLE(69),
-    /** A mistake inside Leasehold. */
+    /** An internal error of Leasehold. */
     INTERNAL(70),
-    /** The lock stayed with somebody else. */
+    /** Another holder kept the lock. */
     BUSY(75),
     /** The lease was lost, or about to be, while the command ran. */
     LEASE_LOST(76),
     /** The store refused: authentication, or a missing right. */
     ACCESS(77),
-    /** The store is set up so that locks would not be safe, or this system cannot keep a command together as required. */
+    /** The store's configuration makes locks unsafe, or this system cannot contain a command as required. */
     UNSAFE(78),
-    /** The command is there and cannot be executed. */
+    /** The command exists but cannot be executed. */
     NOT_EXECUTABLE(126),
     /** There is no such command. */
     NOT_FOUND(127);
 
-    /** What a death by signal n is reported as: this plus n. */
+    /** The base for a death by signal n: the exit code is this plus n. */
     public static final int SIGNAL_BASE = 128;
 
     private final int code;

@@ -6,14 +6,14 @@ import io.leasehold.StoreAccessException;
 import io.leasehold.UnsafeStoreException;
 
 /**
- * Why a command of ours failed: the exit code, and one sentence for people.
+ * The failure of a Leasehold command: the exit code, and one human-readable sentence.
  *
  * @param code the exit code
  * @param reason the sentence
  */
 public record Failure(ExitCode code, String reason) {
 
-    /** Translates what the API threw. */
+    /** Translates an exception of the API. */
     public static Failure of(Throwable problem) {
         return new Failure(codeOf(problem), reasonOf(problem));
     }

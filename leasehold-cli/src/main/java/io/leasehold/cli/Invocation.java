@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What one start of the program brings with it.
+ * The context of one start of the program.
  *
- * @param terminal where it writes
+ * @param terminal its output
  * @param environment the environment variables
- * @param typed the arguments as they were typed
+ * @param typed the arguments as typed
  */
 public record Invocation(Terminal terminal, Map<String, String> environment, TypedWords typed) {
 
@@ -19,12 +19,12 @@ public record Invocation(Terminal terminal, Map<String, String> environment, Typ
         environment = Map.copyOf(environment);
     }
 
-    /** Of arguments that are known as texts only. */
+    /** An invocation whose arguments are known only as texts. */
     public Invocation(Terminal terminal, Map<String, String> environment) {
         this(terminal, environment, TypedWords.ofTexts(List.of()));
     }
 
-    /** The bytes of these arguments, from this one on. */
+    /** The bytes of these arguments, from the given index on. */
     public TypedWords typed(List<String> arguments, int from) {
         TypedWords all = typed.texts().equals(arguments) ? typed : TypedWords.ofTexts(arguments);
         return all.from(from);

@@ -35,7 +35,7 @@ import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
-/** Where the program starts: reads the command line, runs one verb, and turns what it says into an exit code. */
+/** The entry point: parses the command line, runs one command, and turns its result into an exit code. */
 @Command(
         name = "leasehold",
         description = "Locks across processes and machines, as leases.%n",
@@ -66,11 +66,11 @@ public final class Main implements Runnable {
     /** Runs the program and ends the process. */
     public static void main(String[] arguments) {
         Terminal terminal = Terminal.standard();
-        // What the JVM made of them depends on a locale that may not be installed.
+        // The JVM decodes them by a locale that may not be installed.
         TypedWords typed = TypedArguments.of(List.of(arguments));
         Map<String, String> environment = TypedArguments.environment(System.getenv());
         int code = run(typed.texts().toArray(String[]::new), new Invocation(terminal, environment, typed));
-        // Everything was closed in its order; what is left (threads of a driver) need not delay the caller.
+        // Everything was closed in order; the rest (threads of a driver) need not delay the caller.
         if (Boolean.getBoolean("leasehold.exit")) {
             System.exit(code);
         }
@@ -92,7 +92,7 @@ public final class Main implements Runnable {
         }
     }
 
-    /** The whole command line; the test of the manual and the completion script read it, too. */
+    /** The complete command line; the test of the manual and the completion script read it, too. */
     public static CommandLine commandLine(Invocation invocation) {
         Main main = new Main();
         List<CommandProvider> providers = providers();
@@ -107,7 +107,7 @@ public final class Main implements Runnable {
                 .addSubcommand(new LeaksCommand(invocation, main.store))
                 .addSubcommand(new DoctorCommand(invocation, main.store))
                 .addSubcommand(new RedlockCommand(invocation, main.store));
-        // A lambda that knows picocli, whose class files are of an old format, would be spun anew at each start.
+        // A lambda that refers to picocli, whose class files have an old format, would be generated at each start.
         for (CommandProvider provider : providers) {
             for (Object command : provider.commands(invocation, main.store)) {
                 line.addSubcommand(command);
@@ -148,10 +148,10 @@ public final class Main implements Runnable {
     }
 
     /**
-     * Turns failures into one line and an exit code. (Lambdas would keep picocli's interfaces, whose class files are of an
-     * old format, out of the class-data archive.)
+     * Turns failures into one line and an exit code. (Lambdas would keep picocli's interfaces, whose class files have an old
+     * format, out of the class-data archive.)
      *
-     * @param invocation where the line goes
+     * @param invocation receives the line
      */
     private record Failures(Invocation invocation) implements IParameterExceptionHandler, IExecutionExceptionHandler {
 
@@ -179,7 +179,7 @@ public final class Main implements Runnable {
             return told(failure);
         }
 
-        /** As if by SIGPIPE where the reader has left, which every shell takes for no failure. */
+        /** As if ended by SIGPIPE if the reader has left, which no shell reports as a failure. */
         private int outputGone(OutputGoneException gone) {
             if (gone.readerLeft()) {
                 return ExitCode.SIGNAL_BASE + SIGPIPE;
@@ -194,9 +194,9 @@ public final class Main implements Runnable {
     }
 
     /**
-     * Runs the last subcommand, unless a word of ours is no text.
+     * Runs the last subcommand, unless one of our arguments is not text.
      *
-     * @param invocation has the words as they were typed
+     * @param invocation has the arguments as typed
      */
     private record OnlyText(Invocation invocation) implements IExecutionStrategy {
 
@@ -208,7 +208,7 @@ public final class Main implements Runnable {
             while (last.hasSubcommand()) {
                 last = last.subcommand();
             }
-            // Behind it are the words of a command, which are passed on as they are; RunCommand looks at a lock behind
+            // The arguments of a command follow it, and are passed on unchanged; RunCommand checks a lock that follows
             // it.
             boolean runs = last.commandSpec().name().equals("run");
             for (int i = 0; i < typed.size() && !(runs && all.get(i).equals("--")); i++) {
@@ -221,7 +221,7 @@ public final class Main implements Runnable {
         }
     }
 
-    /** The version, as the archive names it. */
+    /** The version from the archive's manifest. */
     static final class Version implements IVersionProvider {
         @Override
         public String[] getVersion() {

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
 
-/** Which store is meant: {@code --store}, else {@value #VARIABLE}, else the SQLite file in the user's home. */
+/** The selected store: {@code --store}, else {@value #VARIABLE}, else the SQLite file in the user's home. */
 public final class StoreOption {
 
     /** The environment variable that names the store. */
@@ -32,7 +32,7 @@ public final class StoreOption {
             description = "Default: LEASEHOLD_STORE, else sqlite:")
     private @Nullable List<String> uris;
 
-    /** The store's URI, with whatever secrets it has. */
+    /** The store's URI, including its secrets. */
     public String uri(Map<String, String> environment) {
         List<String> given = uris == null ? List.of() : uris;
         if (given.size() == 1) {
@@ -50,7 +50,7 @@ public final class StoreOption {
         return redlock.toString();
     }
 
-    /** Refuses what would lead another process, with another locale, to another store. */
+    /** Refuses a URI that would mean another store in a process with another locale. */
     private static String checked(String uri) {
         if (uri.indexOf(UNREADABLE) >= 0) {
             throw new IllegalArgumentException(
@@ -59,7 +59,7 @@ public final class StoreOption {
         return uri;
     }
 
-    /** Whether the URI may hold a secret. */
+    /** Whether the URI may contain a secret. */
     public static boolean holdsSecret(String uri) {
         try {
             return !StoreUri.parse(uri).redacted().equals(uri) || !secrets(uri).isEmpty();
@@ -68,7 +68,7 @@ public final class StoreOption {
         }
     }
 
-    /** The parts of the URI that must never be shown, in every spelling in which they could be. */
+    /** The parts of the URI that must never be shown, in every possible encoding. */
     public static List<String> secrets(String uri) {
         List<String> found = new ArrayList<>();
         collect(found, uri);

@@ -1,9 +1,9 @@
 /**
- * The command line: what it is started with and how it ends.
+ * The command line: its invocation and its exit codes.
  *
- * <p>A thin product over the public API; it knows no store. {@code command} has one class per verb, {@code process}
- * runs commands so that nothing of them survives the lease, {@code output} writes for people and for scripts. Other
- * modules add commands as {@link io.leasehold.cli.CommandProvider}.
+ * <p>A thin layer over the public API, independent of stores. {@code command} has one class per command, {@code process} runs
+ * commands so that none of their processes survives the lease, {@code output} writes text and JSON. Other modules add commands
+ * as {@link io.leasehold.cli.CommandProvider}.
  */
 @NullMarked
 package io.leasehold.cli;

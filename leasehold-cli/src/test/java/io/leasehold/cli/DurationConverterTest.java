@@ -43,7 +43,7 @@ class DurationConverterTest {
     void refusesAndNamesTheValueAndTheRule(String text) {
         assertThatThrownBy(() -> converter.convert(text))
                 .isInstanceOf(TypeConversionException.class)
-                .hasMessageContaining("\"" + text + "\" is no duration")
+                .hasMessageContaining("\"" + text + "\" is not a duration")
                 .hasMessageContaining("write for example 30s");
     }
 

@@ -43,7 +43,7 @@ class RunUsageTest {
                 "run --nonsense job -- true|--nonsense",
                 "run -w 3 job -- true|write 3s",
                 "run -w -3s job -- true|-3s",
-                "run -w soon job -- true|\"soon\" is no duration",
+                "run -w soon job -- true|\"soon\" is not a duration",
                 "run -n -w 3s job -- true|exclude each other",
                 "run --on-busy=skip job -- true|--on-busy needs",
                 "run -n --on-busy=wait job -- true|wait",

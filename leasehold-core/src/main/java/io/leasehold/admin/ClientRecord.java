@@ -8,20 +8,20 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * What a client tells operators of itself while it holds something for longer than a second: kept at the store, where that
- * is possible, and gone some seconds after its client. It proves nothing, and nothing depends on it.
+ * A client's description of itself for operators while it holds a lock for longer than a second. The store keeps it, if it
+ * can, until some seconds after the client's end. It proves nothing, and nothing depends on it.
  *
- * @param holderId under which it holds
+ * @param holderId the id under which it holds
  * @param host the machine
  * @param pid the process
  * @param application its label, or empty
  * @param since when the client was made, by its own clock
- * @param holds what it holds, the longest held first, at most {@value #MAX_HOLDS}
+ * @param holds its holds, the longest first, at most {@value #MAX_HOLDS}
  */
 public record ClientRecord(
         String holderId, String host, long pid, String application, Instant since, List<ClientHold> holds) {
 
-    /** More holds than this are not listed. */
+    /** The maximum number of listed holds. */
     public static final int MAX_HOLDS = 500;
 
     private static final String VERSION = "1";
@@ -57,7 +57,7 @@ public record ClientRecord(
         return holds.stream().filter(hold -> hold.lock().equals(name.text())).findFirst();
     }
 
-    /** As stores keep it: fields by tabs, one line for the client and one for each hold. */
+    /** The encoding at stores: fields separated by tabs, one line for the client and one for each hold. */
     public String encoded() {
         StringBuilder text = new StringBuilder();
         line(text, VERSION, holderId, host, Long.toString(pid), application, Long.toString(since.toEpochMilli()));
@@ -80,7 +80,7 @@ public record ClientRecord(
         text.append('\n');
     }
 
-    /** Reads what {@link #encoded} wrote; empty for whatever else it is, since anybody can write to a store. */
+    /** Decodes the text of {@link #encoded}; empty for any other text, since any client can write to a store. */
     public static Optional<ClientRecord> decoded(String text) {
         List<String> lines = text.lines().toList();
         if (lines.isEmpty()) {

@@ -4,29 +4,29 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one check of a store found: a grade, the reason, and what to do.
+ * The result of one check of a store: a grade, the reason, and a remedy.
  *
- * @param check what was looked at: a short name that does not change, such as {@code eviction}
- * @param grade how it is
- * @param reason what was found, at which server; one sentence
- * @param remedy the line to paste or the step to take, or null if there is nothing to do
+ * @param check the short, stable name of the check, such as {@code eviction}
+ * @param grade the grade
+ * @param reason the observation, with the server; one sentence
+ * @param remedy the command to run or the step to take, or null if there is nothing to do
  */
 public record Finding(
         String check, Grade grade, String reason, @Nullable String remedy) {
 
-    /** How it is, from good to bad. The list is closed; handle unknown values all the same. */
+    /** The grade, from good to bad. The list is closed; handle unknown values all the same. */
     public enum Grade {
         /** As it should be. */
         GOOD,
-        /** It could not be looked at; nothing is known. */
+        /** The check could not be made; nothing is known. */
         UNKNOWN,
-        /** Something that will hurt one day. */
+        /** It may cause a failure later. */
         WARNING,
-        /** Two may hold one lock, or locks may vanish. */
+        /** Two clients may hold one lock, or locks may vanish. */
         UNSAFE
     }
 
-    /** Refuses nulls where they say nothing. */
+    /** Refuses null where it has no meaning. */
     public Finding {
         Objects.requireNonNull(check, "check");
         Objects.requireNonNull(grade, "grade");
@@ -38,12 +38,12 @@ public record Finding(
         return new Finding(check, Grade.GOOD, reason, null);
     }
 
-    /** It could not be looked at. */
+    /** The check could not be made. */
     public static Finding unknown(String check, String reason, @Nullable String remedy) {
         return new Finding(check, Grade.UNKNOWN, reason, remedy);
     }
 
-    /** It will hurt one day. */
+    /** It may cause a failure later. */
     public static Finding warning(String check, String reason, @Nullable String remedy) {
         return new Finding(check, Grade.WARNING, reason, remedy);
     }

@@ -15,20 +15,20 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sees who holds what at a store, and repairs it: what the command line is made of.
+ * Administrative operations at a store: inspection, forced release and diagnosis.
  *
  * <p>Every method asks the store and waits for its answer, bounded by the store's time limit; none
  * reacts to interruption. Errors are {@link LockStoreException}.
  */
 public interface LockAdmin {
 
-    /** Who holds the lock, or empty if nobody does. */
+    /** The holder of the lock, or empty if it is free. */
     Optional<Holder> inspect(LockName name);
 
     /**
      * As {@link #inspect(LockName)}, for the lock with exactly this name.
      *
-     * @throws IllegalArgumentException if the text is no valid {@link LockName}
+     * @throws IllegalArgumentException if the text is not a valid {@link LockName}
      */
     default Optional<Holder> inspect(String name) {
         return inspect(LockName.exactly(name));
@@ -42,17 +42,17 @@ public interface LockAdmin {
     List<HeldLock> list(String glob, int limit);
 
     /**
-     * Who waits for the lock at the store, first come first, at most {@code limit} of them. Empty if nobody does, and always
-     * at a store that keeps no queue: one that promises less than {@link Guarantee.Queueing#FIFO}.
+     * The waiters for the lock at the store, in the order of arrival, at most {@code limit} of them. Empty if there are none,
+     * and always at a store that keeps no queue: one that promises less than {@link Guarantee.Queueing#FIFO}.
      *
-     * <p>A client has one place for each lock, whichever of its threads wait.
+     * <p>A client has one place for each lock, however many of its threads wait.
      */
     List<QueuedWaiter> waiters(LockName name, int limit);
 
     /**
      * As {@link #waiters(LockName, int)}, for the lock with exactly this name.
      *
-     * @throws IllegalArgumentException if the text is no valid {@link LockName}
+     * @throws IllegalArgumentException if the text is not a valid {@link LockName}
      */
     default List<QueuedWaiter> waiters(String name, int limit) {
         return waiters(LockName.exactly(name), limit);
@@ -62,7 +62,7 @@ public interface LockAdmin {
      * Takes the lock away from its holder. The fence is raised first, so that a resource that checks
      * tokens refuses the old holder once a new one has come.
      *
-     * @param holderId only if this is still the {@linkplain Holder#id() holder}; null for whoever it is
+     * @param holderId only if this is still the {@linkplain Holder#id() holder}; null for any holder
      * @return whether a hold was removed
      */
     boolean forceRelease(LockName name, @Nullable String holderId);
@@ -70,7 +70,7 @@ public interface LockAdmin {
     /**
      * As {@link #forceRelease(LockName, String)}, for the lock with exactly this name.
      *
-     * @throws IllegalArgumentException if the text is no valid {@link LockName}
+     * @throws IllegalArgumentException if the text is not a valid {@link LockName}
      */
     default boolean forceRelease(String name, @Nullable String holderId) {
         return forceRelease(LockName.exactly(name), holderId);
@@ -78,23 +78,23 @@ public interface LockAdmin {
 
     /**
      * Declares the nodes of a Redlock set new, so that they grant at once instead of after the quarantine. Only for nodes on
-     * which no client has held anything within the largest ttl: what they may have forgotten is then nobody's.
+     * which no client has held anything within the largest ttl: then no client relies on a grant that they may have lost.
      *
-     * @return what each node said
+     * @return each node's answer
      * @throws UnsafeStoreException if the store is no set of nodes
      * @throws StoreUnavailableException if no quorum of them answers; nothing is changed then
      */
     List<NodeVote> declareNewNodes();
 
     /**
-     * What the holder with this id tells of itself, or empty: the store keeps no such records, the client has held nothing
-     * for longer than a second, or it is gone.
+     * The record of the holder with this id. Empty if the store keeps no such records, the client has held nothing for longer
+     * than a second, or it is gone.
      */
     Optional<ClientRecord> client(String holderId);
 
     /**
-     * What should have been given back and was not, the worst first. What may be on its way is looked at twice, four seconds
-     * apart, so that a hold that ends or a hand-over is no leak. At most {@value #MAX_LEAK_CANDIDATES} locks are looked at.
+     * The leaks, the worst first. Suspects are checked twice, four seconds apart, so that a hold that ends or a hand-over is
+     * not reported. At most {@value #MAX_LEAK_CANDIDATES} locks are checked.
      *
      * @param olderThan a hold for longer than this is {@link Leak.Kind#HELD_TOO_LONG}, where the store knows since when
      * @throws IllegalArgumentException if {@code olderThan} is negative
@@ -102,38 +102,38 @@ public interface LockAdmin {
     List<Leak> leaks(Duration olderThan);
 
     /**
-     * Tells how many keys {@link #list} and {@link #leaks} have looked at so far, from now on: for people who wait. At stores
-     * that answer in one step nothing is told.
+     * Reports the number of keys that later calls of {@link #list} and {@link #leaks} have read so far, to show progress.
+     * Stores that answer in one step report nothing.
      *
      * @param seen called on any thread; must not block
      */
     void onProgress(LongConsumer seen);
 
     /**
-     * Declares that what this client holds is used by processes that may outlive this one, such as a command that runs under a
-     * lock. To be called before the lock is acquired.
+     * Declares that processes which may outlive this one use this client's locks, such as a command that runs under a lock.
+     * Must be called before the lock is acquired.
      *
-     * <p>A store on one machine frees what a dead process held at once, long before its ttl (SQLite). After this call it does so
-     * only once an {@code e} has been appended to the returned file: by whoever sees to it that those processes have ended, such
-     * as the last of them. Nobody else may write to the file, and this process may not open it: that would end its proof of life.
-     * Where nothing is appended, the ttl counts.
+     * <p>A store on one machine frees the locks of a dead process at once, long before their ttl (SQLite). After this call it
+     * does so only once an {@code e} has been appended to the returned file, by a process that ensures that those processes
+     * have ended, such as the last of them. No other process may write to the file, and this process must not open it: that
+     * would end its proof of life. If nothing is appended, the ttl counts.
      *
      * @return the file; empty if the store lets holds end with their ttl or session alone
      * @throws StoreUnavailableException if the file cannot be written
      */
     Optional<Path> coverChildren();
 
-    /** How the store and this client are set up, check by check; see {@link Finding.Grade}. */
+    /** The findings about the configuration of the store and this client; see {@link Finding.Grade}. */
     List<Finding> diagnose();
 
-    /** As many locks as {@link #leaks} looks at. */
+    /** The maximum number of locks that {@link #leaks} checks. */
     int MAX_LEAK_CANDIDATES = 100_000;
 
     /**
      * A held lock.
      *
      * @param name the lock
-     * @param holder who holds it
+     * @param holder its holder
      */
     record HeldLock(LockName name, Holder holder) {}
 }

@@ -5,14 +5,14 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One place in the queue of a lock, as the store tells it. Public: it never contains the owner token.
+ * One place in the queue of a lock, as the store reports it. Public: it never contains the owner token.
  *
- * @param holderId the readable holder id under which the waiter would hold, or a stranger's description
- * @param waited for how long it has had its place, or null if the store does not tell
+ * @param holderId the readable holder id under which the waiter would hold, or the description of a foreign one
+ * @param waited for how long it has had its place, or null if the store does not report it
  */
 public record QueuedWaiter(String holderId, @Nullable Duration waited) {
 
-    /** Refuses null where it says nothing. */
+    /** Refuses null where it has no meaning. */
     public QueuedWaiter {
         Objects.requireNonNull(holderId, "holderId");
     }

@@ -1,6 +1,5 @@
 /**
- * What an operator asks and does: {@link io.leasehold.admin.LockAdmin} and the values that it answers with. An application that only
- * takes locks needs none of it.
+ * Administration: {@link io.leasehold.admin.LockAdmin} and its results. An application that only acquires locks does not need it.
  */
 @NullMarked
 package io.leasehold.admin;

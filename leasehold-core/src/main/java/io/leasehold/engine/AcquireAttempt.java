@@ -25,15 +25,15 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One caller that wants a lock: carries out what its {@link AcquireMachine} decides, and holds its result.
+ * One caller's attempt to acquire a lock: performs the actions of its {@link AcquireMachine}, and holds the result.
  *
  * <p>The machine and the fields that change are guarded by {@code this}. Each action is bound to its owner token, and
- * the timer is armed, under the same guard as the decision, so that events which come at once cannot swap them; what
- * leads outside is carried out without it.
+ * the timer is armed, under the same guard as the decision, so that concurrent events cannot reorder them; calls to other
+ * classes are made without it.
  */
 final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
 
-    /** After a look that failed before it asked anything. */
+    /** The delay after a check that failed before it sent anything. */
     private static final long LOOK_AGAIN_NANOS = 100_000_000;
 
     private final LockName name;
@@ -48,20 +48,20 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
     private final CompletableFuture<Attempt<Lease>> result = new CompletableFuture<>();
 
     private final FlightEvents.@Nullable Wait recording;
-    /** Where the caller asked, if that is remembered. */
+    /** The stack of the caller, if that is recorded. */
     private final @Nullable Throwable asked;
 
     private OwnerToken owner;
-    /** It is not sent any more; another is to be drawn before the next request. */
+    /** The owner token has ended: the next request draws another. */
     private boolean ownerEnded;
-    /** From the {@link SuspendWatch}, before the last request was sent. */
+    /** The mark of the {@link SuspendWatch} before the last request was sent. */
     private long mark;
 
     private LockRuntime.@Nullable Timer timer;
     private boolean closing;
-    /** The ends of owner tokens that are on their way. */
+    /** The undos that are under way. */
     private CompletableFuture<?> undone = CompletableFuture.completedFuture(null);
-    /** Nothing of this attempt is in flight, and what was undone is answered. */
+    /** Nothing of this attempt is in flight, and all undos are answered. */
     private final CompletableFuture<Void> settled = new CompletableFuture<>();
 
     AcquireAttempt(
@@ -122,12 +122,12 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
             }
         }
         if (answer == AcquireMachine.Offer.ACCEPTED) {
-            Futures.guarded("leaving the line", () -> queues.leave(this));
+            Futures.guarded("leaving the queue", () -> queues.leave(this));
             Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ACQUIRED, waited()));
             try {
                 result.complete(new Attempt.Acquired<>(new LeaseHandle(lease, context.leaks(), asked)));
             } catch (RuntimeException | Error e) {
-                // Nobody has the lease: the next in line may.
+                // No caller has the lease: the next in the queue may have it.
                 result.completeExceptionally(e);
                 return AcquireMachine.Offer.GONE;
             }
@@ -189,8 +189,8 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
                 cancelTimer();
             }
         }
-        // Each of them, also if the one before has failed: a result is told, an owner token is ended, the place is
-        // left.
+        // Each step, even if the one before has failed: it delivers the result, ends an owner token or leaves the
+        // queue.
         steps.forEach(step -> Futures.guarded("a step of an attempt", step));
         if (over) {
             queues.leave(this);
@@ -216,7 +216,7 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
         }
     }
 
-    /** What fails before anything was sent is an answer, too: the machine waits for one. */
+    /** A failure before anything was sent counts as an answer, since the machine waits for one. */
     private void prepare(AcquireMachine.Send send, List<Runnable> steps) {
         ownerEnded |= send.freshOwner();
         try {
@@ -243,7 +243,8 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
         try {
             on(new AcquireMachine.Replied(answer, context.random()));
         } catch (RuntimeException | Error e) {
-            // The machine waits for an answer: what cannot be taken in may be anything, and is asked for again.
+            // The machine waits for an answer: one that cannot be processed has an unknown outcome, and the request is
+            // repeated.
             on(new AcquireMachine.Replied(
                     new AcquireReply.Failed(FailureKind.UNKNOWN, failure(e), answer.ballot()), context.random()));
         }
@@ -276,7 +277,7 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
         timer = context.timeline().scheduleAt(atNanos, this::timerFired);
     }
 
-    /** The next look is armed by this one: one that fails is repeated. */
+    /** This check arms the next one, so a failed check is repeated. */
     private void timerFired() {
         try {
             on(new AcquireMachine.TimerFired());
@@ -360,7 +361,7 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
             queues.granted(name, held, grant.tokens().last());
             lease = held.begin(sentMark, asked);
         } catch (RuntimeException | Error e) {
-            // It is kept by nobody.
+            // No caller keeps it.
             if (held != null) {
                 held.endAtClose();
             } else {

@@ -13,50 +13,49 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One waiter's attempt at the store, from its first request to exactly one outcome. Pure: events and the time come
- * in, actions go out; the shell carries them out in order and decides nothing.
+ * One attempt at the store, from its first request to exactly one outcome. Pure: events and the time come in, actions go out;
+ * the shell performs them in order and decides nothing.
  *
- * <p>Invariants. At most one request is in flight. An undo is asked for only while none is, and from then on nothing
- * else is sent with that owner token: a request after it is told to use a fresh one. The outcome is told once; after
- * it a late reply can only lead to an undo.
+ * <p>Invariants. At most one request is in flight. An undo is issued only while none is, and from then on nothing else is sent
+ * with that owner token: a later request uses a fresh one. The outcome is delivered once; after it a late reply can only lead to an undo.
  */
 final class AcquireMachine {
 
-    /** What happens to an attempt. */
+    /** An event of an attempt. */
     sealed interface Event {}
 
-    /** The waiter stands in the local queue. */
+    /** The attempt has entered the local queue. */
     record Enqueued() implements Event {}
 
-    /** The waiter is first in this process: it may contend. */
+    /** The attempt is first in this process: it may contend. */
     record Started() implements Event {}
 
     /** The store has answered. */
     record Replied(AcquireReply reply, long random) implements Event {}
 
-    /** The store said that asking again may be worth it. */
+    /** The store signalled that a retry may succeed. */
     record Woken() implements Event {}
 
     /**
-     * The store has given the lock to this attempt's owner token, as it will say when it is asked.
+     * The store has given the lock to this attempt's owner token, as it will answer to the next request.
      *
      * @param lastToken the largest that it has reserved
      */
     record HandedOver(long lastToken) implements Event {}
 
-    /** The time asked for by {@link Arm} has come, or may have. */
+    /** The time of {@link Arm} has come, or may have. */
     record TimerFired() implements Event {}
 
-    /** The caller wants no more: interrupted, cancelled, or the client is closing. */
+    /** The caller withdrew: it was interrupted or cancelled, or the client is closing. */
     record GaveUp() implements Event {}
 
-    /** What the shell is to do. */
+    /** An action for the shell. */
     sealed interface Action {}
 
     /**
      * Send the request.
      *
-     * @param freshOwner with a new owner token
+     * @param freshOwner whether it uses a new owner token
      * @param ballotSoFar the highest proposed under this owner token, which the next must beat
      */
     record Send(boolean freshOwner, long ballotSoFar) implements Action {}
@@ -67,10 +66,10 @@ final class AcquireMachine {
     /** End the current owner token, raising the fence to the ballot. */
     record Undo(long ballot) implements Action {}
 
-    /** Tell the caller. */
+    /** Deliver the outcome to the caller. */
     record Finish(Outcome outcome) implements Action {}
 
-    /** How an attempt ends. */
+    /** The outcome of an attempt. */
     sealed interface Outcome {}
 
     /**
@@ -81,7 +80,7 @@ final class AcquireMachine {
      */
     record Acquired(Grant grant, long ballot) implements Outcome {}
 
-    /** Somebody else kept it. */
+    /** Another holder kept it. */
     record Busy(@Nullable Holder holder, List<NodeVote> votes) implements Outcome {}
 
     /** The store failed. */
@@ -102,13 +101,13 @@ final class AcquireMachine {
     private final WaitPolicy policy;
     private final long deadlineAtNanos;
     private final boolean unlimited;
-    /** Zero patience is no moment: a clock that has gone back must not make it ask again. */
+    /** Zero patience is a flag and not a deadline: a clock that has gone back must not cause a second request. */
     private final boolean asksOnce;
 
     private Phase phase = Phase.LOCAL;
     private boolean told;
     private boolean wakePending;
-    private boolean stoodInLine;
+    private boolean wasQueuedLocally;
     /** Whether a request has come back, answered or failed; only the first may outlast the deadline. */
     private boolean returned;
 
@@ -118,7 +117,7 @@ final class AcquireMachine {
     private boolean unknown;
     private boolean freshOwner;
     private long highestBallot;
-    /** Since the last answer nothing but failures has come. */
+    /** Only failures have arrived since the last answer. */
     private boolean failing;
 
     private long failingSinceAtNanos;
@@ -126,7 +125,7 @@ final class AcquireMachine {
     private Outcome atDeadline = new Busy(null, List.of());
 
     /**
-     * An attempt that begins now.
+     * Creates an attempt that begins now.
      *
      * @param what the lock and store, for messages
      * @param maxWaitNanos the caller's patience; {@link Long#MAX_VALUE} for no limit
@@ -140,12 +139,12 @@ final class AcquireMachine {
         this.deadlineAtNanos = unlimited ? 0 : nowNanos + maxWaitNanos;
     }
 
-    /** Whether the outcome was told and nothing of this attempt is in flight. */
+    /** Whether the outcome was delivered and nothing of this attempt is in flight. */
     boolean isOver() {
         return told && phase == Phase.DONE;
     }
 
-    /** What becomes of a lease that is offered within the process. */
+    /** The response to a lease that is offered within the process. */
     enum Offer {
         /** It is the outcome of this attempt. */
         ACCEPTED,
@@ -155,7 +154,7 @@ final class AcquireMachine {
         CONTENDING
     }
 
-    /** A lease of this process is offered: taken if the attempt has not begun to contend. */
+    /** Offers a lease of this process: accepted if the attempt has not begun to contend. */
     Offer offered() {
         if (told) {
             return Offer.GONE;
@@ -168,10 +167,10 @@ final class AcquireMachine {
         return Offer.ACCEPTED;
     }
 
-    /** Takes in an event and says what to do, in this order. */
+    /** Processes an event and returns the actions, in this order. */
     List<Action> on(Event event, long nowNanos) {
         if (event instanceof Enqueued) {
-            stoodInLine = true;
+            wasQueuedLocally = true;
             return unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));
         } else if (event instanceof Started) {
             return started(nowNanos);
@@ -191,7 +190,7 @@ final class AcquireMachine {
         if (phase != Phase.LOCAL || told) {
             return List.of();
         }
-        if (stoodInLine && expired(nowNanos)) {
+        if (wasQueuedLocally && expired(nowNanos)) {
             return gaveUp(atDeadline);
         }
         return send();
@@ -203,7 +202,7 @@ final class AcquireMachine {
         phase = Phase.IN_FLIGHT;
         wakePending = false;
         Action send = new Send(fresh, highestBallot);
-        // The first request is waited for in any case, so that an undisturbed acquire arms no timer.
+        // Every attempt waits for its first request, so that an undisturbed acquire arms no timer.
         return unlimited || !returned ? List.of(send) : List.of(new Arm(deadlineAtNanos), send);
     }
 
@@ -217,7 +216,7 @@ final class AcquireMachine {
 
     private List<Action> handedOver(HandedOver event) {
         if (freshOwner) {
-            // What was handed over belonged to an owner token whose end is on its way, and passes it on.
+            // The lock was handed to an owner token whose undo is under way; the undo passes it on.
             return List.of();
         }
         highestBallot = Math.max(highestBallot, event.lastToken());
@@ -251,7 +250,7 @@ final class AcquireMachine {
         return ended(finish);
     }
 
-    /** Nothing is in flight: ends the owner token if the store may remember it, and tells the outcome. */
+    /** Nothing is in flight: ends the owner token if the store may remember it, and delivers the outcome. */
     private List<Action> ended(Action finish) {
         phase = Phase.DONE;
         return remembered ? List.of(new Undo(highestBallot), finish) : List.of(finish);
@@ -346,7 +345,7 @@ final class AcquireMachine {
         return List.of(pauseOrFinish(pauseNanos, nowNanos));
     }
 
-    /** The owner token can get nothing any more: ends it and goes on with another, at the end of the queue. */
+    /** The owner token can no longer be granted anything: ends it and goes on with another, at the end of the queue. */
     private List<Action> spent(AcquireReply.Refused refused, long random, long nowNanos) {
         List<Action> actions = new ArrayList<>(2);
         if (remembered) {
@@ -386,7 +385,7 @@ final class AcquireMachine {
         if (!unlimited && deadlineAtNanos - nowNanos < pauseNanos) {
             return new Arm(deadlineAtNanos);
         }
-        // Not so far that times could no longer be compared by their difference.
+        // Capped, so that times can still be compared by their difference.
         return new Arm(nowNanos + Math.min(pauseNanos, Long.MAX_VALUE / 4));
     }
 }

@@ -15,15 +15,14 @@ import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The acquiring methods, once for all kinds of lock: each puts one {@link Pending} attempt on its way, and blocks or hands
- * over at the edge.
+ * The acquiring methods of all kinds of lock: each starts one {@link Pending} attempt, and blocks for its result or delivers it asynchronously.
  *
  * @param what the lock, for messages
- * @param runtime where threads wait and results are told
+ * @param runtime blocks threads and delivers results
  * @param workers where the work of {@code holdWhile} runs
- * @param enter puts an attempt with so much patience, in nanoseconds, on its way
- * @param opened told of a hold that the current thread waited for
- * @param close ends waits of which nothing tells any more once the client is closed
+ * @param enter starts an attempt with this patience, in nanoseconds
+ * @param opened receives each hold that the current thread waited for
+ * @param close ends waits that no event would end once the client is closed
  */
 record Acquiring<H extends Hold>(
         String what,
@@ -65,7 +64,7 @@ record Acquiring<H extends Hold>(
         return told(Futures.result(pending.result()));
     }
 
-    /** For a bounded time; a further interrupt ends it, and is kept for the caller beside the first. */
+    /** Waits for a bounded time; a further interrupt ends the wait, and is kept for the caller in addition to the first. */
     private void awaitUndo(CompletableFuture<?> undone, long patienceNanos) {
         if (undone.isDone()) {
             return;
@@ -73,7 +72,7 @@ record Acquiring<H extends Hold>(
         CompletableFuture<Void> waited = new CompletableFuture<>();
         LockRuntime.Timer limit = runtime.schedule(patienceNanos, () -> waited.complete(null));
         undone.whenComplete((nothing, error) -> waited.complete(null));
-        // No timer runs, and perhaps no answer comes, once the client is closed.
+        // Once the client is closed no timer runs, and perhaps no answer arrives.
         Runnable forget = close.ends(waited);
         try {
             runtime.await(waited);
@@ -114,7 +113,7 @@ record Acquiring<H extends Hold>(
         return handOver(patience(maxWait), attempt -> attempt);
     }
 
-    /** The result in the asked form, on a thread for callbacks; a hold that nobody takes any more is given back. */
+    /** The result in the requested form, on a callback thread; a hold whose future is already completed is given back. */
     private <T> CompletableFuture<T> handOver(long maxWaitNanos, Function<Attempt<H>, T> form) {
         Pending<H> pending = enter.apply(maxWaitNanos);
         CompletableFuture<T> handed = new PropagatingFuture<>(pending::giveUp);
@@ -135,7 +134,7 @@ record Acquiring<H extends Hold>(
             Duration maxWait, Function<? super H, ? extends CompletionStage<T>> work) {
         Objects.requireNonNull(work, "work");
         Pending<H> pending = enter.apply(patience(maxWait));
-        // Whether the hold has gone to the work: until then, and no longer, a cancellation withdraws it.
+        // Whether the work has received the hold: a cancellation withdraws it only until then.
         CompletableFuture<H> taken = new PropagatingFuture<>(pending::giveUp);
         CompletableFuture<T> done = new PropagatingFuture<>(() -> taken.cancel(false));
         pending.result().thenApply(Attempt::orElseThrow).whenComplete((hold, error) -> {
@@ -150,7 +149,7 @@ record Acquiring<H extends Hold>(
         return done;
     }
 
-    /** Nobody but the work would give the hold back. */
+    /** Only the work would give the hold back. */
     private <T> void submitOrGiveBack(
             H hold, Function<? super H, ? extends CompletionStage<T>> work, CompletableFuture<T> done) {
         try {
@@ -160,7 +159,7 @@ record Acquiring<H extends Hold>(
         }
     }
 
-    /** Always on the executor: the hold may already be there, and the caller's thread is not for the work. */
+    /** Always on the executor: the hold may already be available, and the work must not run on the caller's thread. */
     private <T> void submit(H hold, Function<? super H, ? extends CompletionStage<T>> work, CompletableFuture<T> done) {
         workers.execute(
                 () -> {
@@ -170,11 +169,11 @@ record Acquiring<H extends Hold>(
                         runHolding(hold, work, done);
                     }
                 },
-                // Without a thread for it there is no work: nothing may stay held for it.
+                // Without a thread the work does not run: nothing may stay held for it.
                 refused -> giveBackUnused(hold, refused, done));
     }
 
-    /** The work never ran: as of what no caller has seen, nothing of it is kept. */
+    /** The work never ran: the hold is released at once, like one that no caller has seen. */
     private static <H extends Hold, T> void giveBackUnused(H hold, Throwable why, CompletableFuture<T> done) {
         Unseen.giveBack(hold).whenComplete((outcome, ignored) -> done.completeExceptionally(unwrapped(why)));
     }
@@ -190,12 +189,12 @@ record Acquiring<H extends Hold>(
         try {
             stage.whenComplete((value, failure) -> giveBack(hold, value, failure, done));
         } catch (Throwable e) {
-            // A stage of the user's that cannot be listened to is work that has failed.
+            // Work whose stage rejects a callback has failed.
             giveBack(hold, null, e, done);
         }
     }
 
-    /** The future is completed also if the release throws. */
+    /** Completes the future even if the release throws. */
     private static <H extends Hold, T> void giveBack(
             H hold, @Nullable T value, @Nullable Throwable failure, CompletableFuture<T> done) {
         Futures.ask(hold::releaseAsync).whenComplete((outcome, ignored) -> {
@@ -209,7 +208,7 @@ record Acquiring<H extends Hold>(
 
     private static Throwable unwrapped(Throwable error) {
         if (!(error instanceof CompletionException)) {
-            // A failure of the user's own, of which nothing is asked here.
+            // The caller's own failure, passed on as it is.
             return error;
         }
         Throwable cause = error.getCause();

@@ -18,10 +18,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One lease of a grant: its token, who listens, and how it ended. What the caller has is a {@link LeaseHandle} to it, so
- * that a forgotten handle can be noticed.
+ * One lease of a grant: its token, its listeners and its end. The caller has a {@link LeaseHandle} to it, so that a dropped handle can be detected.
  *
- * <p>Fields that change are guarded by {@code this}; user code runs on threads for callbacks.
+ * <p>Fields that change are guarded by {@code this}; user code runs on callback threads.
  */
 final class ActiveLease implements LeakWatch.Watched {
 
@@ -31,7 +30,7 @@ final class ActiveLease implements LeakWatch.Watched {
     private final CompletableFuture<ReleaseOutcome> released = new CompletableFuture<>();
     private final FlightEvents.@Nullable Hold recording;
 
-    /** Only there once somebody has asked for it. */
+    /** Created by the first caller that asks for it. */
     private @Nullable CompletableFuture<HoldEnd> ended;
 
     private @Nullable HoldEnd end;
@@ -46,7 +45,7 @@ final class ActiveLease implements LeakWatch.Watched {
     private @Nullable Interruption interruption;
     private @Nullable LossCause cause;
     private List<NodeVote> votes = List.of();
-    private boolean heardOfLoss;
+    private boolean lossReported;
     private boolean releaseCalled;
 
     ActiveLease(LeaseOwner owner, long token, long acquiredAtNanos) {
@@ -70,12 +69,12 @@ final class ActiveLease implements LeakWatch.Watched {
         return token;
     }
 
-    /** How long its lock is kept; no caller has seen a lease that is given back by the engine. */
+    /** How long its lock is kept; zero for a lease that no caller has seen. */
     synchronized GrantEvent.Keeping keeping() {
         return new GrantEvent.Keeping(acquiredAtNanos, unseen ? 0 : owner.atLeastNanos());
     }
 
-    /** No caller has seen it, and none will. */
+    /** Marks a lease that no caller has seen or will see. */
     synchronized void unseen() {
         unseen = true;
     }
@@ -107,7 +106,7 @@ final class ActiveLease implements LeakWatch.Watched {
         return opener == thread && !shared && !releaseCalled;
     }
 
-    /** Called, under the guard, by everything that a holder does. */
+    /** Called, under the guard, by every operation of a holder. */
     private void used() {
         if (opener != null && opener != Thread.currentThread()) {
             shared = true;
@@ -116,7 +115,7 @@ final class ActiveLease implements LeakWatch.Watched {
 
     // ---- queries
 
-    /** The validity left, with which nobody is told anything. */
+    /** The validity left; does not count as a report to the caller. */
     Duration remaining() {
         synchronized (this) {
             used();
@@ -127,13 +126,13 @@ final class ActiveLease implements LeakWatch.Watched {
         return Duration.ofNanos(owner.remainingNanos(this));
     }
 
-    /** The validity left; a caller that reads zero has heard that it is over. */
+    /** The validity left; a caller that reads zero has been told of the end. */
     Duration tellRemaining() {
         Duration remaining = remaining();
         if (remaining.isZero()) {
             owner.on(new GrantEvent.EndDue());
             synchronized (this) {
-                heardOfLoss = true;
+                lossReported = true;
             }
         }
         return remaining;
@@ -165,9 +164,9 @@ final class ActiveLease implements LeakWatch.Watched {
         }
     }
 
-    /** The caller was told of the loss by an exception. */
-    synchronized void heardOfLoss() {
-        heardOfLoss = true;
+    /** The loss was reported to the caller by an exception. */
+    synchronized void lossReported() {
+        lossReported = true;
     }
 
     synchronized @Nullable LossCause cause() {
@@ -194,9 +193,9 @@ final class ActiveLease implements LeakWatch.Watched {
 
     // ---- loss
 
-    /** The loss as an exception, for a caller that asks; it has heard of it then. */
+    /** The loss as an exception for the caller, which has then been told. */
     private LeaseLostException lostException(LossCause lost) {
-        heardOfLoss();
+        lossReported();
         return LeaseMessages.lost(name(), lost, votes(), store());
     }
 
@@ -204,7 +203,7 @@ final class ActiveLease implements LeakWatch.Watched {
         return owner.context().store().description();
     }
 
-    /** Nothing once it was given back: a lock that is kept for a while is held by nobody. */
+    /** Does nothing once it was given back: a lock that is kept for a while has no holder. */
     void atRisk(Duration remaining) {
         List<Consumer<? super Duration>> callbacks;
         synchronized (this) {
@@ -226,12 +225,12 @@ final class ActiveLease implements LeakWatch.Watched {
         synchronized (this) {
             cause = why;
             votes = said;
-            // It may turn out during a release that the lease had ended before; no callback comes after a release.
+            // A release may find that the lease had ended before; no callback follows a release.
             callbacks = releaseCalled ? List.of() : lossCallbacks;
             lossCallbacks = List.of();
-            heardOfLoss |= !callbacks.isEmpty();
+            lossReported |= !callbacks.isEmpty();
             if (interruption != null) {
-                heardOfLoss |= interruption.deliver();
+                lossReported |= interruption.deliver();
             }
         }
         callbacks.forEach(callback -> call(() -> callback.accept(why)));
@@ -245,7 +244,7 @@ final class ActiveLease implements LeakWatch.Watched {
         owner.context().events().tell(l -> l.lost(new LockListener.Lost(name(), token, why, heldFor(), said)));
     }
 
-    /** Its handle was dropped. One that has ended was left to end by itself. */
+    /** Its handle was dropped while it was held: a lease that has ended may be dropped. */
     @Override
     public boolean isLeaked() {
         return cause() == null;
@@ -274,7 +273,7 @@ final class ActiveLease implements LeakWatch.Watched {
                 lossCallbacks = with(lossCallbacks, callback);
                 return;
             }
-            heardOfLoss = true;
+            lossReported = true;
         }
         call(() -> callback.accept(lost));
     }
@@ -300,12 +299,12 @@ final class ActiveLease implements LeakWatch.Watched {
                 interruption = wanted;
                 return;
             }
-            heardOfLoss = true;
+            lossReported = true;
         }
         wanted.deliver();
     }
 
-    /** Tells how it ended, once: false if that was told before. */
+    /** Reports the end, once: false if that was done before. */
     private boolean tellEnd(HoldEnd how) {
         CompletableFuture<HoldEnd> asked;
         synchronized (this) {
@@ -339,7 +338,7 @@ final class ActiveLease implements LeakWatch.Watched {
         return !releaseCalled;
     }
 
-    /** Gives the lease back, once; the future completes with the outcome, on whatever thread. */
+    /** Gives the lease back, once; the future completes with the outcome, on any thread. */
     CompletableFuture<ReleaseOutcome> release() {
         synchronized (this) {
             if (releaseCalled) {
@@ -358,7 +357,7 @@ final class ActiveLease implements LeakWatch.Watched {
         return released;
     }
 
-    /** The next lease of the same grant has begun: this one is over, without a word to the store. */
+    /** The next lease of the same grant has begun: this one is over, without a request to the store. */
     void passedOn() {
         released(ReleaseOutcome.RELEASED, List.of());
     }
@@ -375,17 +374,17 @@ final class ActiveLease implements LeakWatch.Watched {
                 .tell(l -> l.released(new LockListener.Released(name(), token, outcome, heldFor(), said)));
     }
 
-    /** Logs, once, a loss that nothing of the user's has heard of. */
-    void logUnheardLoss(ReleaseOutcome outcome) {
+    /** Logs, once, a loss that was never reported to user code. */
+    void logUnreportedLoss(ReleaseOutcome outcome) {
         LossCause unheard;
         synchronized (this) {
-            // What only the release found out is a loss like any other.
+            // A loss that only the release detected counts like any other.
             boolean found = cause == null && outcome == ReleaseOutcome.ALREADY_LOST;
-            unheard = heardOfLoss ? null : found ? LossCause.NOT_OURS : cause;
-            heardOfLoss = true;
+            unheard = lossReported ? null : found ? LossCause.NOT_OURS : cause;
+            lossReported = true;
         }
         if (unheard != null) {
-            LeaseMessages.logUnheardLoss(name(), token, unheard, store());
+            LeaseMessages.logUnreportedLoss(name(), token, unheard, store());
         }
     }
 }

@@ -26,7 +26,7 @@ final class Attempts {
     private final CloseEnds closeEnds = new CloseEnds();
     /** Attempts on several locks that are not over. */
     private final Set<MultiAcquire> several = ConcurrentHashMap.newKeySet();
-    /** Calls that have looked whether the client is closed, and whose attempt may not be in a queue yet. */
+    /** Calls that have checked whether the client is closed, and whose attempt may not be in a queue yet. */
     private final AtomicInteger entering = new AtomicInteger();
 
     private volatile boolean closing;
@@ -74,10 +74,10 @@ final class Attempts {
     }
 
     AcquireAttempt enter(LockName name, WaitSettings settings, long maxWaitNanos) {
-        return enter(name, settings, maxWaitNanos, context.leaks().askedHere());
+        return enter(name, settings, maxWaitNanos, context.leaks().captureStack());
     }
 
-    /** As part of what was asked for there, if that is remembered. */
+    /** With the stack of the caller, if that is recorded. */
     AcquireAttempt enter(LockName name, WaitSettings settings, long maxWaitNanos, @Nullable Throwable asked) {
         accepted(settings.options(), context.store());
         return entering(() -> {
@@ -85,12 +85,12 @@ final class Attempts {
             try {
                 queues.enter(attempt);
             } catch (RuntimeException | Error e) {
-                // Its caller is told of that, and nothing of its result: it must not stay in the queue.
+                // The caller receives this failure instead of a result: the attempt must not stay in the queue.
                 attempt.giveUp();
                 throw e;
             }
             if (closing) {
-                // The close may have looked before this attempt came.
+                // The close may have checked before this attempt entered.
                 attempt.clientClosing();
             }
             return attempt;
@@ -106,7 +106,7 @@ final class Attempts {
                     maxWaitNanos,
                     this,
                     context,
-                    context.leaks().askedHere());
+                    context.leaks().captureStack());
             several.add(attempt);
             try {
                 attempt.start();
@@ -135,14 +135,14 @@ final class Attempts {
         }
     }
 
-    /** Something of this attempt has ended, perhaps the last of it. */
+    /** A part of this attempt has ended, perhaps the last one. */
     void settled(MultiAcquire attempt) {
         if (attempt.isOver()) {
             several.remove(attempt);
         }
     }
 
-    /** Keeps a grant that was not obtained through a queue. */
+    /** Holds a grant that was not obtained through a queue. */
     Lease keep(LockName name, Grant grant, WaitSettings settings, long mark, @Nullable Throwable asked) {
         HeldGrant held = new HeldGrant(name, grant, grant.tokens().last(), settings, context, queues);
         queues.granted(name, held, grant.tokens().last());
@@ -155,35 +155,35 @@ final class Attempts {
     }
 
     /**
-     * A thread that waits without limit for what it opened itself, and that is renewed, would wait for ever: unless another
-     * thread releases it, which is taken to be possible once another thread has used the lease.
+     * Refuses a wait without limit for a renewed lease that the thread opened itself: it would never end, unless another
+     * thread releases the lease, which is assumed possible once another thread has used it.
      */
     void refuseSelfWait(LockName name) {
         LocalQueues.Passable held = queues.held(name);
-        if (held != null && held.waitsForEver(Thread.currentThread())) {
+        if (held != null && held.blocksForever(Thread.currentThread())) {
             throw new IllegalStateException("thread \"" + Thread.currentThread().getName() + "\" opened a lease on \""
                     + name + "\" and waits for it without limit: it would wait for itself. Release the lease first, use"
                     + " asReentrantLock(), or, if another thread is going to release it, wait with attempt(maxWait)");
         }
     }
 
-    /** From now on none begins. */
+    /** Refuses new attempts from now on. */
     void refuse() {
         closing = true;
     }
 
-    /** Withdraws those that wait. */
+    /** Withdraws the waiting attempts. */
     void withdraw() {
         several.forEach(attempt -> Futures.guarded("ending an attempt at the close", attempt::clientClosing));
-        // The last in line first: otherwise each that leaves would let the next one send a request.
+        // The last in the queue first: otherwise each that leaves would let the next one send a request.
         List<LocalQueues.Contender> waiting = queues.all();
         for (int i = waiting.size() - 1; i >= 0; i--) {
             Futures.guarded("ending an attempt at the close", waiting.get(i)::clientClosing);
         }
     }
 
-    /** Whether none is under way, looked for in the order in which it moves: it is in a queue before it has entered. */
-    boolean isNoneUnderWay() {
+    /** Whether no attempt is under way, checked in the order of its steps: it is in a queue before it has entered. */
+    boolean isIdle() {
         return entering.get() == 0 && queues.isEmpty() && several.isEmpty();
     }
 }

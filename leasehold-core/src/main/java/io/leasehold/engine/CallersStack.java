@@ -3,14 +3,14 @@ package io.leasehold.engine;
 import java.util.Arrays;
 
 /**
- * Gives a failure that another thread has made the frames of the thread that is told of it: they say which call failed. Where
- * it was made stays beside it, as a suppressed {@link MadeElsewhere}.
+ * Replaces the frames of a failure from another thread by those of the calling thread, which show the call that failed. The
+ * original frames are kept in a suppressed {@link MadeElsewhere}.
  */
 public final class CallersStack {
 
     private CallersStack() {}
 
-    /** The frames with which a failure came. */
+    /** The original frames of a failure. */
     static final class MadeElsewhere extends Exception {
 
         private static final long serialVersionUID = 1L;
@@ -21,7 +21,7 @@ public final class CallersStack {
         }
     }
 
-    /** The same failure, with the caller's frames; one that was made on this very way is left as it is. */
+    /** The same failure, with the caller's frames; one that was made on this call path is left unchanged. */
     public static <E extends Throwable> E given(E failure) {
         StackTraceElement[] made = failure.getStackTrace();
         StackTraceElement[] here = new Throwable().getStackTrace();
@@ -32,12 +32,12 @@ public final class CallersStack {
         if (made.length > 0 && !known) {
             failure.addSuppressed(new MadeElsewhere(made));
         }
-        // Without this method's own frame.
+        // Without the frame of this method.
         failure.setStackTrace(Arrays.copyOfRange(here, Math.min(1, here.length), here.length));
         return failure;
     }
 
-    /** Whether a stack goes through the method that called here, called by the same frames. */
+    /** Whether a stack passes through the method that called here, with the same callers. */
     private static boolean endsWithCallersOf(StackTraceElement[] here, StackTraceElement[] made) {
         int callers = here.length - 2;
         if (callers < 0 || made.length <= callers) {

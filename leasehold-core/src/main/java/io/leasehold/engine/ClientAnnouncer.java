@@ -9,16 +9,16 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Tells the store who we are while something is held: from a second after the first hold began, every few seconds, one
- * record for the client. Whoever holds for less than a second is never told of, and costs one read of a flag.
+ * Announces the client at the store while it holds something: from a second after the first hold began, one record for the
+ * client every few seconds. A hold of less than a second is never announced, and costs one read of a flag.
  *
- * <p>Nothing depends on it: what fails is told again the next time, and said nowhere.
+ * <p>Nothing depends on it: a failure is not reported, and the next announcement follows.
  */
 final class ClientAnnouncer {
 
     private static final long FIRST_NANOS = 1_000_000_000L;
     private static final long EVERY_NANOS = 5_000_000_000L;
-    /** Long enough for two that were lost. */
+    /** Long enough to bridge two lost announcements. */
     private static final long KEEP_NANOS = 16_000_000_000L;
 
     private final TimerQueue timeline;
@@ -34,11 +34,11 @@ final class ClientAnnouncer {
         this.holds = holds;
         this.holderId = holderId;
         this.since = Instant.ofEpochMilli(runtime.wallMillis());
-        // A store that keeps no records is never told.
+        // A store that keeps no records receives none.
         telling.set(!store.operations().keepsClientRecords());
     }
 
-    /** Something is held: tells until nothing is. */
+    /** Announces the client until nothing is held. */
     void watch() {
         if (!telling.get() && telling.compareAndSet(false, true)) {
             again(FIRST_NANOS);
@@ -52,7 +52,7 @@ final class ClientAnnouncer {
             armed = true;
         } finally {
             if (!armed) {
-                // The next hold begins it anew.
+                // The next hold starts it again.
                 telling.set(false);
             }
         }

@@ -4,16 +4,16 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
-/** Waits that end, at the latest, when the client has closed. Safe for use by any thread. */
+/** The waits that end, at the latest, when the client has closed. Safe for use by any thread. */
 final class CloseEnds {
 
     private final CompletableFuture<Void> closed = new CompletableFuture<>();
     private final ConcurrentMap<Object, CompletableFuture<Void>> waits = new ConcurrentHashMap<>();
 
     /**
-     * The close completes this, at once if it has been.
+     * Completes the wait at the close, at once if the client has closed.
      *
-     * @return forgets it
+     * @return removes it
      */
     Runnable ends(CompletableFuture<Void> wait) {
         Object key = new Object();

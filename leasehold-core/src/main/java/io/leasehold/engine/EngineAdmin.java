@@ -24,10 +24,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Asks the store, and waits at the edge. */
+/** Administrative operations: each asks the store and waits for the answer. */
 final class EngineAdmin implements LockAdmin {
 
-    /** What operators did, kept apart from what happened. */
+    /** The log of operators' actions, separate from that of events. */
     private static final Logger AUDIT = LoggerFactory.getLogger("io.leasehold.audit");
 
     private static final long DECLARE_NANOS = 5_000_000_000L;

@@ -23,7 +23,7 @@ import java.util.concurrent.Executor;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** A client: wires the parts together, and ends them in order. */
+/** A client: connects its parts, and closes them in order. */
 public final class EngineClient implements LockClient {
 
     private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(5);
@@ -37,7 +37,7 @@ public final class EngineClient implements LockClient {
     private volatile LockRuntime.Timer exit = () -> {};
 
     /**
-     * A client of the store, which it owns from now on, as it owns the runtime.
+     * Creates a client that owns the store and the runtime.
      *
      * @param workers where the work of {@code holdWhile} runs; null for the runtime's own threads
      */
@@ -67,11 +67,11 @@ public final class EngineClient implements LockClient {
                 new ClientAnnouncer(runtime, timeline, store, holds, holderId),
                 holderId);
         this.attempts = new Attempts(context, queues, Workers.of(runtime, workers));
-        store.listen(new Ear());
+        store.listen(new Signals());
     }
 
-    /** What the store pushes. */
-    private final class Ear implements StoreSignals {
+    /** Receives the store's signals. */
+    private final class Signals implements StoreSignals {
         @Override
         public void wake(LockName name) {
             queues.wake(name);
@@ -167,7 +167,7 @@ public final class EngineClient implements LockClient {
         try {
             isFirst = close(patienceNanos, grant -> grant.awaitsOtherThan(caller));
         } finally {
-            // Also if the store could not be closed.
+            // Even if the store could not be closed.
             if (isFirst) {
                 exit.cancel();
             }
@@ -177,7 +177,7 @@ public final class EngineClient implements LockClient {
         }
     }
 
-    /** From now on an orderly exit of the process closes this client, and waits for all holders that were told. */
+    /** Registers this client to be closed at an orderly exit of the process, which waits for all holders that were told. */
     public EngineClient closedByExit(Duration atMost) {
         long patienceNanos = Timings.saturatedNanos(atMost);
         exit = context.runtime().onExit(() -> {
@@ -201,7 +201,7 @@ public final class EngineClient implements LockClient {
         forget.run();
     }
 
-    /** Closes the client, unless that was begun before: false then. */
+    /** Closes the client; false if another call has begun that. */
     private boolean close(long patienceNanos, Predicate<HoldTable.Held> isAwaited) {
         synchronized (attempts) {
             if (closing) {

@@ -4,18 +4,18 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 
 /**
- * What the parts of one client share.
+ * The context that the parts of one client share.
  *
  * @param runtime time, threads and randomness
  * @param timeline the one timer
- * @param store where the locks are
- * @param events tells the listeners
+ * @param store the store of the locks
+ * @param events notifies the listeners
  * @param retrier ends owner tokens
  * @param renewals sends renewals in batches
  * @param holds the grants that are held
- * @param suspensions notices that the machine was suspended
- * @param leaks notices forgotten leases
- * @param announcer tells the store who we are
+ * @param suspensions detects that the machine was suspended
+ * @param leaks detects dropped leases
+ * @param announcer announces the client at the store
  * @param holderId the public id of this client
  */
 record EngineContext(

@@ -6,7 +6,7 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Tells the listeners; what they throw harms nobody. */
+/** Notifies the listeners; an exception of one affects nothing else. */
 final class Events {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
@@ -22,7 +22,8 @@ final class Events {
             try {
                 event.accept(listener);
             } catch (RuntimeException | Error e) {
-                // Also an Error, such as a missing method of a metrics library: the attempt still has to be finished.
+                // Including an Error, such as a missing method of a metrics library: the attempt still has to be
+                // finished.
                 LOG.warn(
                         "lock listener {} failed; the lock is not affected",
                         listener.getClass().getName(),

@@ -16,10 +16,9 @@ import jdk.jfr.Timespan;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a flight recording shows of locks: {@code io.leasehold.Wait}, {@code .Hold}, {@code .Renewal} and {@code .Loss}. Names
- * and fields are a contract.
+ * The flight recorder events of locks: {@code io.leasehold.Wait}, {@code .Hold}, {@code .Renewal} and {@code .Loss}. Names and fields are a contract.
  *
- * <p>While nothing is recorded, no event exists: {@code …Begun} answers null. Thresholds are set in the recording's settings,
+ * <p>While nothing is recorded, no event is created: {@code …Begun} returns null. Thresholds are set in the recording's settings,
  * for example {@code io.leasehold.Wait#threshold=1 s}.
  */
 @SuppressWarnings("UnusedVariable") // the recorder reads the fields of an event

@@ -9,7 +9,7 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The edge between futures and callers: where threads block, and where user code is handed results. */
+/** The edge between futures and callers: blocks threads, and delivers results to user code. */
 final class Futures {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
@@ -49,7 +49,7 @@ final class Futures {
         }
     }
 
-    /** What a store answers; one that throws instead, be it for lack of memory or of threads, has failed. */
+    /** The answer of a store; one that throws instead, even for lack of memory or threads, has failed. */
     static <T> CompletableFuture<T> ask(Supplier<CompletableFuture<T>> store) {
         try {
             return store.get();
@@ -58,7 +58,7 @@ final class Futures {
         }
     }
 
-    /** Brings news to user code. Where no thread can be had for that, it is better told here than never. */
+    /** Delivers an event to user code. If no thread is available, it runs here rather than never. */
     static void execute(LockRuntime runtime, Runnable news) {
         AtomicBoolean begun = new AtomicBoolean();
         try {
@@ -68,7 +68,7 @@ final class Futures {
             });
         } catch (RuntimeException | Error e) {
             if (begun.get()) {
-                // It ran where it was submitted, and the failure is its own.
+                // It ran on the submitting thread, and the failure is its own.
                 throw e;
             }
             LOG.error(
@@ -79,7 +79,7 @@ final class Futures {
         }
     }
 
-    /** Runs a step that nothing after it depends on: a failure, also an Error, is logged and goes no further. */
+    /** Runs a step on which no later one depends: a failure, including an Error, is logged and not thrown. */
     static void guarded(String what, Runnable step) {
         try {
             step.run();
@@ -88,7 +88,7 @@ final class Futures {
         }
     }
 
-    /** The same result, on a thread for callbacks: what depends on it may block. */
+    /** The same result, completed on a callback thread: dependent stages may block. */
     static <T> CompletableFuture<T> onCallbackExecutor(LockRuntime runtime, CompletableFuture<T> source) {
         CompletableFuture<T> handed = new CompletableFuture<>();
         source.whenComplete((value, error) -> execute(runtime, () -> {

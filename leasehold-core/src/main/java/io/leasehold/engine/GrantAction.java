@@ -2,13 +2,13 @@ package io.leasehold.engine;
 
 import io.leasehold.LossCause;
 
-/** What the shell of a grant is to do, as its {@link GrantMachine} says. */
+/** An action of a {@link GrantMachine} for its shell. */
 sealed interface GrantAction {
 
     /** Send a renewal. */
     record Renew(boolean byHand) implements GrantAction {}
 
-    /** Tell the callers that asked for a renewal that there is none any more. */
+    /** Tell the callers that requested a renewal that there will be none. */
     record RefuseRenewal(LossCause why) implements GrantAction {}
 
     /** Send {@link GrantEvent.RenewDue} at this time. */
@@ -26,7 +26,7 @@ sealed interface GrantAction {
     /** Tell the listeners that the lease is lost. */
     record TellLost(LossCause cause) implements GrantAction {}
 
-    /** How it ends at the store: the last action of a grant. */
+    /** The end at the store: the last action of a grant. */
     sealed interface End extends GrantAction {}
 
     /** It was held until now: release it, and tell the holder the outcome. */

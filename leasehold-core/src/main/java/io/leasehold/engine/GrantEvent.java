@@ -2,10 +2,10 @@ package io.leasehold.engine;
 
 import io.leasehold.LossCause;
 
-/** What happens to a grant, as its {@link GrantMachine} takes it in. */
+/** An event of a grant, processed by its {@link GrantMachine}. */
 sealed interface GrantEvent {
 
-    /** The time for a renewal has come, or the holder asks for one. */
+    /** A renewal is due, or the holder requests one. */
     record RenewDue(boolean byHand) implements GrantEvent {}
 
     /** A renewal that {@link GrantMachine#beginSending} allowed has left, in order, for the store. */
@@ -23,10 +23,10 @@ sealed interface GrantEvent {
     /** The end may have come. */
     record EndDue() implements GrantEvent {}
 
-    /** It is known from outside that the lease is over. */
+    /** Another source has reported that the lease is over. */
     record TakenAway(LossCause cause) implements GrantEvent {}
 
-    /** It is said that an operator took it, which the store's answer to the next renewal will show. */
+    /** A signal claims that an operator took it; the answer to the next renewal will confirm or refute that. */
     record SuspectedForce() implements GrantEvent {}
 
     /** The holder is gone: no more renewals, and this is the cause when the validity ends. */
@@ -35,7 +35,7 @@ sealed interface GrantEvent {
     /** The machine was suspended: the monotonic clock has not counted, so nothing is known until a renewal succeeds. */
     record Suspended() implements GrantEvent {}
 
-    /** The store has lost contact to what keeps the lease; the next renewal will tell. */
+    /** The store has lost contact with the session that keeps the lease; the next renewal decides. */
     record ContactLost() implements GrantEvent {}
 
     /** The holder gives it back. */
@@ -45,14 +45,14 @@ sealed interface GrantEvent {
     record Deserted(Keeping keeping) implements GrantEvent {}
 
     /**
-     * How long others must not have the lock, however its lease ends.
+     * The time during which other clients must not have the lock, however its lease ends.
      *
      * @param fromAtNanos when the lease began
      * @param forNanos {@code LockOptions.atLeast}; zero for a lease that no caller has seen
      */
     record Keeping(long fromAtNanos, long forNanos) {
 
-        /** Zero keeps nothing, also where the clock has gone back since. */
+        /** Whether it is still on; zero keeps nothing, even if the clock has gone back since. */
         boolean isOn(long nowNanos) {
             return forNanos > 0 && fromAtNanos + forNanos - nowNanos > 0;
         }

@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
  * One grant from its beginning to exactly one end: held → (at risk →) lost, or released. Pure: events and the time come
  * in, actions go out.
  *
- * <p>Invariants. Once ended, never held again, whatever arrives late. At most one renewal is in flight. After a
- * release was asked for, no renewal is. The validity only ever moves forward.
+ * <p>Invariants. Once ended, it is never held again, even if replies arrive late. At most one renewal is in flight. No renewal
+ * follows a release. The validity only ever moves forward.
  */
 final class GrantMachine {
 
@@ -33,7 +33,7 @@ final class GrantMachine {
         RELEASED
     }
 
-    /** Between the tries to confirm what a suspension has made doubtful, and nothing else renews: doubled each time. */
+    /** The delay between attempts to confirm a lease after a suspension if nothing else renews it: doubled each time. */
     private static final long FIRST_CONFIRM_NANOS = 100_000_000;
 
     private static final long MIN_RETRY_NANOS = 1_000_000;
@@ -48,19 +48,19 @@ final class GrantMachine {
     private boolean renewingByHand;
     /** The next renewal is armed, and has not come due. */
     private boolean armed;
-    /** Renewals of our own that were sent since the validity last moved; those of the holder's are the holder's to count. */
+    /** Automatic renewals that were sent since the validity last moved; those requested by the holder do not count. */
     private int tries;
 
     private boolean atRisk;
     private boolean unconfirmed;
     private long unconfirmedAtNanos;
     private int confirmTries;
-    /** The renewal that is in flight left before the suspension, whose length its sending time does not show. */
+    /** The renewal in flight was sent before the suspension, whose length its sending time does not show. */
     private boolean outdated;
 
-    /** It is said that an operator took it, and nothing that was sent since has shown that it stands. */
+    /** A signal claims that an operator took it, and no renewal sent since has refuted that. */
     private boolean suspectedForce;
-    /** The renewal in flight left before that was said. */
+    /** The renewal in flight was sent before that signal. */
     private boolean askAgain;
 
     private boolean sending;
@@ -77,7 +77,7 @@ final class GrantMachine {
         this.validUntilAtNanos = sentAtNanos + timings.validityNanos();
     }
 
-    /** What to arm when it begins; the first renewal comes up to a tenth of the interval early, at random. */
+    /** The actions that begin the grant; the first renewal comes up to a tenth of the interval early, at random. */
     List<GrantAction> begin(long sentAtNanos, long random) {
         GrantAction end = new ArmEnd(validUntilAtNanos);
         if (!timings.renewed()) {
@@ -88,7 +88,7 @@ final class GrantMachine {
         return List.of(end, new ArmRenew(sentAtNanos + timings.renewalNanos() - early));
     }
 
-    /** Takes in an event and says what to do, in this order. */
+    /** Processes an event and returns the actions, in this order. */
     List<GrantAction> on(GrantEvent event, long nowNanos) {
         List<GrantAction> actions = new ArrayList<>(2);
         if (state == State.HELD && nowNanos - validUntilAtNanos >= 0) {
@@ -130,11 +130,11 @@ final class GrantMachine {
             return;
         }
         if (!due.byHand() && !unconfirmed && !timings.renewed()) {
-            // The timer of a confirmation that a renewal by hand has brought meanwhile.
+            // The timer of a confirmation; a renewal by hand has confirmed the lease meanwhile.
             return;
         }
         if (unconfirmed && mayConfirm()) {
-            // Until it is answered nobody may rely on it: neither the tries nor maxHold, which caps the answer, end
+            // Until it is answered no caller may rely on it: neither the tries nor maxHold, which caps the answer, end
             // that.
             renew(due.byHand(), actions);
             return;
@@ -154,7 +154,7 @@ final class GrantMachine {
             return;
         }
         if (!due.byHand() && tries >= timings.renewalTries()) {
-            // The last one has failed: what is left of the validity is all there is.
+            // The last one has failed: only the rest of the validity remains.
             tellAtRisk(nowNanos, actions);
             return;
         }
@@ -193,7 +193,7 @@ final class GrantMachine {
         }
         long untilAtNanos = sentAtNanos + timings.validityNanos();
         if (untilAtNanos - acquiredAtNanos > timings.maxHoldNanos()) {
-            // A renewal that waited for others to share its request must not carry the hold beyond its cap.
+            // A renewal that waited for its batch must not extend the hold beyond its cap.
             untilAtNanos = acquiredAtNanos + timings.maxHoldNanos();
             stopped = stopped == null ? LossCause.MAX_HOLD : stopped;
         }
@@ -214,7 +214,7 @@ final class GrantMachine {
         }
     }
 
-    /** Also at its cap, which the answer does not move: its holder would else believe it for a whole validity. */
+    /** Even at its cap, which the answer does not move: otherwise the holder would rely on it for a whole validity. */
     private void suspectedForce(List<GrantAction> actions) {
         suspectedForce = true;
         askAgain = renewing;
@@ -239,7 +239,7 @@ final class GrantMachine {
         tellIfAtRisk(nowNanos, actions);
     }
 
-    /** The next try to confirm: of a lease that nothing else renews, too. */
+    /** Arms the next confirmation, also for a lease that nothing else renews. */
     private void armConfirmation(long nowNanos, List<GrantAction> actions) {
         long pauseNanos = Math.min(MAX_CONFIRM_NANOS, FIRST_CONFIRM_NANOS << Math.min(confirmTries++, 10));
         if (timings.renewed()) {
@@ -288,18 +288,18 @@ final class GrantMachine {
     }
 
     /**
-     * The holder is done, so that nothing is lost by freeing what may be left, also after an expiry: unless the lock must stay taken,
-     * however the lease was lost. What an operator has ended is free.
+     * The end of a lost lease. Once the holder is done, the rest may be freed, even after an expiry, unless the lock must stay
+     * taken. A lease that an operator ended is free in any case.
      */
     private End endOfLost(boolean byHolder, boolean isKept) {
         boolean inOrder = cause == LossCause.FORCE_RELEASED || (cause == LossCause.CLIENT_CLOSED && byHolder);
-        // A lost holder may have been at work until now, although it gives back what it has lost.
+        // A holder that lost its lease may have been at work until now, although it releases it.
         boolean isDelayed = timings.delayed() && !inOrder;
         boolean staysTaken = isDelayed || (isKept && cause != LossCause.FORCE_RELEASED);
         return staysTaken || cause == LossCause.NOT_OURS ? new LeaveToEnd() : new SendUndo();
     }
 
-    /** What the holder is told: a store that knows nothing of the hold is believed only while it must have known it. */
+    /** The outcome for the holder: a store that does not know the hold is trusted only while it must have known it. */
     ReleaseOutcome outcome(ReleaseReply reply, long nowNanos) {
         if (reply instanceof ReleaseReply.Released) {
             return ReleaseOutcome.RELEASED;
@@ -336,7 +336,7 @@ final class GrantMachine {
         }
     }
 
-    /** Also a lease that has reached maxHold is valid up to it; one whose holder is gone is left to end. */
+    /** A lease that has reached maxHold is valid up to it, so it may; one whose holder is gone is left to end. */
     private boolean mayConfirm() {
         return stopped == null || stopped == LossCause.MAX_HOLD;
     }
@@ -349,8 +349,8 @@ final class GrantMachine {
     }
 
     /**
-     * Whether a renewal may be sent now; if so, {@link GrantEvent.RenewalSent} must follow, and a release that is called in
-     * between waits for it: so no renewal is ever sent after the release.
+     * Whether a renewal may be sent now; if so, {@link GrantEvent.RenewalSent} must follow. A release that is called in
+     * between waits for it, so that no renewal is ever sent after the release.
      */
     boolean beginSending() {
         sending = state == State.HELD;
@@ -366,13 +366,13 @@ final class GrantMachine {
         actions.add(new TellLost(why));
     }
 
-    /** Why it was lost, also after its release; null if it was not. */
+    /** Why it was lost, even after its release; null if it was not. */
     @Nullable
     LossCause cause() {
         return cause;
     }
 
-    /** Whether it is held, and nothing was heard of it since a suspension. */
+    /** Whether it is held, and no renewal has confirmed it since a suspension. */
     boolean isUnconfirmed() {
         return state == State.HELD && unconfirmed;
     }

@@ -17,7 +17,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The renewals of one grant: passes their answers to its machine, tells the listeners, and answers the callers that asked for one.
+ * The renewals of one grant: passes their answers to its machine, notifies the listeners, and answers the callers that requested one.
  *
  * <p>Fields that change are guarded by {@code this}; the lock order is renewals → grant.
  */
@@ -27,11 +27,11 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     private final OwnerToken owner;
     private final long nodeTimeoutNanos;
     private List<CompletableFuture<Void>> askedFor = List.of();
-    /** What the nodes said to the last renewal, if it did not succeed. */
+    /** The nodes' answers to the last renewal, if it did not succeed. */
     private List<NodeVote> votes = List.of();
 
     private long count;
-    /** Once it has died, there is no holder left to release the lease. */
+    /** The thread that holds the lease; once it has died, no holder is left to release it. */
     private volatile @Nullable Thread holdingThread;
 
     private LockRuntime.@Nullable Timer timer;
@@ -68,7 +68,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     }
 
     private void due() {
-        Futures.guarded("looking for leaks", grant.context().leaks()::report);
+        Futures.guarded("the check for leaks", grant.context().leaks()::report);
         Thread thread = holdingThread;
         if (thread != null && !thread.isAlive()) {
             grant.abandon(LossCause.THREAD_DIED);
@@ -76,10 +76,10 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         grant.on(new GrantEvent.RenewDue(false));
     }
 
-    /** Asks for a renewal now; the future completes with its answer. */
+    /** Requests a renewal now; the future completes with its answer. */
     CompletableFuture<Void> ask() {
         CompletableFuture<Void> future = new CompletableFuture<>();
-        grant.lookForSuspension();
+        grant.checkForSuspension();
         synchronized (this) {
             askedFor = new ArrayList<>(askedFor);
             askedFor.add(future);
@@ -108,7 +108,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
 
     @Override
     public void sent() {
-        // First: a release may wait for it.
+        // First, since a release may wait for it.
         grant.on(new GrantEvent.RenewalSent());
         FlightEvents.Renewal begun = FlightEvents.renewalBegun();
         synchronized (this) {
@@ -121,8 +121,8 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         Duration headroom;
         List<GrantAction> actions;
         try {
-            // The request may have left before a suspension that nothing has noticed yet.
-            grant.lookForSuspension();
+            // The request may have been sent before a suspension that was not detected yet.
+            grant.checkForSuspension();
             headroom = Duration.ofNanos(grant.remainingNanos());
             synchronized (this) {
                 votes = answer.votes();
@@ -130,10 +130,10 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
             }
             actions = grant.decide(eventOf(answer));
         } catch (RuntimeException | Error e) {
-            // What cannot be looked at confirms nothing; the next renewal is armed all the same.
+            // An answer that cannot be processed confirms nothing; the next renewal is armed all the same.
             grant.on(new GrantEvent.RenewFailed());
             finish(() -> new StoreUnavailableException(
-                    "the answer to a renewal of \"" + grant.name() + "\" could not be taken in: " + e, e));
+                    "the answer to a renewal of \"" + grant.name() + "\" could not be processed: " + e, e));
             throw e;
         }
         grant.perform(actions);
@@ -141,7 +141,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         if (answer instanceof RenewReply.Failed failed) {
             finish(failed::error);
         } else if (answer instanceof RenewReply.NotOurs || !grant.isUnconfirmed()) {
-            // Otherwise it left before a suspension: it says nothing, and another one is on its way or armed.
+            // Otherwise it was sent before a suspension: it proves nothing, and another one is in flight or armed.
             finish(null);
         }
     }
@@ -194,10 +194,10 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
             waiting = askedFor;
             askedFor = List.of();
         }
-        // After the callers were taken: one that asked after a loss is not told of a success before it.
+        // After the callers were taken: a caller that asked after a loss must not receive an earlier success.
         LossCause lost = grant.cause();
         if (lost != null && !waiting.isEmpty()) {
-            grant.currentLease().heardOfLoss();
+            grant.currentLease().lossReported();
         }
         for (CompletableFuture<Void> future : waiting) {
             if (lost != null) {

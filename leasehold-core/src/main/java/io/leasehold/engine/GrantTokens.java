@@ -5,8 +5,8 @@ import io.leasehold.LockOptions;
 import io.leasehold.spi.TokenRange;
 
 /**
- * The leases that one grant may carry, one after another within the process: each has a token of the range that the store granted,
- * none of them twice, for {@value Timings#MAX_LEASES} leases and {@link Timings#HAND_OVER_NANOS} at most. Pure.
+ * The fencing tokens of one grant, for successive leases within the process: each lease has its own token of the range that
+ * the store granted, for {@value Timings#MAX_LEASES} leases and {@link Timings#HAND_OVER_NANOS} at most. Pure.
  */
 final class GrantTokens {
 
@@ -29,12 +29,12 @@ final class GrantTokens {
         return nextToken++;
     }
 
-    /** Whether the next holder in the process may have the grant now, of which so much validity is left. */
+    /** Whether the next holder in the process may have the grant now, with this validity left. */
     boolean mayPassOn(long remainingNanos, long nowNanos) {
         return passableNanos(nowNanos) > 0 && remainingNanos >= minimumValidityNanos;
     }
 
-    /** For how long the next attempt in the process may hope for the grant; zero or less if it may not. */
+    /** For how long the grant may still be passed to the next attempt in the process; zero or less if not at all. */
     long passableNanos(long nowNanos) {
         return nextToken <= lastToken ? passableUntilAtNanos - nowNanos : 0;
     }

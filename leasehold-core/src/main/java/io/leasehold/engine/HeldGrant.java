@@ -21,9 +21,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A grant that this process holds, with the lease that it carries now: carries out what its {@link GrantMachine} decides.
+ * A grant that this process holds, with its current lease: performs the actions of its {@link GrantMachine}.
  *
- * <p>All fields that change are guarded by {@code this}; actions are carried out outside of it. The lock order is queues
+ * <p>All fields that change are guarded by {@code this}; actions are performed outside of it. The lock order is queues
  * → nothing; grant → nothing; renewals, lease → grant.
  */
 final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passable {
@@ -43,11 +43,11 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     private final GrantTokens tokens;
     private final GrantRenewals renewals;
 
-    /** Of the suspensions that were noticed, how many the machine was told of. */
+    /** The number of detected suspensions that the machine was told of. */
     private long suspensionsSeen;
 
     private ActiveLease current;
-    /** The lease whose holder asked for its release last; until it is passed on, that release waits for an outcome. */
+    /** The lease whose holder requested its release last; until it is passed on, that release waits for an outcome. */
     private @Nullable ActiveLease givenBack;
 
     private LockRuntime.@Nullable Timer endTimer;
@@ -79,11 +79,11 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     }
 
     /**
-     * Arms the timers and lets the client find the grant. If the machine was suspended since the request was sent, the first lease
+     * Arms the timers and registers the grant with the client. If the machine was suspended since the request was sent, the first lease
      * begins unconfirmed.
      *
      * @param mark taken from the {@link SuspendWatch} before the request was sent
-     * @param asked where it was asked for, if that is remembered
+     * @param asked the stack of the caller, if that is recorded
      */
     LeaseHandle begin(long mark, @Nullable Throwable asked) {
         ActiveLease first = currentLease();
@@ -91,7 +91,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         context.suspensions().watch();
         context.announcer().watch();
         perform(machine.begin(grant.sentAtNanos(), context.random()));
-        if (context.suspensions().hasSleptSince(mark)) {
+        if (context.suspensions().wasSuspendedSince(mark)) {
             on(new GrantEvent.Suspended());
         }
         return new LeaseHandle(first, context.leaks(), asked);
@@ -117,13 +117,13 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
                 perform(action);
             } catch (RuntimeException | Error e) {
                 LOG.error("lock \"{}\": a step of its lease failed unexpectedly", name, e);
-                endLoudly(action);
+                failPending(action);
             }
         }
     }
 
-    /** What waits for this action to have an outcome is told that it has failed. */
-    private void endLoudly(GrantAction action) {
+    /** Tells the waiters for this action's outcome that it has failed. */
+    private void failPending(GrantAction action) {
         if (action instanceof GrantAction.Renew) {
             on(new GrantEvent.RenewFailed());
         } else if (action instanceof GrantAction.End) {
@@ -150,8 +150,8 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
             try {
                 end(end);
             } finally {
-                // A client that closes waits for an end from its decision on: it may follow a renewal that is being
-                // sent.
+                // A client that closes waits for an end from its decision on: the end may wait for a renewal that is
+                // being sent.
                 context.holds().endSent(this);
             }
         }
@@ -193,7 +193,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     @Override
     public long remainingNanos(ActiveLease lease) {
-        lookForSuspension();
+        checkForSuspension();
         synchronized (this) {
             return current == lease ? machine.remainingNanos(now()) : 0;
         }
@@ -203,12 +203,12 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         return machine.remainingNanos(now());
     }
 
-    void lookForSuspension() {
+    void checkForSuspension() {
         context.suspensions().check();
         noticeSuspension();
     }
 
-    /** Takes in a suspension that this or another thread has noticed; nothing if it is known here. */
+    /** Processes a suspension that this or another thread has detected; does nothing if it is known here. */
     @Override
     public void noticeSuspension() {
         List<GrantAction> actions;
@@ -279,13 +279,13 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         new LeaseReturn(this, lease, options, queues).begin();
     }
 
-    /** Whether the lock is kept until then by a holder that is done, and may die. */
+    /** Whether a holder that is done keeps the lock until then; its thread may die from now on. */
     synchronized boolean beginKeeping(GrantEvent.Keeping keeping) {
         renewals.bindTo(null);
         return machine.isHeld() && keeping.isOn(now());
     }
 
-    /** The next lease of the grant; null if it may not be passed on, or was suspended since that was looked for. */
+    /** The next lease of the grant; null if it may not be passed on, or the machine was suspended since the last check. */
     synchronized @Nullable ActiveLease nextToPassOn() {
         boolean isKnown = suspensionsSeen == context.suspensions().suspensions();
         if (!isKnown || !tokens.mayPassOn(machine.remainingNanos(now()), now())) {
@@ -296,7 +296,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         return current;
     }
 
-    /** This lease is the current one again, if one that was made for another holder was not taken: that one's token is not used again. */
+    /** Releases the lease, which is current again if the one for the next holder was not taken; that one's token is not used again. */
     void release(ActiveLease lease) {
         synchronized (this) {
             current = lease;
@@ -322,12 +322,12 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         finish(ReleaseOutcome.ALREADY_LOST, List.of());
     }
 
-    /** The retrier has it before the holds forget it: a client that closes waits for what it finds with either. */
+    /** The retrier has it before the table of holds removes it: a client that closes waits for both. */
     private void sendRelease() {
         try {
             send(ReleaseRequest.Kind.RELEASE).thenAccept(reply -> finish(outcome(reply), reply.votes()));
         } finally {
-            // Also if it could not be sent: it ends with its ttl, and is held by nothing here.
+            // Even if it could not be sent: it ends with its ttl, and is no longer held here.
             context.holds().remove(grant.owner(), this);
             queues.ended(name, this);
         }
@@ -339,7 +339,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         return context.retrier().end(request, timings.undoNanos()).firstReply();
     }
 
-    /** Whatever fails here: the holder waits for an outcome. */
+    /** Never throws, since the holder waits for an outcome. */
     private synchronized ReleaseOutcome outcome(ReleaseReply reply) {
         try {
             return machine.outcome(reply, now());
@@ -348,7 +348,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         }
     }
 
-    /** Both, for a client that closes may have come between the making of a lease and its acceptance. */
+    /** Finishes both leases, since a client may close between the creation of a lease and its acceptance. */
     private void finish(ReleaseOutcome outcome, List<NodeVote> said) {
         ActiveLease last;
         ActiveLease asked;
@@ -378,7 +378,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     }
 
     @Override
-    public boolean waitsForEver(Thread thread) {
+    public boolean blocksForever(Thread thread) {
         return isHeld() && timings.renewed() && currentLease().isOnlyFor(thread);
     }
 

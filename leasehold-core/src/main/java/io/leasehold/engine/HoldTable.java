@@ -8,7 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.stream.Stream;
 
-/** The grants a client holds, by owner token; those of one atomic request share theirs. And those that it is ending. */
+/** The grants that a client holds, by owner token (those of one atomic request share theirs), and those that it is ending. */
 final class HoldTable {
 
     /** A grant, as its client sees it. */
@@ -16,25 +16,25 @@ final class HoldTable {
 
         void on(GrantEvent event);
 
-        /** Takes in a suspension that was noticed; nothing if it is known here. */
+        /** Processes a suspension that was detected; does nothing if it is known here. */
         void noticeSuspension();
 
-        /** The client closes, and if the holder has not given it back, it is ended at the store all the same. */
+        /** The client closes: ends it at the store if the holder has not released it. */
         void endAtClose();
 
-        /** Whether a thread other than this one opened the current lease and is there to give it back. */
+        /** Whether a thread other than this one opened the current lease and is alive to release it. */
         boolean awaitsOtherThan(Thread thread);
 
-        /** Whether the current lease was not given back, and its thread, if one is known, is there to do it. */
+        /** Whether the current lease was not released, and its thread, if one is known, is alive to release it. */
         boolean awaitsAnyThread();
 
-        /** The current lease, as the client's record tells of it. */
+        /** The current lease for the client's record. */
         ClientRecord.ClientHold asClientHold();
     }
 
     private final ConcurrentMap<OwnerToken, List<Held>> held = new ConcurrentHashMap<>();
 
-    /** Their end is decided, and not yet with the {@link ReleaseRetrier}; what was lost before is not among those held any more. */
+    /** Grants whose end is decided and has not reached the {@link ReleaseRetrier}; those lost before are no longer in the other table. */
     private final Set<Held> ending = ConcurrentHashMap.newKeySet();
 
     void add(OwnerToken owner, Held grant) {
@@ -73,7 +73,7 @@ final class HoldTable {
         ending.remove(grant);
     }
 
-    boolean isNoneEnding() {
+    boolean hasNoneEnding() {
         return ending.isEmpty();
     }
 }

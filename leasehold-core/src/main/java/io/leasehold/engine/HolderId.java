@@ -5,7 +5,7 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.HexFormat;
 
-/** Makes the public id of a client: {@code host/pid/client} or {@code host/pid/client/label}. */
+/** The public id of a client: {@code host/pid/client} or {@code host/pid/client/label}. */
 final class HolderId {
 
     private HolderId() {}

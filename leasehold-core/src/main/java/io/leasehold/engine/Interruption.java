@@ -1,11 +1,10 @@
 package io.leasehold.engine;
 
 /**
- * One thread that asked to be interrupted when what it holds is lost, by however many leases: it is interrupted once, by the
- * first that is lost, and never after it was called off.
+ * The interruption of one thread at the loss of any of its leases: it is interrupted once, by the first that is lost, and
+ * never after the request was cancelled.
  *
- * <p>Guarded by {@code this}; nothing is called inside but the interrupt itself, so that none is on its way when the thread
- * has called it off.
+ * <p>Guarded by {@code this}; nothing is called inside but the interrupt itself, so that none is pending when the thread has cancelled it.
  */
 final class Interruption {
 
@@ -13,7 +12,7 @@ final class Interruption {
     private boolean over;
     private boolean delivered;
 
-    /** Whether the thread has been told, now or by an earlier loss; false if it was called off before. */
+    /** Interrupts the thread unless an earlier loss did; false if the request was cancelled before. */
     synchronized boolean deliver() {
         if (!over) {
             over = true;

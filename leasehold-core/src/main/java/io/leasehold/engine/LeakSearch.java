@@ -18,11 +18,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
-/** Finds what was not given back, over what any store tells. One search; not for several threads. */
+/** Finds leaked locks from the answers of any store. One search; not thread-safe. */
 final class LeakSearch {
 
-    /** A record appears within this time after a hold began, and what is being handed over has arrived. */
-    private static final long SECOND_LOOK_NANOS = 4_000_000_000L;
+    /** The delay before suspects are checked again: by then the record of a new hold has appeared, and a hand-over has arrived. */
+    private static final long RECHECK_NANOS = 4_000_000_000L;
 
     private final LockRuntime runtime;
     private final LockStore store;
@@ -40,16 +40,16 @@ final class LeakSearch {
                 new ArrayList<>(Futures.join(runtime, store.operations().leaks()));
         List<LockRecord> silent = new ArrayList<>();
         for (LockRecord held : Futures.join(runtime, store.list("*", LockAdmin.MAX_LEAK_CANDIDATES))) {
-            look(held, found, silent);
+            classify(held, found, silent);
         }
         if (!silent.isEmpty()) {
-            found.addAll(lookAgain(silent));
+            found.addAll(recheck(silent));
         }
         found.sort(Comparator.comparing(Leak::kind).thenComparing(Leak::subject));
         return List.copyOf(found);
     }
 
-    private void look(LockRecord held, List<Leak> found, List<LockRecord> silent) {
+    private void classify(LockRecord held, List<Leak> found, List<LockRecord> silent) {
         Holder holder = held.holder();
         if (isEndless(holder)) {
             found.add(new Leak(
@@ -73,7 +73,7 @@ final class LeakSearch {
         return holder.ends() == Holder.Ends.NEVER;
     }
 
-    /** Host, pid and client: others keep no record. */
+    /** Whether the id has the form host, pid, client: other holders keep no record. */
     private static boolean isOurs(String holderId) {
         return holderId.split("/", -1).length >= 3;
     }
@@ -95,9 +95,9 @@ final class LeakSearch {
         }
     }
 
-    private List<Leak> lookAgain(List<LockRecord> silent) {
+    private List<Leak> recheck(List<LockRecord> silent) {
         CompletableFuture<Void> later = new CompletableFuture<>();
-        runtime.schedule(SECOND_LOOK_NANOS, () -> later.complete(null));
+        runtime.schedule(RECHECK_NANOS, () -> later.complete(null));
         Futures.join(runtime, later);
         List<Leak> found = new ArrayList<>();
         clients.clear();

@@ -11,11 +11,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Notices leases whose handle became unreachable without a release: reports them, with the stack of their acquisition if
- * that was asked for, and has them renewed no more.
+ * Detects leases whose handle became unreachable without a release: reports them, with the stack of their acquisition if that
+ * was recorded, and stops their renewals.
  *
- * <p>Without a thread of its own: a forgotten lease is looked for whenever a renewal is due, and it is renewals that keep
- * a forgotten lease alive.
+ * <p>It has no thread: it checks whenever a renewal is due, since renewals keep a dropped lease alive.
  */
 final class LeakWatch {
 
@@ -26,7 +25,7 @@ final class LeakWatch {
     /** Keeps the references themselves reachable. */
     private final Set<Trace> traces = ConcurrentHashMap.newKeySet();
 
-    /** What a handle stands for. */
+    /** The lease behind a handle. */
     interface Watched {
 
         LockName name();
@@ -43,22 +42,22 @@ final class LeakWatch {
         this.withStacks = withStacks;
     }
 
-    /** Where a lease is asked for, if that is to be remembered: called by the thread that asks. */
+    /** The stack of the calling thread if stacks are recorded, else null. */
     @Nullable
-    Throwable askedHere() {
+    Throwable captureStack() {
         return withStacks ? new Throwable("the lease was acquired here") : null;
     }
 
     /** Watches the handle of a lease; the lease must not refer to it. */
     Trace trace(Object handle, Watched lease, @Nullable Throwable stack) {
-        // Leases that are never renewed are never looked for; what is dropped of them must not pile up here.
+        // Without a renewal no check runs; the traces of dropped leases must not accumulate here.
         report();
         Trace trace = new Trace(handle, lease, stack);
         traces.add(trace);
         return trace;
     }
 
-    /** Reports what has become unreachable since. */
+    /** Reports the leases that have become unreachable since the last call. */
     void report() {
         for (Reference<?> found; (found = unreachable.poll()) != null; ) {
             if (found instanceof Trace trace && traces.remove(trace)) {

@@ -15,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The lease in the caller's hands: a façade over its {@link ActiveLease}. Nothing of the engine refers to it strongly, so
- * that {@link LeakWatch} notices when the caller has dropped it.
+ * The caller's reference to an {@link ActiveLease}. The engine holds no strong reference to it, so that {@link LeakWatch}
+ * detects when the caller has dropped it.
  */
 final class LeaseHandle implements Lease, Unseen {
 
@@ -24,7 +24,7 @@ final class LeaseHandle implements Lease, Unseen {
 
     private final ActiveLease state;
     private final LeakWatch.Trace trace;
-    /** Nobody but close() will see the outcome of the release. */
+    /** Only close() sees the outcome of the release. */
     private volatile boolean closing;
 
     LeaseHandle(ActiveLease state, LeakWatch leaks, @Nullable Throwable asked) {
@@ -36,7 +36,7 @@ final class LeaseHandle implements Lease, Unseen {
         return state;
     }
 
-    /** No caller has seen it, and none will. */
+    /** Marks the lease as one that no caller has seen or will see. */
     @Override
     public CompletableFuture<ReleaseOutcome> giveBackUnseen() {
         state.unseen();
@@ -102,7 +102,7 @@ final class LeaseHandle implements Lease, Unseen {
         return state.whenEnded();
     }
 
-    /** Its holder takes it for lost, since nothing has confirmed it: so it is, and what is left of it is given back. */
+    /** Ends a lease that its holder considers lost because nothing has confirmed it, and releases it at the store. */
     void loseUnconfirmed() {
         if (state.cause() == null && state.isUnreleased()) {
             state.owner().on(new GrantEvent.TakenAway(LossCause.EXPIRED));
@@ -125,7 +125,7 @@ final class LeaseHandle implements Lease, Unseen {
         return Futures.onCallbackExecutor(runtime(), give());
     }
 
-    /** Sends the release that {@link #close()} waits for. */
+    /** Sends the release for which {@link #close()} waits. */
     void beginClose() {
         if (state.isUnreleased()) {
             closing = true;
@@ -139,7 +139,7 @@ final class LeaseHandle implements Lease, Unseen {
             beginClose();
             ReleaseOutcome outcome = Futures.join(runtime(), state.release());
             if (closing) {
-                state.logUnheardLoss(outcome);
+                state.logUnreportedLoss(outcome);
             }
         } catch (RuntimeException e) {
             LOG.atWarn()

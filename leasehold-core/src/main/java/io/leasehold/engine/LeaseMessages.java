@@ -9,7 +9,7 @@ import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What is said of leases to people: in exceptions and in the log. */
+/** The messages about leases in exceptions and in the log. */
 final class LeaseMessages {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
@@ -19,7 +19,7 @@ final class LeaseMessages {
     static LeaseLostException lost(LockName name, LossCause cause, List<NodeVote> votes, String store) {
         String detail = switch (cause) {
             case EXPIRED -> "no renewal succeeded in time at " + store;
-            case NOT_OURS -> store + " says that it is gone or has another holder";
+            case NOT_OURS -> store + " reports that it is gone or has another holder";
             case FORCE_RELEASED -> "an operator released it by force";
             case MAX_HOLD -> "it reached maxHold and was no longer renewed";
             case SESSION_LOST -> "the session at " + store + " ended";
@@ -53,7 +53,7 @@ final class LeaseMessages {
                         cause);
     }
 
-    static void logUnheardLoss(LockName name, long token, LossCause cause, String store) {
+    static void logUnreportedLoss(LockName name, long token, LossCause cause, String store) {
         LOG.atError()
                 .addKeyValue("lock", name)
                 .addKeyValue("fencingToken", token)

@@ -4,7 +4,7 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import java.util.concurrent.CompletableFuture;
 
-/** What keeps a lease, as the lease and its handle see it. */
+/** The grant behind a lease, as the lease and its handle see it. */
 interface LeaseOwner {
 
     LockName name();
@@ -13,10 +13,10 @@ interface LeaseOwner {
 
     EngineContext context();
 
-    /** For how long others must not have the lock, however soon the lease is given back. */
+    /** For how long other clients must not have the lock, however soon the lease is released. */
     long atLeastNanos();
 
-    /** The validity left for this lease, which must be the current one; looks for a suspension first. */
+    /** The validity left for this lease, which must be the current one; checks for a suspension first. */
     long remainingNanos(ActiveLease lease);
 
     void on(GrantEvent event);
@@ -26,7 +26,7 @@ interface LeaseOwner {
     /** Binds the current lease to a thread: once that has died, there is no holder left to release it. */
     void bindTo(Thread thread);
 
-    /** The holder of the current lease is gone: tells so, and renews no more. */
+    /** The holder of the current lease is gone: reports that, and stops the renewals. */
     void abandon(LossCause cause);
 
     /** The holder of this lease is done with it. */

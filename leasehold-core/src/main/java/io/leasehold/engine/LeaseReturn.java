@@ -8,7 +8,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What becomes of a lease that its holder gives back: it is kept for {@link LockOptions#atLeast()}, then passed on to the next attempt
+ * The return of a lease by its holder: it is kept for {@link LockOptions#atLeast()}, then passed on to the next attempt
  * in the process, if that is allowed, else released.
  */
 final class LeaseReturn {
@@ -39,7 +39,7 @@ final class LeaseReturn {
         }
     }
 
-    /** An Error on the way does not keep the release from the store. */
+    /** An Error in the step does not prevent the release at the store. */
     private boolean tested(String what, BooleanSupplier step) {
         try {
             return step.getAsBoolean();
@@ -61,7 +61,7 @@ final class LeaseReturn {
 
     private boolean passOn() {
         while (true) {
-            grant.lookForSuspension();
+            grant.checkForSuspension();
             LocalQueues.Contender next = queues.first(grant.name());
             ActiveLease passed = next == null || !options.equals(next.options()) ? null : grant.nextToPassOn();
             if (next == null || passed == null) {

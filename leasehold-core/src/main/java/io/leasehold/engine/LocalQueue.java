@@ -6,8 +6,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queue of one lock in this process: its attempts in the order in which they came, and the grant that is held here. At most the
- * first attempt contends with the store; while the grant may be passed on to it, it does not. Pure.
+ * The queue of one lock in this process: its attempts in the order of arrival, and the grant that is held here. At most the
+ * first attempt contends with the store; it does not while the grant may be passed on to it. Pure.
  *
  * @param <C> attempts
  * @param <G> grants
@@ -20,12 +20,12 @@ final class LocalQueue<C, G> {
     private @Nullable G awaited;
 
     private long seenToken;
-    /** A thread settles this queue, and looks again before it stops. */
+    /** A thread settles this queue, and checks again before it stops. */
     private boolean settling;
 
     private boolean settleAgain;
 
-    /** Takes the attempt in; whether it is to start at once, being alone with a lock that is not held here. */
+    /** Adds the attempt; returns whether it starts at once, being alone with a lock that is not held here. */
     boolean enter(C attempt) {
         line.addLast(attempt);
         return line.size() == 1 && held == null;
@@ -46,12 +46,12 @@ final class LocalQueue<C, G> {
         }
     }
 
-    /** Nothing is left of it. */
-    boolean isDeserted() {
+    /** Whether it has neither attempts nor a grant. */
+    boolean isEmpty() {
         return line.isEmpty() && held == null;
     }
 
-    /** Whether the caller is the one to settle it; if not, the thread that does looks once more. */
+    /** Whether the caller settles the queue; if not, the thread that does so checks once more. */
     boolean beginSettling() {
         boolean isMine = !settling;
         settling = true;
@@ -59,15 +59,15 @@ final class LocalQueue<C, G> {
         return isMine;
     }
 
-    /** The first attempt, whose turn it may be; null if there is none. What comes from now on is for the next look. */
+    /** The first attempt, whose turn it may be; null if there is none. Later changes count for the next check. */
     @Nullable
-    C look() {
+    C nextContender() {
         settleAgain = false;
         return line.peekFirst();
     }
 
-    /** Whether to look again; if the last look failed, the next change begins anew. */
-    boolean goesOnSettling(boolean settled) {
+    /** Whether to check again; if the last check failed, the next change starts another. */
+    boolean continueSettling(boolean settled) {
         settling = settled && settleAgain;
         return settling;
     }
@@ -98,7 +98,7 @@ final class LocalQueue<C, G> {
         return line.size() > 1 ? Timings.MAX_LEASES : 1;
     }
 
-    /** The highest token that a grant held here has had. */
+    /** The highest token of all grants that were held here. */
     long seenToken() {
         return seenToken;
     }

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The {@link LocalQueue}s of a client, by name, so that a process is one contender however many threads want a lock.
  *
- * <p>A queue exists while an attempt waits in it or a grant of this process is held. It is guarded by itself; nothing else is locked
- * inside, and nothing is called.
+ * <p>A queue exists while an attempt waits in it or a grant of this process is held. It is guarded by itself; no other lock is
+ * taken inside, and nothing is called.
  */
 final class LocalQueues {
 
@@ -29,7 +29,7 @@ final class LocalQueues {
         /** Contends with the store; may be called more than once. */
         void start();
 
-        /** Waits in the queue; with no patience, that is already its end. */
+        /** Waits in the queue; without patience, this ends the attempt. */
         void enqueued();
 
         /** A lease of the grant that this process holds is offered. */
@@ -47,13 +47,13 @@ final class LocalQueues {
     /** A grant that is held here. */
     interface Passable {
 
-        /** For how long an attempt with these options may still hope for a hand-over; zero or less if it may not. */
+        /** For how long a hand-over to an attempt with these options is still possible; zero or less if it is not. */
         long passableNanos(LockOptions wanted);
 
         void on(GrantEvent event);
 
-        /** Whether this thread opened the current lease, which lasts until it is released, and is alone with it. */
-        boolean waitsForEver(Thread thread);
+        /** Whether this thread opened the current lease, which lasts until it is released, and no other thread has used it. */
+        boolean blocksForever(Thread thread);
 
         /** The current lease, as messages name it. */
         Holder asHolder();
@@ -78,7 +78,7 @@ final class LocalQueues {
             synchronized (queue) {
                 if (queues.get(name) == queue) {
                     R answer = question.of(queue);
-                    if (queue.isDeserted()) {
+                    if (queue.isEmpty()) {
                         queues.remove(name);
                     }
                     return answer;
@@ -89,13 +89,13 @@ final class LocalQueues {
         return null;
     }
 
-    /** As {@link #find}, with an answer where there is none. */
+    /** As {@link #find}, with a default if there is no queue. */
     private <R> R ask(LockName name, R otherwise, Question<R> question) {
         R answer = find(name, question);
         return answer == null ? otherwise : answer;
     }
 
-    /** As {@link #ask}, and makes the queue if there is none. */
+    /** As {@link #ask}, but creates the queue if there is none. */
     private boolean fill(LockName name, Function<LocalQueue<Contender, Passable>, Boolean> change) {
         while (true) {
             LocalQueue<Contender, Passable> queue = queues.computeIfAbsent(name, n -> new LocalQueue<>());
@@ -107,7 +107,7 @@ final class LocalQueues {
         }
     }
 
-    /** Takes the attempt in; it starts if it is first and nothing is held here. */
+    /** Adds the attempt, which starts if it is first and nothing is held here. */
     void enter(Contender attempt) {
         if (fill(attempt.name(), queue -> queue.enter(attempt))) {
             attempt.start();
@@ -126,7 +126,7 @@ final class LocalQueues {
         settle(attempt.name());
     }
 
-    /** This process holds the lock now; where it was granted with others at once, no attempt is in its queue. */
+    /** This process holds the lock now; if it was granted atomically with others, no attempt is in its queue. */
     void granted(LockName name, Passable grant, long lastToken) {
         fill(name, queue -> {
             queue.granted(grant, lastToken);
@@ -145,8 +145,9 @@ final class LocalQueues {
 
     /** Starts the first attempt, unless it may still be handed the grant that is held. */
     private void settle(LockName name) {
-        // A loop: where the store answers at once, one that starts is done at once and calls this again; nested, ten
-        // thousand of them would exhaust the stack.
+        // A loop: at a store that answers at once, an attempt that starts is done at once and calls this again; ten
+        // thousand
+        // nested calls would exhaust the stack.
         boolean isMine = ask(name, false, LocalQueue::beginSettling);
         while (isMine) {
             boolean settled = false;
@@ -155,13 +156,13 @@ final class LocalQueues {
                 settled = true;
             } finally {
                 boolean done = settled;
-                isMine = ask(name, false, queue -> queue.goesOnSettling(done));
+                isMine = ask(name, false, queue -> queue.continueSettling(done));
             }
         }
     }
 
     private void settleOnce(LockName name) {
-        Contender first = find(name, LocalQueue::look);
+        Contender first = find(name, LocalQueue::nextContender);
         if (first == null) {
             return;
         }
@@ -207,7 +208,7 @@ final class LocalQueues {
         return find(name, LocalQueue::held);
     }
 
-    /** This process as the holder, if it is. */
+    /** This process as the holder, if it holds the lock. */
     @Nullable
     Holder localHolder(LockName name) {
         Passable held = held(name);

@@ -22,9 +22,9 @@ import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One caller that wants several locks: one atomic request where the store can and nothing stands in the way, else one
- * {@link AcquireAttempt} after the other in the order of their names, so that callers cannot wait for each other in a circle. A
- * part that ended while the others were waited for (a fixed ttl, an operator) sends it back to the beginning.
+ * One caller's attempt on several locks: one atomic request if the store supports it and all are free, else one
+ * {@link AcquireAttempt} after the other in the order of their names, so that callers cannot wait for each other in a circle.
+ * If a part ends while the attempt waits for the others (a fixed ttl, an operator), the attempt starts over.
  *
  * <p>Fields that change are guarded by {@code this}; nothing is called inside.
  */
@@ -36,7 +36,7 @@ final class MultiAcquire implements Pending<MultiLease> {
     private final long startAtNanos;
     private final Attempts attempts;
     private final EngineContext context;
-    /** Where the caller asked, if that is remembered. */
+    /** The stack of the caller, if that is recorded. */
     private final @Nullable Throwable asked;
 
     private final CompletableFuture<Attempt<MultiLease>> result = new CompletableFuture<>();
@@ -44,14 +44,14 @@ final class MultiAcquire implements Pending<MultiLease> {
     private final List<Lease> acquired = new ArrayList<>();
     private @Nullable AcquireAttempt current;
     private boolean givenUp;
-    /** Somebody takes the parts, one after the other, and goes on with the next as long as {@code takeAnother} is set. */
+    /** A thread acquires the parts, one after the other, and goes on with the next while {@code takeAnother} is set. */
     private boolean taking;
 
     private boolean takeAnother;
-    /** Atomic requests that are in flight, or whose reply is being dealt with. */
-    private int asking;
-    /** Completes when the last of these has been dealt with. */
-    private CompletableFuture<?> dealtWith = CompletableFuture.completedFuture(null);
+    /** Atomic requests that are in flight, or whose reply is being processed. */
+    private int requestsInFlight;
+    /** Completes when the last of these has been processed. */
+    private CompletableFuture<?> requestsDone = CompletableFuture.completedFuture(null);
     /** The undos and releases that have not been answered. */
     private CompletableFuture<?> leaving = CompletableFuture.completedFuture(null);
 
@@ -78,49 +78,49 @@ final class MultiAcquire implements Pending<MultiLease> {
         return result;
     }
 
-    /** Whether it has its result, and nothing of its own is in flight; its {@link AcquireAttempt}s are the queues' to watch. */
+    /** Whether it has its result and no atomic request is in flight; the queues watch its {@link AcquireAttempt}s. */
     synchronized boolean isOver() {
-        return result.isDone() && asking == 0;
+        return result.isDone() && requestsInFlight == 0;
     }
 
     void start() {
         if (names.size() > 1 && context.store().isAtomicOver(names)) {
-            takeAtOnce();
+            acquireAtomically();
         } else {
-            takeNext();
+            acquireNext();
         }
     }
 
     // ---- all at once
 
-    private void takeAtOnce() {
+    private void acquireAtomically() {
         Timings timings = settings.timings();
         OwnerToken owner = OwnerToken.draw(context.runtime());
         AcquireRequest request = AcquireRequest.exclusive(
                         names, owner, context.holderId(), timings.toldNanos(), timings.answerNanos())
                 .nodeTimeout(settings.nodeTimeoutNanos());
         long mark = context.suspensions().mark();
-        CompletableFuture<Void> dealt = new CompletableFuture<>();
+        CompletableFuture<Void> requestDone = new CompletableFuture<>();
         synchronized (this) {
             if (givenUp) {
                 return;
             }
-            asking++;
-            dealtWith = dealt;
+            requestsInFlight++;
+            requestsDone = requestDone;
         }
         Futures.ask(() -> context.store().acquire(request)).whenComplete((reply, error) -> {
             try {
-                answeredAtOnce(owner, mark, reply != null ? reply : broken(error), isGivenUp());
+                answeredAtomically(owner, mark, reply != null ? reply : broken(error), isGivenUp());
             } catch (RuntimeException | Error e) {
                 undo(owner, reply == null ? 0 : reply.ballot());
                 giveBack(true);
                 result.completeExceptionally(e);
             } finally {
                 synchronized (this) {
-                    asking--;
+                    requestsInFlight--;
                 }
                 attempts.settled(this);
-                dealt.complete(null);
+                requestDone.complete(null);
             }
         });
     }
@@ -132,7 +132,7 @@ final class MultiAcquire implements Pending<MultiLease> {
                 0);
     }
 
-    private void answeredAtOnce(OwnerToken owner, long mark, AcquireReply reply, boolean gone) {
+    private void answeredAtomically(OwnerToken owner, long mark, AcquireReply reply, boolean gone) {
         MultiMachine.Decision decided =
                 machine.onReply(reply, gone, context.runtime().nanoTime());
         if (decided.undo()) {
@@ -147,7 +147,7 @@ final class MultiAcquire implements Pending<MultiLease> {
             tell(ambiguous ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR);
             result.completeExceptionally(fail.error());
         } else if (decided.next() instanceof MultiMachine.TakeOneByOne) {
-            takeNext();
+            acquireNext();
         } else {
             tell(AttemptOutcome.INTERRUPTED);
         }
@@ -173,7 +173,7 @@ final class MultiAcquire implements Pending<MultiLease> {
 
     private void tell(AttemptOutcome outcome) {
         Duration waited = waited();
-        // What is asked for at once begins and ends as one; what is taken one after the other, its waiters tell.
+        // An atomic request has one event; the parts of a sequence report their own.
         for (LockName name : names) {
             context.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
             context.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited)));
@@ -183,7 +183,7 @@ final class MultiAcquire implements Pending<MultiLease> {
     // ---- one after the other
 
     /** A loop: a store that answers at once would otherwise nest a thousand parts, and exhaust the stack. */
-    private void takeNext() {
+    private void acquireNext() {
         synchronized (this) {
             takeAnother = true;
             if (taking) {
@@ -191,9 +191,9 @@ final class MultiAcquire implements Pending<MultiLease> {
             }
             taking = true;
         }
-        while (isToTakeAnother()) {
+        while (continuesTaking()) {
             try {
-                takeOne();
+                acquireOne();
             } catch (RuntimeException | Error e) {
                 giveBack(true);
                 result.completeExceptionally(e);
@@ -201,13 +201,13 @@ final class MultiAcquire implements Pending<MultiLease> {
         }
     }
 
-    private synchronized boolean isToTakeAnother() {
+    private synchronized boolean continuesTaking() {
         taking = takeAnother;
         takeAnother = false;
         return taking;
     }
 
-    private void takeOne() {
+    private void acquireOne() {
         LockName next;
         synchronized (this) {
             if (givenUp) {
@@ -245,7 +245,7 @@ final class MultiAcquire implements Pending<MultiLease> {
     private void answered(@Nullable Attempt<Lease> attempt, @Nullable Throwable error) {
         if (attempt instanceof Attempt.Acquired<Lease> one) {
             if (keep(one.lease())) {
-                takeNext();
+                acquireNext();
             }
             return;
         }
@@ -270,7 +270,7 @@ final class MultiAcquire implements Pending<MultiLease> {
         return false;
     }
 
-    /** What was taken first may have ended while the last one was waited for: then none is handed out. */
+    /** The first part may have ended during the wait for the last: then none is handed out. */
     private void finishIfAllAreHeld() {
         LockName ended = null;
         for (Lease part : parts()) {
@@ -316,7 +316,7 @@ final class MultiAcquire implements Pending<MultiLease> {
         CompletableFuture<?> waiter = withdraw();
         CompletableFuture<?> atOnce;
         synchronized (this) {
-            atOnce = dealtWith;
+            atOnce = requestsDone;
         }
         return CompletableFuture.allOf(waiter, atOnce).thenCompose(answered -> leaving());
     }
@@ -326,7 +326,7 @@ final class MultiAcquire implements Pending<MultiLease> {
         return settings.options().nodeTimeout().toNanos();
     }
 
-    /** Its caller is told why before its waiter is; what it has been handed is told as every other lease. */
+    /** Fails the result before the current part fails; parts that it holds are ended as every other lease. */
     void clientClosing() {
         if (result.completeExceptionally(
                 new IllegalStateException("lock client is closed; the attempt on " + names + " was withdrawn"))) {
@@ -334,7 +334,7 @@ final class MultiAcquire implements Pending<MultiLease> {
         }
     }
 
-    /** Completes when nothing is left of the part that was waited for. */
+    /** Completes when nothing is left of the current part. */
     private CompletableFuture<?> withdraw() {
         AcquireAttempt waiting;
         synchronized (this) {

@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Leases of several locks as one: asks each part, and ends with the first that ends. */
+/** Leases of several locks as one: delegates to each part, and ends with the first that ends. */
 final class MultiLeaseHandle implements MultiLease, Unseen {
 
     private static final List<ReleaseOutcome> WORST_FIRST = List.of(
@@ -131,7 +131,7 @@ final class MultiLeaseHandle implements MultiLease, Unseen {
 
     @Override
     public CompletionStage<HoldEnd> whenEnded() {
-        // Nothing here refers to the parts' handles, which the ends outlive: a dropped lease must be found.
+        // No reference to the parts' handles, which the ends outlive: a dropped lease must be detected.
         CompletableFuture<HoldEnd> lost = new CompletableFuture<>();
         CompletableFuture<HoldEnd> all =
                 CompletableFuture.completedFuture(new HoldEnd.Released(ReleaseOutcome.RELEASED));

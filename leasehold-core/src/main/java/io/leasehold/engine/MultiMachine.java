@@ -8,7 +8,7 @@ import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 
 /**
- * What an attempt on several locks does next. Pure.
+ * The decisions of an attempt on several locks. Pure.
  *
  * @param what the locks, for messages
  * @param timings every span
@@ -17,7 +17,7 @@ import io.leasehold.spi.Grant;
  */
 record MultiMachine(String what, Timings timings, long maxWaitNanos, long startAtNanos) {
 
-    /** What follows the answer to an atomic request. */
+    /** The next step after the answer to an atomic request. */
     sealed interface Next {}
 
     /** All were granted. */
@@ -26,21 +26,21 @@ record MultiMachine(String what, Timings timings, long maxWaitNanos, long startA
     /** Take them one after the other. */
     record TakeOneByOne() implements Next {}
 
-    /** It ends with this error. */
+    /** The attempt ends with this error. */
     record Fail(LockStoreException error) implements Next {}
 
-    /** Its caller has gone. */
+    /** The caller has withdrawn. */
     record Leave() implements Next {}
 
     /**
-     * The answer to an atomic request, taken in.
+     * The decision on the answer to an atomic request.
      *
-     * @param undo whether the store may hold something for its owner token that is to be ended
-     * @param next what follows
+     * @param undo whether the store may hold something for its owner token that must be ended
+     * @param next the next step
      */
     record Decision(boolean undo, Next next) {}
 
-    /** Takes in the answer to an atomic request; {@code isGivenUp} if its caller has gone meanwhile. */
+    /** Processes the answer to an atomic request; {@code isGivenUp} if its caller has withdrawn meanwhile. */
     Decision onReply(AcquireReply reply, boolean isGivenUp, long nowNanos) {
         if (!isGivenUp && reply instanceof AcquireReply.Granted granted) {
             long untilAtNanos = granted.grant().sentAtNanos() + timings.validityNanos();
@@ -60,7 +60,7 @@ record MultiMachine(String what, Timings timings, long maxWaitNanos, long startA
         return maxWaitNanos > Long.MAX_VALUE / 2 ? maxWaitNanos : Math.max(0, maxWaitNanos - (nowNanos - startAtNanos));
     }
 
-    /** Whether the store may hold something for the owner token; what was granted and does not count, it does. */
+    /** Whether the store may hold something for the owner token, such as a grant that does not count. */
     private static boolean isRemembered(AcquireReply reply) {
         if (reply instanceof AcquireReply.Refused refused) {
             return refused.spent() && refused.ballot() > 0;
@@ -69,8 +69,8 @@ record MultiMachine(String what, Timings timings, long maxWaitNanos, long startA
     }
 
     /**
-     * Without patience a failure is the end. The locks are not asked for one after the other then: the request would meet what
-     * this one may have left and is being undone, and take it for that of another.
+     * Without patience a failure is the end. The locks are not requested one after the other then: those requests could meet
+     * the remains of this one, which are being undone, and take them for another holder's.
      */
     private Next afterFailure(AcquireReply reply) {
         boolean asksOnce = maxWaitNanos == 0;

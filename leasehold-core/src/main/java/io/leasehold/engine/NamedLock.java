@@ -14,7 +14,7 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** A lock by its name: stateless; each acquiring method puts one {@link AcquireAttempt} in line. */
+/** A lock by its name: stateless; each acquiring method starts one {@link AcquireAttempt}. */
 final class NamedLock implements DistributedLock {
 
     private final LockName name;
@@ -35,7 +35,7 @@ final class NamedLock implements DistributedLock {
                 attempts.closeEnds());
     }
 
-    /** Remembers who waited for the lease: that thread must not wait for it again without limit. */
+    /** Records the thread that waited for the lease: it must not wait for it again without limit. */
     private static void opened(Lease lease) {
         if (lease instanceof LeaseHandle handle) {
             handle.state().openedBy(Thread.currentThread());

@@ -35,7 +35,7 @@ final class NamedLocks implements MultiLock {
                 attempts.closeEnds());
     }
 
-    /** Remembers who waited for the leases: that thread must not wait for them again without limit. */
+    /** Records the thread that waited for the leases: it must not wait for them again without limit. */
     private static void opened(MultiLease lease) {
         if (lease instanceof MultiLeaseHandle handle) {
             handle.openedBy(Thread.currentThread());

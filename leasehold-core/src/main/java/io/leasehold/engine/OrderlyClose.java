@@ -9,7 +9,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The close of a client, step by step, also if one of them fails: in the end the store is closed, and no thread waits for an answer.
+ * The close of a client in steps that continue after a failure: in the end the store is closed, and no thread waits for an answer.
  */
 final class OrderlyClose {
 
@@ -25,7 +25,7 @@ final class OrderlyClose {
         this.attempts = attempts;
     }
 
-    /** Ends everything; the threads of holders that are awaited may finish what they are in the middle of, for half of the patience. */
+    /** Ends everything; awaited holders have half of the patience to finish their current work. */
     void end(long patienceNanos, Predicate<HoldTable.Held> isAwaited) {
         attempts.withdraw();
         List<HoldTable.Held> held = context.holds().all();
@@ -33,7 +33,7 @@ final class OrderlyClose {
         Futures.guarded("the wait for holders", () -> awaitHolders(held, isAwaited, patienceNanos / 2));
         held.forEach(grant -> Futures.guarded("ending a lease at the close", grant::endAtClose));
         Futures.guarded("the wait for the last answers", () -> awaitQuiet(patienceNanos / 2));
-        // The store waits for answers, too: the flag is put back when it has.
+        // The store waits for answers, too: the interrupt flag is restored afterwards.
         boolean interrupted = Thread.interrupted();
         try {
             context.store().close();
@@ -68,8 +68,8 @@ final class OrderlyClose {
                 context.runtime().schedule(QUIET_CHECK_NANOS, () -> checkHolders(held, isAwaited, untilAtNanos, over));
             }
         } catch (RuntimeException | Error e) {
-            // Without a next look nothing would end the wait.
-            LOG.error("the holders of a lock client that closes are awaited no more", e);
+            // Without another check nothing would end the wait.
+            LOG.error("the holders of a closing lock client are no longer awaited", e);
             over.complete(null);
         }
     }
@@ -81,18 +81,18 @@ final class OrderlyClose {
         limit.cancel();
     }
 
-    /** Completes {@link #quiet} once every reply that something could follow from has come. */
+    /** Completes {@link #quiet} once every reply that could cause further requests has arrived. */
     private void checkQuiet() {
         boolean isOver = quiet.isDone();
         try {
             isOver |= isQuiet();
         } catch (RuntimeException | Error e) {
-            LOG.error("a look at what a lock client that closes waits for has failed; the next one is made", e);
+            LOG.error("a check of what a closing lock client waits for has failed; it is repeated", e);
         }
         if (isOver) {
             quiet.complete(null);
         } else {
-            // Without a next look the limit ends the wait.
+            // Without another check the limit ends the wait.
             Futures.guarded(
                     "the wait for the last answers",
                     () -> context.runtime().schedule(QUIET_CHECK_NANOS, this::checkQuiet));
@@ -100,19 +100,19 @@ final class OrderlyClose {
     }
 
     /**
-     * Whether nothing is under way. It is looked for in the order in which it moves: a grant is among the holds before its attempt is
-     * over, and its end is noted when it is decided, and with the retrier before that is forgotten.
+     * Whether nothing is under way. Checked in the order of a grant's life: it is among the holds before its attempt is over,
+     * and its end is recorded when it is decided, and is with the retrier before that record is removed.
      */
     private boolean isQuiet() {
-        boolean noneAsks = attempts.isNoneUnderWay();
+        boolean noneAsks = attempts.isIdle();
         endStragglers();
-        boolean noneEnds = context.holds().isNoneEnding();
+        boolean noneEnds = context.holds().hasNoneEnding();
         return noneAsks && noneEnds && context.retrier().isIdle();
     }
 
     /**
-     * Grants that came after the holders were told; those that were told are not among the holds any more. And what an error has kept
-     * from being told.
+     * Ends the grants that arrived after the holders were told, and those whose holders could not be told because of an error.
+     * The others are no longer among the holds.
      */
     private void endStragglers() {
         attempts.withdraw();

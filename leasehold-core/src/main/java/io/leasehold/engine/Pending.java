@@ -5,25 +5,24 @@ import io.leasehold.Hold;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * An attempt on its way.
+ * An attempt that is under way.
  *
  * @param <H> the kind of hold
  */
 interface Pending<H extends Hold> {
 
     /**
-     * Completes, on whatever thread, with the attempt's outcome; exceptionally if the store failed or the caller gave
-     * up.
+     * Completes, on any thread, with the attempt's outcome; exceptionally if the store failed or the caller gave up.
      */
     CompletableFuture<Attempt<H>> result();
 
     /**
-     * The caller wants no more; what was or will be granted is given back.
+     * Withdraws the attempt; an earlier or later grant is given back.
      *
-     * @return completes, normally, once the store has answered that nothing of it is left, or will not be asked any more
+     * @return completes, normally, once the store has confirmed that nothing of it is left, or is no longer asked
      */
     CompletableFuture<?> giveUp();
 
-    /** How long a caller that was interrupted waits for that. */
+    /** How long an interrupted caller waits for that. */
     long undoPatienceNanos();
 }

@@ -6,35 +6,35 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
 
-/** What threads hold through reentrant views, by client, name and thread; shared by all views of a client. */
+/** The holds of threads through reentrant views, by client, name and thread; shared by all views of a client. */
 final class ReentrantHolds {
 
     private static final int MIN_SWEEP = 64;
 
     private final ConcurrentMap<Key, Counted> holds = new ConcurrentHashMap<>();
 
-    /** What threads left behind, when they died or were told of a loss, is forgotten when the table has doubled. */
+    /** Holds whose thread died or was told of the loss are removed when the table has doubled. */
     private volatile int sweepAbove = MIN_SWEEP;
 
-    /** Threads are compared by identity: ids are used again. */
+    /** Threads are compared by identity, since ids are reused. */
     private record Key(LockName name, Thread thread) {}
 
-    /** A lease and how often its thread has locked it; only that thread changes it. */
+    /** A lease and the lock count of its thread; only that thread changes it. */
     static final class Counted {
         final Lease lease;
         final int limit;
         int count = 1;
-        /** Its thread was told that the hold is over, and may have left its section without an unlock(). */
-        volatile boolean toldOver;
+        /** Its thread was told of the end, and may have left its section without an unlock(). */
+        volatile boolean endReported;
 
         Counted(Lease lease, int limit) {
             this.lease = lease;
             this.limit = limit;
         }
 
-        /** Lost, and its thread knows: it can only be unlocked in vain. */
-        private boolean isLeftBehind() {
-            return toldOver
+        /** Whether it is lost and its thread knows: an unlock has no effect then. */
+        private boolean isAbandoned() {
+            return endReported
                     && lease instanceof LeaseHandle handle
                     && handle.state().cause() != null;
         }
@@ -55,7 +55,7 @@ final class ReentrantHolds {
         if (holds.size() > sweepAbove) {
             holds.entrySet()
                     .removeIf(hold ->
-                            !hold.getKey().thread().isAlive() || hold.getValue().isLeftBehind());
+                            !hold.getKey().thread().isAlive() || hold.getValue().isAbandoned());
             sweepAbove = Math.max(MIN_SWEEP, 2 * holds.size());
         }
     }
@@ -64,7 +64,7 @@ final class ReentrantHolds {
         holds.remove(new Key(name, Thread.currentThread()));
     }
 
-    /** How many holds are remembered, those that were left behind included. */
+    /** The number of recorded holds, including abandoned ones. */
     int size() {
         return holds.size();
     }

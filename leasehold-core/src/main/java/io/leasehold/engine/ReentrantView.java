@@ -75,8 +75,8 @@ final class ReentrantView implements ReentrantLockView {
         if (held == null) {
             return false;
         }
-        if (held.toldOver) {
-            // This thread knows, and may have left its section without an unlock(): what it locks now is a new hold.
+        if (held.endReported) {
+            // This thread knows, and may have left its section without an unlock(): this is a new hold.
             holds.end(name);
             held.lease.release();
             return false;
@@ -84,8 +84,8 @@ final class ReentrantView implements ReentrantLockView {
         try {
             checkConfirmed(held);
         } catch (LeaseLostException e) {
-            // What the outer section protects is no longer protected.
-            held.toldOver = true;
+            // The outer section is no longer protected.
+            held.endReported = true;
             throw e;
         }
         if (held.count == held.limit) {
@@ -98,7 +98,7 @@ final class ReentrantView implements ReentrantLockView {
 
     /**
      * Throws unless the hold is valid. After a suspension the validity is unconfirmed, so the store is asked: a thread that
-     * was told "no" leaves its section, and must not leave behind a hold that turns out to be valid.
+     * receives a negative answer leaves its section, and must not leave a hold that proves valid later.
      */
     private static void checkConfirmed(ReentrantHolds.Counted held) {
         try {
@@ -111,8 +111,8 @@ final class ReentrantView implements ReentrantLockView {
 
     @Override
     public void unlock() {
-        ReentrantHolds.Counted held = mine();
-        ReleaseOutcome outcome = oneLevelLess(held);
+        ReentrantHolds.Counted held = currentHold();
+        ReleaseOutcome outcome = unlockOneLevel(held);
         if (outcome == ReleaseOutcome.ALREADY_LOST) {
             LossCause cause =
                     held.lease instanceof LeaseHandle handle ? handle.state().cause() : null;
@@ -125,11 +125,11 @@ final class ReentrantView implements ReentrantLockView {
 
     @Override
     public Optional<ReleaseOutcome> release() {
-        return Optional.ofNullable(oneLevelLess(mine()));
+        return Optional.ofNullable(unlockOneLevel(currentHold()));
     }
 
-    /** What became of the hold, or null while outer levels go on with it. */
-    private @Nullable ReleaseOutcome oneLevelLess(ReentrantHolds.Counted held) {
+    /** The outcome of the release, or null while outer levels go on with the hold. */
+    private @Nullable ReleaseOutcome unlockOneLevel(ReentrantHolds.Counted held) {
         held.count--;
         if (held.count > 0) {
             return null;
@@ -138,7 +138,7 @@ final class ReentrantView implements ReentrantLockView {
         return held.lease.release();
     }
 
-    private ReentrantHolds.Counted mine() {
+    private ReentrantHolds.Counted currentHold() {
         ReentrantHolds.Counted held = holds.ofCurrentThread(name);
         if (held == null) {
             throw new IllegalMonitorStateException(
@@ -150,43 +150,43 @@ final class ReentrantView implements ReentrantLockView {
 
     @Override
     public long fencingToken() {
-        return mine().lease.fencingToken();
+        return currentHold().lease.fencingToken();
     }
 
     @Override
     public Duration remainingValidity() {
-        return mine().lease.remainingValidity();
+        return currentHold().lease.remainingValidity();
     }
 
     @Override
     public void ensureValidFor(Duration duration) {
-        tellingLoss(mine(), lease -> lease.ensureValidFor(duration));
+        reportingLoss(currentHold(), lease -> lease.ensureValidFor(duration));
     }
 
     @Override
     public void renew() {
-        tellingLoss(mine(), Lease::renew);
+        reportingLoss(currentHold(), Lease::renew);
     }
 
-    /** Remembers that this thread has heard that its hold is over. */
-    private static void tellingLoss(ReentrantHolds.Counted held, Consumer<Lease> use) {
+    /** Records that this thread was told of the end of its hold. */
+    private static void reportingLoss(ReentrantHolds.Counted held, Consumer<Lease> use) {
         try {
             use.accept(held.lease);
-            held.toldOver = false;
+            held.endReported = false;
         } catch (LeaseLostException e) {
-            held.toldOver = true;
+            held.endReported = true;
             throw e;
         }
     }
 
     @Override
     public void onLost(Consumer<? super LossCause> callback) {
-        mine().lease.onLost(callback);
+        currentHold().lease.onLost(callback);
     }
 
     @Override
     public void interruptOnLoss() {
-        mine().lease.interruptOnLoss();
+        currentHold().lease.interruptOnLoss();
     }
 
     @Override
@@ -197,16 +197,16 @@ final class ReentrantView implements ReentrantLockView {
         }
         try {
             checkConfirmed(held);
-            held.toldOver = false;
+            held.endReported = false;
         } catch (LeaseLostException | LockStoreException | IllegalStateException over) {
-            // Also what nobody could confirm, or may renew no more: this thread may leave its section without an
-            // unlock().
-            held.toldOver = true;
+            // Including a hold that was not confirmed or is no longer renewed: this thread may leave its section
+            // without an unlock().
+            held.endReported = true;
             if (held.lease instanceof LeaseHandle handle) {
                 handle.loseUnconfirmed();
             }
         }
-        return !held.toldOver;
+        return !held.endReported;
     }
 
     @Override

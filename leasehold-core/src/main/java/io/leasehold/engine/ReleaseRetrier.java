@@ -17,8 +17,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends owner tokens at the store: sends a release or undo, and repeats it until it is answered or what it could undo
- * has ended by itself.
+ * Ends owner tokens at the store: sends a release or undo, and repeats it until it is answered or the ttl has passed.
  */
 final class ReleaseRetrier {
 
@@ -29,7 +28,7 @@ final class ReleaseRetrier {
     private final LockRuntime runtime;
     private final TimerQueue timeline;
     private final LockStore store;
-    /** In the order of their beginning, so that a replayed world repeats them in the same order; guarded by itself. */
+    /** In the order of their start, so that a replayed simulation repeats them in the same order; guarded by itself. */
     private final Set<Ending> pending = new LinkedHashSet<>();
 
     ReleaseRetrier(LockRuntime runtime, TimerQueue timeline, LockStore store) {
@@ -39,14 +38,14 @@ final class ReleaseRetrier {
     }
 
     /**
-     * What is known of the end of an owner token; neither completes exceptionally.
+     * The progress of the end of an owner token; neither future completes exceptionally.
      *
-     * @param firstReply what was answered first
-     * @param over completes once it is answered for good, or given up
+     * @param firstReply the first answer
+     * @param over completes once it is finally answered or given up
      */
     record Told(CompletableFuture<ReleaseReply> firstReply, CompletableFuture<Void> over) {}
 
-    /** Sends the request and goes on until it is answered, for at most {@code forNanos}. */
+    /** Sends the request and repeats it until it is answered, for at most {@code forNanos}. */
     Told end(ReleaseRequest request, long forNanos) {
         Ending ending = new Ending(request, runtime.nanoTime() + forNanos);
         synchronized (pending) {
@@ -56,7 +55,7 @@ final class ReleaseRetrier {
         return new Told(ending.firstReply, ending.ended);
     }
 
-    /** The store can be reached again: repeats at once what is unanswered. */
+    /** The store can be reached again: repeats the unanswered requests at once. */
     void reconnected() {
         List<Ending> unanswered;
         synchronized (pending) {

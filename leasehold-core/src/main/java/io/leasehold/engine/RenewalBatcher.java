@@ -13,10 +13,10 @@ import org.jspecify.annotations.Nullable;
 /** Sends renewals that are due at about the same time in one batch. */
 final class RenewalBatcher {
 
-    /** What is renewed. */
+    /** A grant to renew. */
     interface Renewable {
 
-        /** Whether a renewal may be sent now; if so, it is told when it {@link #sent() has left}, and then its answer. */
+        /** Whether a renewal may be sent now; if so, {@link #sent()} and then {@link #answered} follow. */
         boolean beginSending();
 
         RenewBatch.Item item();
@@ -54,7 +54,7 @@ final class RenewalBatcher {
             boolean soonEnough = flush != null && flushAtNanos - atNanos <= 0;
             if (!soonEnough && withinNanos > 0) {
                 try {
-                    // The earlier one is there until this one is: others wait for it.
+                    // The earlier timer stays until this one is armed: other renewals wait for it.
                     LockRuntime.Timer sooner = timeline.schedule(withinNanos, this::flush);
                     if (flush != null) {
                         flush.cancel();
@@ -62,7 +62,7 @@ final class RenewalBatcher {
                     flush = sooner;
                     flushAtNanos = atNanos;
                 } catch (RuntimeException | Error e) {
-                    // It counts as failed, and must not be sent when its next one is.
+                    // It counts as failed, and must not be sent together with the next one.
                     due.remove(grant);
                     throw e;
                 }
@@ -88,9 +88,9 @@ final class RenewalBatcher {
         }
     }
 
-    /** Whatever fails here, also with an Error: each grant is told that its renewal has left, and then its answer. */
+    /** Calls {@code sent} and then {@code answered} of each grant, even after a failure, including an Error. */
     private void send(List<Renewable> grants) {
-        // What was released meanwhile is not renewed: nothing but its release is sent with its owner token.
+        // A grant that was released meanwhile is not renewed: only its release is sent with its owner token.
         List<Renewable> held = new ArrayList<>(grants.size());
         for (Renewable grant : grants) {
             if (grant.beginSending()) {

@@ -19,7 +19,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/** Grades a store: what it tells of itself, how fast it answers, and what we ask of it. */
+/** Diagnoses a store: its own report, its latency, and the client's settings. */
 final class StoreDoctor {
 
     private static final int ASKED = 21;
@@ -47,7 +47,7 @@ final class StoreDoctor {
         return List.copyOf(findings);
     }
 
-    /** Takes a lock of our own and gives it back: rights, scripts and memory are there, or the store says what is not. */
+    /** Acquires and releases a test lock, which shows that rights, scripts and memory suffice, or what is missing. */
     private Finding rights() {
         OwnerToken owner = OwnerToken.draw(runtime);
         Timings timings = Timings.of(options, store.isOfNodes());
@@ -62,11 +62,11 @@ final class StoreDoctor {
         if (reply instanceof AcquireReply.Failed failed) {
             return refused(failed.error());
         } else if (reply instanceof AcquireReply.Refused refusal) {
-            return Finding.warning("rights", "a lock for trying is not granted: " + refusal.reason(), null);
+            return Finding.warning("rights", "a test lock is not granted: " + refusal.reason(), null);
         } else if (released instanceof ReleaseReply.Failed failed) {
             return refused(failed.error());
         }
-        return Finding.good("rights", "a lock for trying was taken and given back");
+        return Finding.good("rights", "a test lock was acquired and released");
     }
 
     private static Finding refused(LockStoreException error) {
@@ -76,7 +76,7 @@ final class StoreDoctor {
                 : Finding.unsafe("rights", said, "grant what the message names; until then no lock can be taken");
     }
 
-    /** The slowest of some answers against what an acquire waits for one, and a renewal may cost. */
+    /** Compares the slowest of some answers with the time limit of an acquire and the budget of a renewal. */
     private Finding latency() {
         long[] tookNanos = new long[ASKED];
         for (int i = 0; i < ASKED; i++) {

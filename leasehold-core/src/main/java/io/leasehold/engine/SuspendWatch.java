@@ -5,14 +5,13 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Notices that the machine was suspended: the wall clock went on while the monotonic clock, by which leases are counted,
- * stood still. Every grant is then unconfirmed until a renewal succeeds.
+ * Detects that the machine was suspended: the wall clock advanced while the monotonic clock, which measures leases, did not.
+ * Every grant is then unconfirmed until a renewal succeeds.
  *
- * <p>The suspensions that were noticed are counted, and the count changes together with what the clocks are compared with:
- * so a thread whose own look notices nothing any more, since another thread was first, sees by the count that its grant
- * has slept through something.
+ * <p>The detected suspensions are counted, and the count changes atomically with the baseline: a thread whose own check
+ * detects nothing, because another thread was first, learns from the count that its grant is affected.
  *
- * <p>A step of the wall clock forwards looks the same, and costs one renewal of each lease. Steps backwards are ignored.
+ * <p>A forward step of the wall clock cannot be distinguished, and costs one renewal of each lease. Backward steps are ignored.
  */
 final class SuspendWatch {
 
@@ -20,11 +19,11 @@ final class SuspendWatch {
     private static final long TOLERANCE_NANOS = 100_000_000L;
 
     /**
-     * What the clocks are compared with.
+     * The reference for the comparison of the clocks.
      *
      * @param watching whether something is held; otherwise nothing is compared
      * @param offsetNanos the wall clock less the monotonic one
-     * @param suspensions how many were noticed so far
+     * @param suspensions the number detected so far
      */
     private record Baseline(boolean watching, long offsetNanos, long suspensions) {
 
@@ -37,7 +36,7 @@ final class SuspendWatch {
     private final TimerQueue timeline;
     private final HoldTable holds;
     private final AtomicReference<Baseline> baseline = new AtomicReference<>(new Baseline(false, 0, 0));
-    /** Whether a tick is to come; guarded by this, as are the beginning and the end of the watching. */
+    /** Whether a tick is scheduled; guarded by this, as are the start and the end of the watching. */
     private boolean ticking;
 
     SuspendWatch(LockRuntime runtime, TimerQueue timeline, HoldTable holds) {
@@ -46,7 +45,7 @@ final class SuspendWatch {
         this.holds = holds;
     }
 
-    /** Something is held, and stands in the table of holds: watches until nothing does. */
+    /** Watches until the table of holds, which must contain the new hold, is empty. */
     synchronized void watch() {
         Baseline now = baseline();
         if (!now.watching()) {
@@ -58,26 +57,26 @@ final class SuspendWatch {
         }
     }
 
-    /** To be taken before a request is sent, and given to {@link #hasSleptSince} when its grant has come. */
+    /** Must be called before a request is sent; the result is passed to {@link #wasSuspendedSince} when its grant has arrived. */
     long mark() {
         return offset();
     }
 
     /** Whether the machine was suspended since the mark was taken. */
-    boolean hasSleptSince(long mark) {
+    boolean wasSuspendedSince(long mark) {
         return offset() - mark > TOLERANCE_NANOS;
     }
 
-    /** How many suspensions were noticed so far: a grant that has seen fewer is unconfirmed. */
+    /** The number of suspensions detected so far: a grant that has seen fewer is unconfirmed. */
     long suspensions() {
         return baseline().suspensions();
     }
 
     private void tick() {
-        Futures.guarded("looking for a suspension", () -> look(true));
+        Futures.guarded("the check for a suspension", () -> compareClocks(true));
         synchronized (this) {
             ticking = false;
-            // A hold is in the table before it asks to be watched, so none is missed between the two.
+            // A hold is in the table before it calls watch(), so none is missed between the two.
             if (holds.isEmpty()) {
                 baseline.updateAndGet(Baseline::idle);
             } else {
@@ -87,29 +86,28 @@ final class SuspendWatch {
         }
     }
 
-    /** Compares the clocks now; cheap enough to ask before each answer about validity. */
+    /** Compares the clocks now; cheap enough for each query of validity. */
     void check() {
-        look(false);
+        compareClocks(false);
     }
 
     /**
-     * One reading of the clocks, for the comparison and for what is compared with from then on: between two readings the
-     * machine may be suspended.
+     * Uses one reading of the clocks for both the comparison and the new baseline, since the machine may be suspended between two readings.
      *
-     * @param rebase whether what is within the tolerance is forgiven: a clock that is slewed must not add up to a jump
+     * @param rebase whether a difference within the tolerance moves the baseline: slewing must not add up to a jump
      */
-    private void look(boolean rebase) {
+    private void compareClocks(boolean rebase) {
         Baseline before;
         Baseline after;
         do {
             before = baseline();
             long nowNanos = offset();
             long movedNanos = nowNanos - before.offsetNanos();
-            boolean slept = movedNanos > TOLERANCE_NANOS;
-            if (!before.watching() || !(slept || movedNanos < -TOLERANCE_NANOS || rebase)) {
+            boolean suspended = movedNanos > TOLERANCE_NANOS;
+            if (!before.watching() || !(suspended || movedNanos < -TOLERANCE_NANOS || rebase)) {
                 return;
             }
-            after = new Baseline(true, nowNanos, before.suspensions() + (slept ? 1 : 0));
+            after = new Baseline(true, nowNanos, before.suspensions() + (suspended ? 1 : 0));
         } while (!baseline.compareAndSet(before, after));
         if (after.suspensions() != before.suspensions()) {
             for (HoldTable.Held hold : holds.all()) {

@@ -24,13 +24,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The real world: the only class of core that reads a clock, draws randomness or starts a thread.
+ * The runtime of the system: the only class of core that reads a clock, draws randomness or starts a thread.
  *
- * <p>One timer thread, which is there from the beginning, so that no duty depends on whether a thread can be started; a
- * thread for each callback and each work that runs, kept for ten seconds for the next one; work on virtual threads where
- * the JDK has them. Nothing waits for a thread of another, but where work on a virtual thread pins its carrier (JDK 21 to
- * 23, inside {@code synchronized}). All are daemons. Where the system has no thread to give, what waits for one is tried
- * again, in order, until it has.
+ * <p>One timer thread, started at construction, so that no duty depends on whether a thread can be started later; a thread for
+ * each running callback and work, kept for ten seconds for reuse; work on virtual threads where the JDK has them. No task
+ * waits for the thread of another, except where work on a virtual thread pins its carrier (JDK 21 to 23, inside
+ * {@code synchronized}). All are daemons. If the system cannot start a thread, the waiting tasks are retried, in order, until it can.
  */
 public final class SystemLockRuntime implements LockRuntime {
 
@@ -42,7 +41,7 @@ public final class SystemLockRuntime implements LockRuntime {
     private final ScheduledThreadPoolExecutor timers;
     private final ExecutorService callbacks;
     private final Executor workers;
-    /** Those for which no thread could be started; guarded by itself, as are the flags. */
+    /** The tasks for which no thread could be started; guarded by itself, as are the flags. */
     private final Deque<Unstarted> unstarted = new ArrayDeque<>();
 
     private boolean retrying;
@@ -50,7 +49,7 @@ public final class SystemLockRuntime implements LockRuntime {
 
     private record Unstarted(Executor threads, Runnable task) {}
 
-    /** A runtime of its own threads, for one client. */
+    /** A runtime with its own threads, for one client. */
     public SystemLockRuntime() {
         this(threads("leasehold-callback"));
     }
@@ -107,7 +106,7 @@ public final class SystemLockRuntime implements LockRuntime {
                     timers.schedule(() -> guarded(task), Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
             return () -> scheduled.cancel(false);
         } catch (RejectedExecutionException e) {
-            // After close() nothing is renewed or told any more; leases end by themselves.
+            // After close() there are no renewals or callbacks; leases end by themselves.
             return () -> {};
         }
     }
@@ -126,14 +125,14 @@ public final class SystemLockRuntime implements LockRuntime {
         try {
             threads.execute(guardedTask(task));
         } catch (RejectedExecutionException e) {
-            // After close(): a future of the user's may depend on it, and must not stay open for ever.
+            // After close(): a user's future may depend on it, and must not stay incomplete for ever.
             lateCallbacks.newThread(() -> guarded(task)).start();
         } catch (OutOfMemoryError e) {
             keep(new Unstarted(threads, task), e);
         }
     }
 
-    /** One timer for all that wait: a thousand of them cost the timer thread one failure, and the log one line. */
+    /** One timer for all waiting tasks: a thousand of them cost the timer thread one failure, and the log one line. */
     private void keep(Unstarted task, OutOfMemoryError why) {
         synchronized (unstarted) {
             if (closed) {
@@ -145,7 +144,7 @@ public final class SystemLockRuntime implements LockRuntime {
             }
             retrying = true;
         }
-        LOG.error("no thread could be started for a task of the lock client; it is tried again until one can be", why);
+        LOG.error("no thread could be started for a task of the lock client; it is retried until one can be", why);
         try {
             retryLater();
         } catch (RuntimeException | Error e) {
@@ -171,7 +170,7 @@ public final class SystemLockRuntime implements LockRuntime {
         }
     }
 
-    /** Up to the first that fails: those behind it would, too. */
+    /** Starts tasks up to the first failure: the following ones would fail, too. */
     private void retry() {
         for (Unstarted next = takeUnstarted(); next != null; next = takeUnstarted()) {
             try {
@@ -197,7 +196,7 @@ public final class SystemLockRuntime implements LockRuntime {
         }
     }
 
-    /** False after close(), which has looked through them. */
+    /** False after close(), which has processed them. */
     private boolean putBack(Unstarted task) {
         synchronized (unstarted) {
             if (!closed) {
@@ -207,7 +206,7 @@ public final class SystemLockRuntime implements LockRuntime {
         }
     }
 
-    /** After close(), on a thread of its own, and where there is none, here: a future may depend on it. */
+    /** After close(): runs the task on a new thread, or here if none can be started, since a future may depend on it. */
     private void runLate(Runnable task) {
         try {
             lateCallbacks.newThread(() -> guarded(task)).start();
@@ -261,7 +260,7 @@ public final class SystemLockRuntime implements LockRuntime {
         try {
             future.get();
         } catch (ExecutionException | CancellationException e) {
-            // Done is all that is asked here; the caller reads the result.
+            // Only completion matters here; the caller reads the result.
             return;
         }
     }

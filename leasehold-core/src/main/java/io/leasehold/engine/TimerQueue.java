@@ -11,8 +11,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The one timer of a client: all its entries in a heap, and at most one timer of the runtime armed for them.
  *
- * <p>What is armed stays armed when an entry is cancelled or a later one added, so that taking and releasing locks all day
- * wakes no timer thread. A cancelled entry is removed at once: nothing is left of a million leases before.
+ * <p>The armed timer stays when an entry is cancelled or a later one added, so that acquiring and releasing locks all day does
+ * not wake the timer thread. A cancelled entry is removed at once: a million past leases leave nothing behind.
  *
  * <p>Guarded by {@code this}; tasks run outside of it, on the runtime's timer thread.
  */
@@ -25,7 +25,7 @@ final class TimerQueue {
     private int size;
     private LockRuntime.@Nullable Timer armed;
     private long armedAtNanos;
-    /** Which of the timers that were ever armed is the present one. */
+    /** The number of the current timer among all that were armed. */
     private long generation;
 
     TimerQueue(LockRuntime runtime) {
@@ -57,7 +57,7 @@ final class TimerQueue {
         return entry;
     }
 
-    /** Arms a timer for the first entry; called under the guard. The later one stays until the sooner one is there. */
+    /** Arms a timer for the first entry; called under the guard. The later timer stays until the earlier one is armed. */
     private void arm() {
         long atNanos = heap[0].atNanos;
         LockRuntime.Timer later = armed;
@@ -66,7 +66,7 @@ final class TimerQueue {
         }
         boolean isThere = armedAt(atNanos);
         if (!isThere) {
-            // There may be nothing else that would arm it again.
+            // Perhaps nothing else would arm it again.
             isThere = armedAt(atNanos);
         }
         if (isThere && later != null) {
@@ -74,7 +74,7 @@ final class TimerQueue {
         }
     }
 
-    /** Whether a timer is there now. */
+    /** Arms a timer; false if none could be armed. */
     private boolean armedAt(long atNanos) {
         long mine = generation + 1;
         try {
@@ -83,13 +83,13 @@ final class TimerQueue {
             generation = mine;
             return true;
         } catch (Error e) {
-            // The entries stay: the next one that is added, or that fires, arms for all of them.
+            // The entries stay: the next one that is added or fires arms a timer for all of them.
             LOG.error("no timer of the lock client could be armed", e);
             return false;
         }
     }
 
-    /** One that was cancelled too late fires as well; the present one stays, or each such would go on for ever. */
+    /** A timer that was cancelled too late fires as well and must leave the current one alone, or each such timer would go on for ever. */
     private void fire(long fired) {
         List<Entry> due = List.of();
         synchronized (this) {
@@ -99,7 +99,7 @@ final class TimerQueue {
             try {
                 due = takeDue();
             } catch (Error e) {
-                LOG.error("the timed tasks of the lock client could not be looked through; they are again", e);
+                LOG.error("the timed tasks of the lock client could not be processed; this is repeated", e);
             }
             if (size > 0) {
                 arm();
@@ -109,7 +109,7 @@ final class TimerQueue {
             try {
                 entry.task.run();
             } catch (RuntimeException | Error e) {
-                // Also an Error: the other entries are other people's renewals.
+                // Including an Error: the other entries are the renewals of other leases.
                 LOG.error("a timed task of the lock client failed", e);
             }
         }
@@ -126,7 +126,7 @@ final class TimerQueue {
         return due;
     }
 
-    /** An entry of the heap; it knows its place, so that taking it back is cheap. */
+    /** An entry of the heap; it knows its index, so that cancelling it is cheap. */
     private final class Entry implements LockRuntime.Timer {
 
         private final long atNanos;
@@ -202,7 +202,7 @@ final class TimerQueue {
         entry.index = index;
     }
 
-    /** How many entries wait. */
+    /** The number of waiting entries. */
     synchronized int size() {
         return size;
     }

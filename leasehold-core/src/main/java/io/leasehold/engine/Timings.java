@@ -4,14 +4,14 @@ import io.leasehold.LockOptions;
 import java.time.Duration;
 
 /**
- * Every span the engine works with, derived from the options of one lock. Pure.
+ * All durations of the engine, derived from the options of one lock. Pure.
  *
- * @param ttlNanos the ttl the holder counts with
- * @param toldNanos what the store is told: ttl + lock delay
+ * @param ttlNanos the ttl on which the holder relies
+ * @param toldNanos the ttl for the store: ttl + lock delay
  * @param validityNanos ttl − drift, counted from the sending
  * @param minimumValidityNanos the least validity with which a lease is handed out
  * @param renewalNanos the interval between renewals, or zero for none
- * @param renewalTries how often a renewal is tried within one validity
+ * @param renewalTries the number of automatic renewals within one validity
  * @param maxHoldNanos the cap on the whole hold
  * @param longestCheckableNanos the most that {@code ensureValidFor} accepts
  * @param answerNanos how long a store may take to complete a reply
@@ -29,7 +29,7 @@ record Timings(
 
     private static final long MIN_ANSWER_NANOS = Duration.ofMillis(50).toNanos();
     private static final long MAX_ANSWER_NANOS = Duration.ofSeconds(3).toNanos();
-    /** How many leases one grant may carry, one after another, before the lock is released for others. */
+    /** The number of successive leases of one grant before the lock is released for others. */
     static final int MAX_LEASES = 64;
 
     /** For how long a grant may be passed on within the process. */
@@ -73,14 +73,14 @@ record Timings(
         return renewalNanos > 0;
     }
 
-    /** Whether the store keeps a lock for longer than its holder counts with. */
+    /** Whether the store keeps a lock for longer than its holder relies on. */
     boolean delayed() {
         return toldNanos > ttlNanos;
     }
 
     /**
-     * After a failed renewal: a quarter of the interval, so that several tries fit into what is left; more where all tries
-     * would be used up before the validity is.
+     * The delay after a failed renewal: a quarter of the interval, so that several tries fit into the rest; more if all tries
+     * would be used up before the validity ends.
      */
     long renewalRetryNanos() {
         return Math.max(renewalNanos / 4, (validityNanos - renewalNanos) / renewalTries);
@@ -96,26 +96,26 @@ record Timings(
         return validityNanos - renewalNanos - renewalNanos / 2;
     }
 
-    /** The ttl whose checkable share, as large as the present one's, covers the duration. */
+    /** The ttl whose checkable share, equal to that of the current ttl, covers the duration. */
     Duration ttlForChecking(long durationNanos) {
         double share = (double) longestCheckableNanos / ttlNanos;
         return Duration.ofMillis((long) Math.ceil(Math.max(0, durationNanos) / share / 1e6) + 1);
     }
 
     /**
-     * For how long the store may keep a lock that it has handed to a waiter before it hears from it: a third more than
-     * the least validity, at least 3 s, never more than a ttl. A waiter that is gone costs the others no more than this.
+     * For how long the store may keep a lock that it has handed to a waiter before that waiter asks: a third more than the
+     * least validity, at least 3 s, never more than a ttl. A dead waiter delays the others by at most this.
      */
     long claimNanos() {
         return Math.min(toldNanos, Math.max(MIN_CLAIM_NANOS, minimumValidityNanos / 3 * 4));
     }
 
-    /** The longest time an unknown request can matter: what the store was told + drift. */
+    /** The longest time an unknown request can matter: the ttl for the store + drift. */
     long undoNanos() {
         return toldNanos + (ttlNanos - validityNanos);
     }
 
-    /** Spans beyond what fits into a long of nanoseconds count as that: 292 years. */
+    /** A duration in nanoseconds, at most what fits into a long: 292 years. */
     static long saturatedNanos(Duration span) {
         if (span.toSeconds() > MAX_SECONDS) {
             return Long.MAX_VALUE;

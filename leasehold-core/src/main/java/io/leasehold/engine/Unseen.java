@@ -4,10 +4,10 @@ import io.leasehold.Hold;
 import io.leasehold.ReleaseOutcome;
 import java.util.concurrent.CompletableFuture;
 
-/** A hold that can be given back although no caller has seen it: nothing was done under it. */
+/** A hold that can be given back before a caller has seen it: no work was done under it. */
 interface Unseen {
 
-    /** Releases it at once; no caller has it, and none will. */
+    /** Releases it at once; no caller has it or will have it. */
     CompletableFuture<ReleaseOutcome> giveBackUnseen();
 
     static CompletableFuture<ReleaseOutcome> giveBack(Hold hold) {

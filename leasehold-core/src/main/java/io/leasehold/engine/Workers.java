@@ -5,18 +5,18 @@ import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Where the work of {@code holdWhile} runs. Handing it over costs the caller, which may be the thread of all replies, no wait. */
+/** Runs the work of {@code holdWhile}. Submission never blocks the caller, which may be the thread of all replies. */
 interface Workers {
 
-    /** Runs the work, or tells why there is no thread for it. */
+    /** Runs the work, or passes on the reason why no thread is available. */
     void execute(Runnable work, Consumer<? super Throwable> refused);
 
-    /** Those of the user's executor, or, if that is null, the runtime's own threads. */
+    /** The threads of the user's executor, or, if that is null, those of the runtime. */
     static Workers of(LockRuntime runtime, @Nullable Executor given) {
         if (given == null) {
             return (work, refused) -> submit(runtime::executeWork, work, refused);
         }
-        // An executor of the user's may run the work where it is submitted, or wait for room.
+        // The user's executor may run the work on the submitting thread, or wait for capacity.
         return (work, refused) -> Futures.execute(runtime, () -> submit(given, work, refused));
     }
 

@@ -1,23 +1,23 @@
 package io.leasehold.fencing;
 
-/** What a resource answered to a fencing token. */
+/** A resource's answer to a fencing token. */
 public sealed interface Admission {
 
-    /** The resource that was asked. */
+    /** The resource. */
     String resource();
 
-    /** The token that was shown. */
+    /** The token. */
     long token();
 
-    /** Whether the holder may go on. */
+    /** Whether the holder may proceed. */
     default boolean isAdmitted() {
         return this instanceof Admitted;
     }
 
     /**
-     * Goes on only if the token was admitted.
+     * Returns only if the token was admitted.
      *
-     * @throws StaleTokenException if a newer holder has been here
+     * @throws StaleTokenException if a newer holder has used the resource
      * @throws FencedResourceMissingException if there is no such resource
      */
     default void orElseThrow() {
@@ -37,7 +37,7 @@ public sealed interface Admission {
     record Admitted(String resource, long token) implements Admission {}
 
     /**
-     * A newer holder has been here: this one's lease had ended, whatever it believes.
+     * A newer holder has used the resource: the lease of this one has ended, even if it did not notice.
      *
      * @param resource the resource
      * @param token the token
@@ -46,8 +46,7 @@ public sealed interface Admission {
     record Rejected(String resource, long token, long newest) implements Admission {}
 
     /**
-     * There is no such resource; nothing was registered. Not the same as a rejection: the holder may be entitled, and look in
-     * the wrong place.
+     * There is no such resource; nothing was registered. Different from a rejection: the holder may be entitled, but has named a wrong resource.
      *
      * @param resource the resource
      * @param token the token

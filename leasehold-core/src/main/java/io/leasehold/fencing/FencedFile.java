@@ -28,22 +28,22 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file that refuses older holders: the newest token is kept beside it, in {@code NAME.fence}.
+ * A file that refuses older holders: the newest token is stored next to it, in {@code NAME.fence}.
  *
- * <p><b>Guarantee.</b> Among all who use the file through this class, in any process of this machine, a token below the
+ * <p><b>Guarantee.</b> Among all uses of the file through this class, in any process of this machine, a token below the
  * largest one seen neither reads nor writes. Check and use are one step, under the kernel's lock on {@code NAME.fence}. A
  * token is on disk before the content that it admits, and the content is replaced as a whole: after a crash the file has the
- * old content or the new one, never a part. A symbolic link is the file that it leads to. The new content has the rights of the old:
- * what few could read, no others can (where the group cannot be kept, the new one has no rights).
+ * old content or the new one, never a part. A symbolic link stands for its target. The new content has the permissions of the
+ * old, so that no further user can read it (if the group cannot be kept, the new group has none).
  *
- * <p><b>Condition.</b> One name: a hard link has a fence of its own. {@code NAME.fence} is kept as long as the file; one that is empty, or
- * that holds anything but a token, lets nobody in. Not for network file systems, whose locks and renames may promise less.
+ * <p><b>Condition.</b> One name: a hard link has a fence of its own. {@code NAME.fence} is kept as long as the file; one that
+ * is empty, or that contains anything but a token, admits no holder. Not for network file systems, whose locks and renames may promise less.
  *
- * <p><b>Threads.</b> Any thread may use it; it blocks on I/O, and while somebody else uses the same file.
+ * <p><b>Threads.</b> Any thread may use it; it blocks on I/O, and while another thread or process uses the same file.
  */
 public final class FencedFile {
 
-    /** The kernel's lock is the process's: within the process these come first. Two files that share one wait in vain. */
+    /** The kernel's lock belongs to the process: within the process these are taken first. Two files that share one only wait without need. */
     private static final List<ReentrantLock> STRIPES =
             Stream.generate(ReentrantLock::new).limit(64).toList();
 
@@ -85,7 +85,7 @@ public final class FencedFile {
         return new FencedFile(behindLinks(path), observer);
     }
 
-    /** Two names that lead to one file must lead to one fence. The last name of the path need not exist. */
+    /** Two paths to one file must have one fence. The last name of the path need not exist. */
     private static Path behindLinks(Path path) throws IOException {
         Path at = path.toAbsolutePath();
         for (int links = 0; links <= MAX_LINKS; links++) {
@@ -164,10 +164,10 @@ public final class FencedFile {
         }
     }
 
-    /** It appears with its first number in it: one that is found empty has lost it. */
+    /** The file appears together with its first number: an empty one has lost it. */
     private void makeFence() throws IOException {
         Path made = Files.createTempFile(file.getParent(), fence.getFileName() + "-", ".new");
-        // Its name is taken, and its rights are to be those of any new file.
+        // Only the name of a temporary file is used: the permissions must be those of any new file.
         Files.delete(made);
         try {
             try (FileChannel channel =
@@ -177,7 +177,7 @@ public final class FencedFile {
             if (Files.exists(file)) {
                 PosixFileAttributeView rights = keepRights(made);
                 if (rights != null) {
-                    // Also where the file itself may only be replaced.
+                    // Even if the file itself may only be replaced.
                     Set<PosixFilePermission> all = rights.readAttributes().permissions();
                     all.addAll(Set.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE));
                     rights.setPermissions(all);
@@ -192,7 +192,7 @@ public final class FencedFile {
 
     private void link(Path made) throws IOException {
         try {
-            // Unlike a rename it never replaces what another process has made meanwhile.
+            // Unlike a rename it never replaces a file that another process has created meanwhile.
             Files.createLink(fence, made);
         } catch (FileAlreadyExistsException another) {
             // Its fence is ours, too.
@@ -201,7 +201,7 @@ public final class FencedFile {
         }
     }
 
-    /** Where the file system has no links. A crash at this moment leaves it empty, and a person has to delete it. */
+    /** For file systems without links. A crash at this moment leaves it empty, and an operator has to delete it. */
     private void makeFenceInPlace() throws IOException {
         try (FileChannel channel = FileChannel.open(fence, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
                 FileLock held = channel.lock()) {
@@ -211,12 +211,12 @@ public final class FencedFile {
         }
     }
 
-    /** So that a loss of power does not leave the content without its fence. */
+    /** Ensures that a loss of power does not leave the content without its fence. */
     private void forceDirectory() {
         try (FileChannel directory = FileChannel.open(file.getParent(), StandardOpenOption.READ)) {
             directory.force(true);
         } catch (IOException notHere) {
-            // Windows opens no directories, and needs none to be forced.
+            // Windows cannot open directories, and does not need them to be forced.
         }
     }
 
@@ -231,9 +231,9 @@ public final class FencedFile {
         return new Admission.Admitted(file.toString(), token);
     }
 
-    /** Of fixed length and from the front: if a crash tears it, what is left is not below the old token. */
+    /** Writes a fixed length from the start: if a crash tears it, the result is not below the old token. */
     private static void put(FileChannel channel, long token) throws IOException {
-        // In the digits that are read: the machine's own locale may have others.
+        // In the digits that are read: the default locale may have others.
         ByteBuffer text = StandardCharsets.US_ASCII.encode(String.format(Locale.ROOT, "%016d\n", token));
         while (text.hasRemaining()) {
             channel.write(text, text.position());
@@ -251,14 +251,14 @@ public final class FencedFile {
         if (newest < 0 || newest > FencingToken.LARGEST || channel.size() > MAX_FENCE_BYTES) {
             throw new IOException(
                     "\"" + fence + "\" does not contain a fencing token" + (text.isEmpty() ? ": it is empty" : "")
-                            + "; nobody is let in until a person has put the largest token that was ever used into it");
+                            + "; no holder is admitted until an operator has written the largest token that was ever used into it");
         }
         return newest;
     }
 
     private void replace(byte[] content) throws IOException {
         Path next = file.resolveSibling(file.getFileName() + ".next");
-        // What a crash left has rights of its own.
+        // A file that a crash left has other permissions.
         Files.deleteIfExists(next);
         PosixFileAttributeView rights = null;
         if (Files.exists(file)) {
@@ -285,9 +285,9 @@ public final class FencedFile {
     }
 
     /**
-     * Gives another file the group and the rights of this one; nobody gets rights that has none here.
+     * Gives another file the group and the permissions of this one; no user gets permissions that this file does not grant.
      *
-     * @return the other file's rights, or null where the file system knows none of this kind
+     * @return the other file's permissions, or null if the file system does not support them
      */
     private @Nullable PosixFileAttributeView keepRights(Path other) throws IOException {
         PosixFileAttributeView from = Files.getFileAttributeView(file, PosixFileAttributeView.class);
@@ -309,7 +309,7 @@ public final class FencedFile {
             try {
                 to.setOwner(wanted.owner());
             } catch (IOException notAnAdministrator) {
-                // Who replaces a file that is another's owns it then.
+                // The process that replaces another user's file becomes its owner.
             }
         }
         to.setPermissions(permissions);

@@ -1,6 +1,6 @@
 package io.leasehold.fencing;
 
-/** A fencing token was shown to a resource that does not exist: nothing was registered or changed. */
+/** A fencing token was presented to a resource that does not exist: nothing was registered or changed. */
 public final class FencedResourceMissingException extends IllegalStateException {
 
     private static final long serialVersionUID = 1L;
@@ -9,7 +9,7 @@ public final class FencedResourceMissingException extends IllegalStateException 
 
     /** The answer. */
     public FencedResourceMissingException(Admission.Missing missing) {
-        super("there is no \"" + missing.resource() + "\" to show fencing token " + missing.token() + " to");
+        super("there is no \"" + missing.resource() + "\" to present fencing token " + missing.token() + " to");
         this.resource = missing.resource();
     }
 

@@ -4,12 +4,11 @@ import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
- * Stands before a resource and lets nobody in who is older than the newest one seen.
+ * Guards a resource and rejects every holder older than the newest one seen.
  *
  * <p><b>Guarantee.</b> Once {@code admit(resource, t)} was admitted, every token below {@code t} is rejected for that
- * resource, for as long as the guard remembers (each implementation says how long). What the holder does <em>after</em> the
- * answer is covered only if it is one step with it: in the same transaction, script or critical section. Each implementation
- * says how that is done.
+ * resource, for as long as the guard remembers (each implementation documents how long). The holder's actions <em>after</em>
+ * the answer are covered only if they are atomic with it: in the same transaction, script or critical section. Each implementation documents how.
  *
  * <p><b>Threads.</b> Any thread may use it.
  */
@@ -17,22 +16,22 @@ import java.util.function.Consumer;
 public interface FencingGuard {
 
     /**
-     * Shows a token, at first contact, before reading or writing anything.
+     * Presents a token, at first contact, before reading or writing anything.
      *
-     * @param resource what is to be used; one name means one resource
-     * @param token the fencing token of the lease under which it is used
-     * @return whether the holder may go on
+     * @param resource the resource to use; one name means one resource
+     * @param token the fencing token of the lease for this use
+     * @return whether the holder may proceed
      * @throws IllegalArgumentException if the token is not one that a lease can have
      */
     Admission admit(String resource, long token);
 
-    /** A guard for resources of this process; it remembers as long as it lives, one number for each name. */
+    /** A guard for resources of this process; it remembers one number for each name, until it is garbage. */
     static FencingGuard inMemory() {
         return new InMemoryFencingGuard();
     }
 
     /**
-     * The same guard, which tells of each answer: to count rejections, or to log them.
+     * The same guard with an observer of each answer: to count rejections, or to log them.
      *
      * @param observer called by the asking thread before the answer is returned; must not block
      */

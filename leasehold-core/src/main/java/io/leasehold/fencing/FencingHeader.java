@@ -1,7 +1,7 @@
 package io.leasehold.fencing;
 
 /**
- * A fencing token on its way over HTTP: the header {@code Fencing-Token}, whose value is the token in decimal digits.
+ * A fencing token in HTTP: the header {@code Fencing-Token}, whose value is the token in decimal digits.
  *
  * <p>The service answers with these statuses: {@link #STALE} to an old token (the client must stop: repeating the request
  * cannot succeed), {@link #REQUIRED} if the header is missing from a request that needs it, {@link #MALFORMED} if it cannot be
@@ -37,7 +37,7 @@ public final class FencingHeader {
     /**
      * The token in a header's value.
      *
-     * @param value as it came: the value of exactly one header line; blanks around it do not matter
+     * @param value the unchanged value of exactly one header line; surrounding blanks do not matter
      * @throws IllegalArgumentException if it is not one fencing token: answer with {@link #MALFORMED}
      */
     public static long parse(String value) {
@@ -45,14 +45,14 @@ public final class FencingHeader {
         boolean digits =
                 !text.isEmpty() && text.length() <= MAX_DIGITS && text.chars().allMatch(c -> c >= '0' && c <= '9');
         if (!digits || text.charAt(0) == '0') {
-            // What came is not repeated: it may be long, and is under the control of others.
+            // The value is not repeated: it may be long, and is under the control of others.
             throw new IllegalArgumentException("header " + NAME
                     + ": its value must be one fencing token, in decimal digits, without sign or zeros before it");
         }
         return FencingToken.require(Long.parseLong(text));
     }
 
-    /** The status that fits an answer, or 0 if the request may go on. */
+    /** The status for an answer, or 0 if the request may proceed. */
     public static int status(Admission admission) {
         if (admission instanceof Admission.Rejected) {
             return STALE;

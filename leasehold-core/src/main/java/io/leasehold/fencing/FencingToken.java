@@ -1,6 +1,6 @@
 package io.leasehold.fencing;
 
-/** The rule for what may be a fencing token: positive, and exact as a double, since scripts and JSON calculate with those. */
+/** The rule for valid fencing tokens: positive, and exact as a double, since scripts and JSON calculate with doubles. */
 public final class FencingToken {
 
     /** The largest: 2<sup>53</sup> − 1. */
@@ -9,7 +9,7 @@ public final class FencingToken {
     private FencingToken() {}
 
     /**
-     * Refuses what no lease can have given out.
+     * Refuses a number that no lease can have.
      *
      * @return the token
      * @throws IllegalArgumentException if it is not in 1 … 2<sup>53</sup> − 1

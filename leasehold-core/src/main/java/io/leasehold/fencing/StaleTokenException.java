@@ -1,6 +1,6 @@
 package io.leasehold.fencing;
 
-/** The resource refused an older holder, because a newer one had been there: nothing was changed. */
+/** The resource refused an older holder, because a newer one had used it: nothing was changed. */
 public final class StaleTokenException extends IllegalStateException {
 
     private static final long serialVersionUID = 1L;
@@ -14,7 +14,7 @@ public final class StaleTokenException extends IllegalStateException {
         this.rejection = rejection;
     }
 
-    /** What the resource answered. */
+    /** The resource's answer. */
     public Admission.Rejected rejection() {
         return rejection;
     }

@@ -42,10 +42,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A node that lives in this process: the grant rule of {@link LockNode} on a map.
+ * A node in this process: the grant rule of {@link LockNode} on a map.
  *
- * <p>Several clients may share one instance, as threads of one process or as the clients of a simulated world.
- * Its clock is the runtime's wall clock at its birth plus the monotonic time since, so it never jumps.
+ * <p>Several clients may share one instance, in one process or in a simulation. Its clock is the runtime's wall clock at its
+ * creation plus the monotonic time since, so it never jumps.
  *
  * <p>All state is guarded by {@code this}; signals are sent outside of it.
  */
@@ -65,15 +65,15 @@ public final class InMemoryNode implements LockNode {
     private final MemberMarker marker;
     private int requestsSinceSweep;
 
-    /** A fresh, empty node. */
+    /** Creates an empty node. */
     public InMemoryNode(LockRuntime runtime) {
         this(runtime, NodeImage.EMPTY);
     }
 
     /**
-     * A node that starts again, or takes over, with what was saved of another one, as a new incarnation.
+     * Creates a node that restarts, or takes over, with the saved state of another one, as a new incarnation.
      *
-     * @param runtime the one that the saved node had: times of keys are kept on its clock
+     * @param runtime that of the saved node, whose clock the times of keys refer to
      */
     public InMemoryNode(LockRuntime runtime, NodeImage image) {
         this.runtime = runtime;
@@ -86,12 +86,12 @@ public final class InMemoryNode implements LockNode {
         this.incarnation = new Incarnation(java.util.HexFormat.of().formatHex(id));
     }
 
-    /** Everything it knows now, as its disk or a replica would have it. */
+    /** Its current state, as a disk or a replica would have it. */
     public synchronized NodeImage image() {
         return new NodeImage(entries, marker);
     }
 
-    /** What is kept of one name. */
+    /** The state of one name. */
     static final class Entry {
         private @Nullable Held held;
         private long fence;
@@ -108,7 +108,7 @@ public final class InMemoryNode implements LockNode {
         }
     }
 
-    /** A place in the queue, and what its waiter asked for. */
+    /** A place in the queue, with the request of its waiter. */
     private record Place(String holderId, int reserve, long claimNanos, long sinceAtNanos, long forgottenAtNanos) {}
 
     private record Held(OwnerToken owner, String holderId, long token, long endsAtNanos) {}
@@ -139,7 +139,7 @@ public final class InMemoryNode implements LockNode {
     public synchronized CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
         sweepSometimes();
         NodeReply refusal = marker.refusal(membership, incarnation, serverMicros());
-        // A member of a set hands nothing over, so there is nobody to tell.
+        // A member of a set hands nothing over, so there are no signals.
         return CompletableFuture.completedFuture(
                 refusal != null
                         ? refusal
@@ -151,7 +151,7 @@ public final class InMemoryNode implements LockNode {
         return CompletableFuture.completedFuture(marker.birth(birth, incarnation, serverMicros()));
     }
 
-    /** What one client does with a signal, be it that it fails, is nothing to the client that caused it, nor to the others. */
+    /** A client's failure at a signal affects neither the client that caused the signal nor the others. */
     private void send(List<Consumer<StoreSignals>> signals) {
         for (Consumer<StoreSignals> signal : signals) {
             for (StoreSignals listener : listeners) {
@@ -212,7 +212,7 @@ public final class InMemoryNode implements LockNode {
         return new NodeReply.Yes(incarnation, serverMicros);
     }
 
-    /** At a member of a set a client has one place, under whichever of its owner tokens. */
+    /** At a member of a set a client has one place, under any of its owner tokens. */
     private static void forgetPlaceOf(AcquireRequest request, Entry entry) {
         entry.waiters.values().removeIf(place -> place.holderId().equals(request.holderId()));
     }
@@ -250,15 +250,15 @@ public final class InMemoryNode implements LockNode {
                 held == null ? null : holder(held, nowNanos), request.isWaiting(), incarnation, serverMicros);
     }
 
-    /** A free lock goes to its first waiter; whoever does not wait passes only where nobody waits. */
+    /** A free lock goes to its first waiter; a caller that does not wait gets it only if there are no waiters. */
     private static boolean isFirst(Entry entry, OwnerToken owner) {
         return entry.waiters.isEmpty()
                 || entry.waiters.keySet().iterator().next().equals(owner);
     }
 
     /**
-     * The lock is free: its first waiter is given it, with tokens above the fence, or told of it, as it asked. Who listens
-     * is not known here, so nobody is skipped: one that is gone costs its claim.
+     * The lock is free: its first waiter receives it, with tokens above the fence, or is woken, as its request said. Dead
+     * waiters are not known here and not skipped: each costs its claim.
      */
     private void serveFirst(LockName name, Entry entry, long nowNanos, List<Consumer<StoreSignals>> signals) {
         dropSilentWaiters(entry, nowNanos);
@@ -410,7 +410,7 @@ public final class InMemoryNode implements LockNode {
         return birthMicros + (runtime.nanoTime() - birthAtNanos) / 1_000;
     }
 
-    /** Forgets names whose fence the clock has overtaken by the retention, so that one-off names leave nothing. */
+    /** Removes names whose fence the clock has passed by the retention, so that one-off names leave nothing. */
     private void sweepSometimes() {
         if (++requestsSinceSweep < Math.max(SWEEP_EVERY, entries.size())) {
             return;
@@ -451,7 +451,7 @@ public final class InMemoryNode implements LockNode {
         listeners.remove(signals);
     }
 
-    /** Leaves everything as it is: the node may have other clients. */
+    /** Does nothing: the node may have other clients. */
     @Override
     public void close() {}
 }

@@ -8,8 +8,7 @@ import io.leasehold.spi.StoreUri;
 import java.util.Set;
 
 /**
- * Opens {@code memory:}: each client has a store of its own. Clients that are to exclude each other share an
- * {@link InMemoryNode}.
+ * Opens {@code memory:} with a separate store for each client. To exclude each other, clients share an {@link InMemoryNode}.
  */
 public final class InMemoryStoreProvider implements StoreProvider {
 

@@ -7,7 +7,7 @@ import io.leasehold.spi.Incarnation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Since when a member of a quorum remembers, and of which set it is one. Guarded by its owner.
+ * The start of a quorum member's memory, and the set to which it belongs. Guarded by its owner.
  */
 final class MemberMarker {
 
@@ -29,7 +29,7 @@ final class MemberMarker {
         return copy;
     }
 
-    /** Whether the node may grant: null, or why not. */
+    /** The reason why the node must not grant, or null. */
     @Nullable
     NodeReply refusal(Membership membership, Incarnation now, long serverMicros) {
         boolean anotherLife = membership.persistence() == Membership.Persistence.VOLATILE && !now.equals(life);

@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * All that an {@link InMemoryNode} knew at one moment: what a disk or a replica keeps of a server. Immutable.
+ * The state of an {@link InMemoryNode} at one moment, as a disk or a replica keeps it. Immutable.
  */
 public final class NodeImage {
 
@@ -25,12 +25,12 @@ public final class NodeImage {
         return copy;
     }
 
-    /** A copy of its own for one node. */
+    /** A separate copy for one node. */
     Map<LockName, InMemoryNode.Entry> entries() {
         return copy(entries);
     }
 
-    /** A copy of its own for one node. */
+    /** A separate copy for one node. */
     MemberMarker marker() {
         return marker.copy();
     }

@@ -1,8 +1,8 @@
 /**
  * A node in this process's memory: a store for one process, and the reference for all others.
  *
- * <p>{@code memory:} locks out the threads of one client and nobody else. It is for trying things out and for tests, where it
- * behaves as a store over the network does, also in virtual time:
+ * <p>{@code memory:} excludes only the threads of one client. It is for experiments and tests, where it behaves like a store
+ * over the network, also in virtual time:
  *
  * <pre>{@code
  * try (LockClient locks = Leasehold.connect("memory:");

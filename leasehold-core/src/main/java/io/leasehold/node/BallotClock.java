@@ -5,8 +5,7 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Estimates one node's clock from its answers, so that a candidate for a fencing token beats the floor in one
- * round trip.
+ * Estimates one node's clock from its answers, so that a candidate for a fencing token exceeds the floor in one round trip.
  *
  * <p>With {@code s} our sending time, {@code r} our receiving time and {@code S} the node's clock in the reply,
  * the node's offset lies in {@code [S − r, S − s]}. The estimate is {@code now + min(S − s)} over a sliding
@@ -26,10 +25,10 @@ public final class BallotClock {
     private long previousMin = Long.MAX_VALUE;
     private long currentMin = Long.MAX_VALUE;
 
-    /** A clock of which nothing is known yet. */
+    /** A clock without an estimate yet. */
     public BallotClock() {}
 
-    /** Takes in a reply. */
+    /** Processes a reply. */
     public void answered(Incarnation from, long serverMicros, long sentAtNanos, long receivedAtNanos) {
         long most = serverMicros - sentAtNanos / 1_000;
         long least = serverMicros - receivedAtNanos / 1_000;

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * One member store that answers ballots. Core lifts one node, or a quorum of nodes, into a {@link LockStore}.
  *
- * <p><b>The grant rule.</b> A candidate is granted iff it beats the floor <em>and</em> the lock is free or
- * held by the same owner token. The checks come in the order: floor (else {@code Stale}), own or free ({@code
+ * <p><b>The grant rule.</b> A candidate is granted if and only if it exceeds the floor <em>and</em> the lock is free or
+ * held by the same owner token. The order of the checks is: floor (else {@code Stale}), own or free ({@code
  * Yes}), held ({@code Held}). On a grant the node stores {@code candidate + reserve − 1} as its fence, and the
  * stored fence never goes down; {@code release} raises it too, even if there was nothing to release.
  *
@@ -29,10 +29,10 @@ import org.jspecify.annotations.Nullable;
  */
 public interface LockNode extends AutoCloseable {
 
-    /** The node as people would name it, without secrets. */
+    /** A description of the node for logs and messages, without secrets. */
     String description();
 
-    /** What it promises as a store of its own. */
+    /** Its promises if it is a store alone. */
     Guarantees guarantees();
 
     /** See {@link LockStore#isAtomicOver}. */
@@ -40,24 +40,24 @@ public interface LockNode extends AutoCloseable {
         return names.size() == 1;
     }
 
-    /** Gives the node the ear of whoever lifts it; called once, before any request. */
+    /** Registers the listener of the client's store; called once, before any request. */
     void listen(StoreSignals signals);
 
-    /** Takes the ear away again: the lifting client is closed, though the node may live on for others. */
+    /** Removes the listener: its client is closed, though the node may serve others. */
     default void unlisten(StoreSignals signals) {}
 
-    /** Reads the node's life and clock; {@code Stale} with floor zero, or a failure. */
+    /** Reads the node's incarnation and clock; {@code Stale} with floor zero, or a failure. */
     CompletableFuture<NodeReply> probe(long timeoutNanos);
 
     /**
-     * What serves this lock, if the node is made of parts (the masters of a Cluster): each has a clock and a life of its own,
-     * and a lock can go from one to another. Empty for a node that is one.
+     * The part that serves this lock, if the node consists of parts (the masters of a Cluster): each has its own clock and
+     * incarnation, and a lock can move from one to another. Empty for a node without parts.
      */
     default String part(LockName name) {
         return "";
     }
 
-    /** As {@link #probe(long)}, of the part that serves this lock. */
+    /** As {@link #probe(long)}, for the part that serves this lock. */
     default CompletableFuture<NodeReply> probe(LockName name, long timeoutNanos) {
         return probe(timeoutNanos);
     }
@@ -66,22 +66,22 @@ public interface LockNode extends AutoCloseable {
     CompletableFuture<NodeReply> acquire(Ballot ballot);
 
     /**
-     * Proposes a ballot to a member of a quorum: as {@link #acquire(Ballot)}, but before everything else the node makes
-     * sure that it is of this set ({@code OtherSet}), knows since when it remembers ({@code Unborn}) and has
-     * remembered for long enough ({@code Refused}). A member has no queue: a waiter is remembered only to be woken, in the
-     * order of their first ballots, and a free lock goes to whoever asks. Nothing is ever handed over.
+     * Proposes a ballot to a member of a quorum: as {@link #acquire(Ballot)}, but first the node checks that it belongs to
+     * this set ({@code OtherSet}), knows since when it remembers ({@code Unborn}) and has remembered for long enough
+     * ({@code Refused}). A member has no queue: it records waiters only to wake them, in the order of their first ballots, and
+     * grants a free lock to any client that asks. It never hands a lock over.
      */
     CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership);
 
     /**
-     * Tells a member since when it remembers; {@code Stale} with floor zero if it has taken that in, {@code Refused} if it
-     * is another life by now or was told already, or a failure.
+     * Tells a member since when it remembers; {@code Stale} with floor zero if it has accepted that, {@code Refused} if its
+     * life has changed or it was told already, or a failure.
      */
     CompletableFuture<NodeReply> birth(Birth birth);
 
     /**
-     * Extends grants whose owner tokens still hold; touches nothing else. The {@code sentAtNanos} of its answers are by
-     * the clock of the runtime that the client gave it.
+     * Extends grants whose owner tokens still hold; changes nothing else. The {@code sentAtNanos} of its answers are by the
+     * clock of the client's runtime.
      */
     CompletableFuture<RenewReply> renew(RenewBatch batch);
 

@@ -7,12 +7,12 @@ import io.leasehold.spi.Incarnation;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** What one node answers to a {@link Ballot}. */
+/** One node's answer to a {@link Ballot}. */
 public sealed interface NodeReply {
 
-    /** An answer that was really given by the node, and so carries its life and its clock. */
+    /** An answer that came from the node, and therefore carries its incarnation and its clock. */
     sealed interface Answered extends NodeReply {
-        /** The life of the node's memory that answered. */
+        /** The incarnation that answered. */
         Incarnation incarnation();
 
         /** The node's clock when it answered, in microseconds since 1970. */
@@ -26,28 +26,28 @@ public sealed interface NodeReply {
     record Yes(Incarnation incarnation, long serverMicros) implements Answered {}
 
     /**
-     * The candidate does not beat the floor.
+     * The candidate does not exceed the floor.
      *
-     * @param floor what it must beat: max(stored fence, node clock − retention)
+     * @param floor the number that it must exceed: max(stored fence, node clock − retention)
      */
     record Stale(long floor, Incarnation incarnation, long serverMicros) implements Answered {}
 
     /**
-     * The lock is held by somebody else, or others wait before the caller.
+     * Another client holds the lock, or others wait before the caller.
      *
-     * @param holder who, if known; a foreign holder is described
-     * @param queued whether the node remembers the caller as a waiter
+     * @param holder its holder, if known; a foreign holder is described
+     * @param queued whether the node has queued the caller
      */
     record Held(@Nullable Holder holder, boolean queued, Incarnation incarnation, long serverMicros)
             implements Answered {}
 
     /**
-     * The node may not grant: a candidate beyond the bound, or a clock that is not believed.
+     * The node must not grant: a candidate beyond the bound, or a clock that is not trusted.
      *
-     * @param reason for people
-     * @param retryNanos after how long asking again makes sense
-     * @param spent whether the node may hold something for this owner token nevertheless, so that it has to be ended, and
-     *     nothing else be asked with it: a grant that replicas did not acknowledge
+     * @param reason human-readable
+     * @param retryNanos the time after which a retry makes sense
+     * @param spent whether the node may still hold something for this owner token, which must then be ended and not be used
+     *     again: a grant that replicas did not acknowledge
      */
     record Refused(String reason, long retryNanos, Incarnation incarnation, long serverMicros, boolean spent)
             implements Answered {
@@ -63,27 +63,27 @@ public sealed interface NodeReply {
     }
 
     /**
-     * The node, a member of a quorum, may have forgotten what it granted.
+     * The node, a member of a quorum, may have lost earlier grants.
      *
      * @param leftNanos for how long it grants nothing
      */
     record Quarantined(long leftNanos, Incarnation incarnation, long serverMicros) implements Answered {
 
-        /** For people. */
+        /** The human-readable reason. */
         public String reason() {
             return inWords(leftNanos / 1_000_000 + 1);
         }
 
-        /** For people, with the time that is left. */
+        /** The human-readable reason with the remaining time. */
         public static String inWords(long leftMillis) {
             return "it may have forgotten what it granted, and grants nothing for " + leftMillis + " ms more";
         }
     }
 
     /**
-     * The node, a member of a quorum, does not know since when it remembers, and so grants nothing.
+     * The node, a member of a quorum, does not know since when it remembers, and therefore grants nothing.
      *
-     * @param nonce names this life of its memory: see {@link Birth}
+     * @param nonce the name of this life: see {@link Birth}
      */
     record Unborn(String nonce, Incarnation incarnation, long serverMicros) implements Answered {
         /** Refuses null. */
@@ -93,7 +93,7 @@ public sealed interface NodeReply {
     }
 
     /**
-     * The node is a member of another set, or of this one as somebody else has configured it.
+     * The node is a member of another set, or of this one with another configuration.
      *
      * @param configuration that set
      */

@@ -29,8 +29,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One node as a store: proposes candidates for fencing tokens and repeats a stale one with a higher ballot of the
- * same owner token. Waiters that ask for it are handed the lock by the node.
+ * One node as a store: proposes candidates for fencing tokens and repeats a stale one with a higher ballot of the same owner
+ * token. The node hands locks over to waiters that requested it.
  *
  * <p>A candidate is {@code max(seen token + 1, ballot so far + 1, estimate of the node's clock in µs)}. A stale answer carries the
  * floor; the k-th ballot after it adds {@code reserve × 2^k}, so that contenders that all learned the same floor
@@ -38,30 +38,30 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SingleNodeStore implements LockStore {
 
-    /** Ballots of one request before it is answered as refused; doubling makes more of them pointless. */
+    /** The maximum number of ballots before a request is refused; doubling makes more of them pointless. */
     private static final int MAX_BALLOTS = 12;
 
-    /** Of as many waiters at once the place is kept; of more it may be lost. */
+    /** The number of concurrent waiters whose places are kept; further ones may lose theirs. */
     private static final int MAX_FLOORS = 10_000;
 
     private static final long RETRY_NANOS = 10_000_000L;
 
     /**
-     * How far ahead of the estimate a ballot may be that does not answer a floor: half of the bound of every node, so
-     * that an undo carried out a little later is never cut off at that bound.
+     * How far ahead of the estimate a ballot may be unless it answers a floor: half of the bound of every node, so that a
+     * slightly later undo is never cut off at that bound.
      */
     private static final long MAX_LEAD_MICROS = 3_750_000L;
 
     private final LockNode node;
     private final LockRuntime runtime;
-    /** The clock of each part of the node that has answered; there are few. */
+    /** The clock of each part of the node that has answered; parts are few. */
     private final Map<String, BallotClock> clocks = new ConcurrentHashMap<>();
-    /** What the node told to waiters that asked below its floor, where that is far ahead of its clock; bounded. */
+    /** The floors that the node reported to waiters, if they are far ahead of its clock; bounded. */
     private final Map<OwnerToken, NodeReply.Stale> floors = new ConcurrentHashMap<>();
 
     private volatile @Nullable StoreSignals ear;
 
-    /** Lifts a node, which is closed with this store. */
+    /** Creates a store from a node, which is closed with it. */
     public SingleNodeStore(LockNode node, LockRuntime runtime) {
         this.node = Objects.requireNonNull(node, "node");
         this.runtime = Objects.requireNonNull(runtime, "runtime");
@@ -86,10 +86,10 @@ public final class SingleNodeStore implements LockStore {
     }
 
     /**
-     * One request on its way through its ballots.
+     * One request with the progress of its ballots.
      *
-     * @param startAtNanos when the first of them began
-     * @param stale how many were stale
+     * @param startAtNanos when the first ballot began
+     * @param stale the number of stale ballots
      */
     private record Effort(AcquireRequest request, long startAtNanos, int stale) {
         Effort afterStale() {
@@ -108,7 +108,7 @@ public final class SingleNodeStore implements LockStore {
                     List.of(),
                     true));
         }
-        // What was seen is a hint; a floor that is really above the clock is told by the node.
+        // The seen token is a hint; the node reports a floor that is really above the clock.
         long seen = request.seenToken() < most ? request.seenToken() : 0;
         long candidate = Math.max(Math.max(1, estimate), Math.max(seen, request.ballotSoFar()) + 1);
         return propose(new Effort(request, startAtNanos, 0), candidate);
@@ -141,7 +141,7 @@ public final class SingleNodeStore implements LockStore {
                 });
     }
 
-    /** A floor counts as long as the node that told it remembers it. */
+    /** The reported floor, for as long as the node remembers it. */
     private long floorTold(AcquireRequest request) {
         NodeReply.Stale told = floors.get(request.owner());
         if (told == null) {
@@ -153,7 +153,7 @@ public final class SingleNodeStore implements LockStore {
         }
     }
 
-    /** Without it a waiter would lose its place at each recheck for as long as a clock that was set back is behind. */
+    /** Remembers the floor. Without it a waiter would lose its place at each recheck while a clock that was set back is behind. */
     private void remember(AcquireRequest request, NodeReply.Stale stale) {
         if (request.isWaiting() && stale.floor() > stale.serverMicros()) {
             if (floors.size() >= MAX_FLOORS) {

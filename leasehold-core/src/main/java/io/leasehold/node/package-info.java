@@ -1,10 +1,10 @@
 /**
- * The node-level SPI: what one node answers to a ballot ({@link io.leasehold.node.LockNode}), and one node lifted into a store.
+ * The node-level SPI: a node that answers ballots ({@link io.leasehold.node.LockNode}), and a store from one node.
  *
- * <p>A token is proposed by the client and granted by a node, which grants only what is above everything that it has granted
- * or been told. The proposal is near the node's own clock ({@link io.leasehold.node.BallotClock}), never the client's, so that
- * tokens go on rising also after a node has forgotten what it granted. {@link io.leasehold.node.SingleNodeStore} makes a {@link
- * io.leasehold.spi.LockStore} of one node; {@link io.leasehold.quorum} makes one of several.
+ * <p>A token is proposed by the client and granted by a node, which grants only numbers above all that it has granted or
+ * received. The proposal is near the node's own clock ({@link io.leasehold.node.BallotClock}), never the client's, so that
+ * tokens keep increasing even after a node has lost its grants. {@link io.leasehold.node.SingleNodeStore} makes a
+ * {@link io.leasehold.spi.LockStore} of one node; {@link io.leasehold.quorum} makes one of several.
  */
 @NullMarked
 package io.leasehold.node;

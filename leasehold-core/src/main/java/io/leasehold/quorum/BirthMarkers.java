@@ -8,11 +8,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Decides which nodes are told since when they remember: in two steps, since a request that was under way while the node
- * forgot carries a clock from before that. Pure: a question to all nodes for their clocks is sent when this says so.
+ * Decides which nodes are told since when they remember: in two steps, since a request that was in flight while the node lost
+ * its state carries an older clock. Pure: the shell asks all nodes for their clocks when this class requires it.
  *
- * <p>The birth is the clock of the set, read at a quorum of nodes <em>after</em> the node had named its life; the node takes
- * it only for that very life. Only a client does so whose configuration a quorum of nodes knows, or that no node was told yet.
+ * <p>The birth is the clock of the set, read at a quorum of nodes <em>after</em> the node had named its life; the node accepts
+ * it only for that life. A client does so only if a quorum of nodes knows its configuration or has none yet.
  */
 final class BirthMarkers {
 
@@ -23,14 +23,14 @@ final class BirthMarkers {
         OTHER
     }
 
-    /** A node is to be told this birth of this life. */
+    /** A birth for one life of one node. */
     record Told(int node, String nonce, long bornMicros) {}
 
     private final Standing[] standings;
-    /** The lives that wait for their birth, by node. */
+    /** The lives that wait for a birth, by node. */
     private final Map<Integer, String> waiting = new HashMap<>();
-    /** Those of them for which the clocks are being read. */
-    private Map<Integer, String> asking = Map.of();
+    /** The lives for which the clocks are being read. */
+    private Map<Integer, String> sampling = Map.of();
 
     BirthMarkers(int nodes) {
         this.standings = new Standing[nodes];
@@ -40,7 +40,7 @@ final class BirthMarkers {
     /**
      * A node has answered a ballot.
      *
-     * @return whether all nodes are to be asked for their clocks now
+     * @return whether to ask all nodes for their clocks now
      */
     boolean answered(int node, NodeReply reply) {
         if (reply instanceof NodeReply.Unborn unborn) {
@@ -52,33 +52,33 @@ final class BirthMarkers {
             standings[node] = Standing.OURS;
             waiting.remove(node);
         }
-        return asking.isEmpty() && asks();
+        return sampling.isEmpty() && startSampling();
     }
 
-    /** Whether clocks are asked for, for all lives that wait: one question at a time. */
-    private boolean asks() {
-        asking = mayTell() ? new HashMap<>(waiting) : Map.of();
-        if (!asking.isEmpty()) {
+    /** Starts a sample of the clocks for all waiting lives, if there are any; one sample at a time. */
+    private boolean startSampling() {
+        sampling = mayAnnounceBirths() ? new HashMap<>(waiting) : Map.of();
+        if (!sampling.isEmpty()) {
             waiting.clear();
         }
-        return !asking.isEmpty();
+        return !sampling.isEmpty();
     }
 
-    private boolean mayTell() {
+    private boolean mayAnnounceBirths() {
         List<Standing> all = List.of(standings);
         long known = all.stream().filter(one -> one != Standing.UNKNOWN).count();
         return !all.contains(Standing.OTHER) && known >= Quorum.majority(standings.length);
     }
 
-    /** The clocks could not be asked for: the next vote asks again. */
+    /** The clocks could not be sampled: the next vote starts again. */
     void failed() {
-        asking = Map.of();
+        sampling = Map.of();
     }
 
     /**
      * The nodes have answered with their clocks. A life that is not told now is found unborn by the next ballot.
      *
-     * @return what nodes are told
+     * @return the births to send
      */
     List<Told> sampled(List<NodeReply> replies) {
         List<Long> clocks = new ArrayList<>();
@@ -90,13 +90,13 @@ final class BirthMarkers {
         List<Told> told = new ArrayList<>();
         if (clocks.size() >= Quorum.majority(standings.length)) {
             long born = Quorum.upperMedian(clocks);
-            asking.forEach((node, nonce) -> told.add(new Told(node, nonce, born)));
+            sampling.forEach((node, nonce) -> told.add(new Told(node, nonce, born)));
         }
         return told;
     }
 
-    /** What was to be told was sent: whether the clocks are to be asked for again, for lives that were named meanwhile. */
-    boolean asksAgain() {
-        return asks();
+    /** The births were sent: returns whether to sample the clocks again, for lives that were named meanwhile. */
+    boolean sampleAgain() {
+        return startSampling();
     }
 }

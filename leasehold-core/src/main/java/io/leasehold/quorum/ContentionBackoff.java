@@ -9,20 +9,20 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Decides when a client asks again by itself. After split votes: a time drawn at random, 1 to 4 × the measured round, at least
- * 10 ms, doubling to 1 s. After the wake-ups of several nodes: once, a little later, so that not all clients ask at one moment.
- * A client that gives a lock back is always faster than those that wait for it, so it lets them go first: 2 to 3 rounds, at most
- * 20 ms. Guarded by itself.
+ * Decides when a client retries by itself. After split votes: a random time, 1 to 4 × the measured round, at least
+ * 10 ms, doubling to 1 s. After the wake-ups of several nodes: once, a little later, so that clients do not all ask at the
+ * same moment. A client that releases a lock is always faster than its waiters, so it lets them go first: 2 to 3 rounds, at
+ * most 20 ms. Guarded by itself.
  */
 final class ContentionBackoff {
 
     private static final long MIN_NANOS = 10_000_000L;
     private static final long MAX_NANOS = 1_000_000_000L;
 
-    /** After the first node's wake-up the others free theirs within about a round; at most this. */
+    /** The longest time between the first node's wake-up and the release at the other nodes: about a round. */
     private static final long MAX_SPREAD_NANOS = 4_000_000L;
 
-    /** A client that gives a lock back that others wait for asks again after at most this. */
+    /** The longest delay of a client that has released a lock with waiters. */
     private static final long MAX_COURTESY_NANOS = 20_000_000L;
 
     private static final long FIRST_ROUND_NANOS = 2_000_000L;
@@ -32,7 +32,7 @@ final class ContentionBackoff {
     private final Consumer<LockName> wake;
     private final Map<OwnerToken, Integer> losses = new HashMap<>();
     private final Map<LockName, LockRuntime.Timer> pending = new HashMap<>();
-    /** Until when the clients that were woken go first. */
+    /** Until when the woken clients go first. */
     private final Map<LockName, Long> courtesies = new HashMap<>();
 
     private long roundNanos = FIRST_ROUND_NANOS;
@@ -43,7 +43,7 @@ final class ContentionBackoff {
         this.wake = wake;
     }
 
-    /** Votes of an attempt were split. */
+    /** The votes of an attempt were split. */
     void later(OwnerToken attempt, LockName name, long roundNanos) {
         synchronized (this) {
             int lost = losses.merge(attempt, 1, Integer::sum) - 1;
@@ -52,30 +52,30 @@ final class ContentionBackoff {
         }
     }
 
-    /** An attempt has been answered otherwise: it begins anew with its delays. */
+    /** An attempt received another answer: its delays start over. */
     synchronized void done(OwnerToken attempt) {
         losses.remove(attempt);
     }
 
-    /** How many attempts are remembered for their delays. */
+    /** The number of attempts with recorded delays. */
     synchronized int remembered() {
         return losses.size();
     }
 
-    /** A node says that a lock may be free. */
+    /** A node signals that a lock may be free. */
     synchronized void woken(LockName name) {
         if (!pending.containsKey(name)) {
             schedule(name, 1 + runtime.randomBelow(Math.min(MAX_SPREAD_NANOS, roundNanos)));
         }
     }
 
-    /** So long a round took to be answered. */
+    /** Records the duration of a round. */
     synchronized void measured(long nanos) {
-        // It never falls below 1: what is taken off is at most an eighth.
+        // It never falls below 1: at most an eighth is subtracted.
         roundNanos += (Math.max(1, nanos) - roundNanos) / 8;
     }
 
-    /** We have given back what others wait for. */
+    /** This client has released a lock for which others wait. */
     synchronized void awaited(LockName name) {
         if (courtesies.size() >= MAX_COURTESIES) {
             courtesies.clear();
@@ -84,7 +84,7 @@ final class ContentionBackoff {
         courtesies.put(name, runtime.nanoTime() + pauseNanos);
     }
 
-    /** How long to wait before asking for this lock, so that the clients that were woken go first; told once. */
+    /** How long to wait before requesting this lock, so that the woken clients go first; returned once. */
     synchronized long courtesyNanos(LockName name) {
         Long untilAtNanos = courtesies.isEmpty() ? null : courtesies.remove(name);
         return untilAtNanos == null ? 0 : Math.max(0, untilAtNanos - runtime.nanoTime());

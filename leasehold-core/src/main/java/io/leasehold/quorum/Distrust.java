@@ -1,9 +1,9 @@
 package io.leasehold.quorum;
 
-/** Why a node's votes do not count for now. Pure. */
+/** The reason why a node's votes do not count at present. Pure. */
 sealed interface Distrust {
 
-    /** The same, told of a node: what follows its name. */
+    /** The human-readable reason, to follow the node's name. */
     String text();
 
     /**
@@ -19,7 +19,7 @@ sealed interface Distrust {
     }
 
     /**
-     * The node's clock jumped against our monotonic one.
+     * The node's clock jumped relative to our monotonic one.
      *
      * @param micros by how much
      * @param leftNanos for how long it is still excluded

@@ -12,7 +12,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
-/** What the nodes tell an operator, made one: held is what one holder holds at a quorum of nodes. */
+/** Combines the nodes' answers for an operator: a lock is held if one holder has it at a quorum of nodes. */
 final class NodeAnswers {
 
     private NodeAnswers() {}
@@ -42,7 +42,7 @@ final class NodeAnswers {
         return link.ask(target -> question.apply(target).thenApply(Optional::of), (kind, error) -> Optional.empty());
     }
 
-    /** All of them, in their order. */
+    /** The results of all futures, in their order. */
     static <T> CompletableFuture<List<T>> all(List<CompletableFuture<T>> each) {
         return CompletableFuture.allOf(each.toArray(CompletableFuture<?>[]::new))
                 .thenApply(done -> each.stream().map(CompletableFuture::join).toList());

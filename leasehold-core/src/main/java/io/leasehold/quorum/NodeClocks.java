@@ -9,55 +9,55 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The clocks of the nodes of a set, and which of them are believed. Pure: time comes in as numbers.
+ * The clocks of the nodes of a set, and which of them are trusted. Pure: time comes in as numbers.
  *
- * <p>The clock of the set is the lower median of the nodes' clocks as their answers show them, over at least a quorum of
- * nodes; each estimate is taken back by the drift since its last answer, so that it is never ahead of a clock that runs
- * slower than ours. Our wall clock has no influence.
+ * <p>The clock of the set is the lower median of the nodes' clocks in their answers, over at least a quorum of nodes; each
+ * estimate is reduced by the drift since its last answer, so that it is never ahead of a clock that runs slower than ours. Our
+ * wall clock has no influence.
  *
  * <p>A node whose clock jumps against our monotonic clock, or is further from the median than half the bound, grants
- * nothing to us for at least the largest ttl: a jump forwards ends its keys early. If a quorum jumps by the same span, it was
- * our clock that stood still. A node with the run id of another one is the same server, and has one vote.
+ * nothing to us for at least the largest ttl: a jump forwards ends its keys early. If a quorum jumps by the same span, our
+ * clock was paused. A node with the run id of another one is the same server, and has one vote.
  */
 final class NodeClocks {
 
     private static final long JUMP_TOLERANCE_MICROS = 20_000;
 
-    /** What clocks may gain or lose without having jumped: ρ, 1 % of the time between two answers. */
+    /** The difference that is not a jump: ρ, 1 % of the time between two answers. */
     private static final long RATE_PARTS = 100;
 
     private final String[] nodes;
     private final int quorum;
     private final long exclusionNanos;
-    private final long mostSkewMicros;
+    private final long maxSkewMicros;
     private final Watch[] watches;
 
     /**
-     * Nodes of which nothing is known yet.
+     * Creates nodes without any sample yet.
      *
-     * @param exclusionNanos for how long a node is excluded at least: maxTtl (1 + ρ)
+     * @param exclusionNanos the least time for which a node is excluded: maxTtl (1 + ρ)
      * @param boundMicros B
      */
     NodeClocks(List<String> nodes, long exclusionNanos, long boundMicros) {
         this.nodes = nodes.toArray(String[]::new);
         this.quorum = Quorum.majority(nodes.size());
         this.exclusionNanos = exclusionNanos;
-        this.mostSkewMicros = boundMicros / 2;
+        this.maxSkewMicros = boundMicros / 2;
         this.watches = new Watch[nodes.size()];
         for (int node = 0; node < watches.length; node++) {
             watches[node] = new Watch();
         }
     }
 
-    /** What is known of one node's clock. */
+    /** The samples of one node's clock. */
     private static final class Watch {
         private final BallotClock clock = new BallotClock();
         private @Nullable Incarnation incarnation;
         private long sampledAtNanos;
         /** Bounds of S − now. */
-        private long leastMicros;
+        private long minMicros;
 
-        private long mostMicros;
+        private long maxMicros;
         private long jumpMicros;
         private long jumpedAtNanos;
         private boolean jumped;
@@ -66,50 +66,50 @@ final class NodeClocks {
         private long skewMicros;
 
         long offsetMicros() {
-            return leastMicros + (mostMicros - leastMicros) / 2;
+            return minMicros + (maxMicros - minMicros) / 2;
         }
     }
 
-    /** Takes in an answer of a node: S is {@code serverMicros}. */
+    /** Processes an answer of a node: S is {@code serverMicros}. */
     void answered(int node, Incarnation from, long serverMicros, long sentAtNanos, long receivedAtNanos) {
         Watch watch = watches[node];
         long most = serverMicros - sentAtNanos / 1_000;
         long least = serverMicros - receivedAtNanos / 1_000;
         long sinceNanos = receivedAtNanos - watch.sampledAtNanos;
-        // Also over a restart: a clock that was set meanwhile has ended keys early, if the node kept them.
+        // Also across a restart: a clock that was set meanwhile has ended keys early, if the node kept them.
         if (watch.incarnation == null || sinceNanos > 2 * exclusionNanos) {
-            watch.leastMicros = least;
-            watch.mostMicros = most;
+            watch.minMicros = least;
+            watch.maxMicros = most;
         } else {
             compare(watch, least, most, receivedAtNanos, Math.max(0, sinceNanos) / 1_000 / RATE_PARTS);
         }
         watch.incarnation = from;
         watch.sampledAtNanos = receivedAtNanos;
         watch.clock.answered(from, serverMicros, sentAtNanos, receivedAtNanos);
-        lookForSkew(receivedAtNanos);
+        checkSkew(receivedAtNanos);
     }
 
     private static void compare(Watch watch, long least, long most, long nowNanos, long rateMicros) {
-        long lowest = watch.leastMicros - rateMicros;
-        long highest = watch.mostMicros + rateMicros;
+        long lowest = watch.minMicros - rateMicros;
+        long highest = watch.maxMicros + rateMicros;
         boolean forwards = least > highest + JUMP_TOLERANCE_MICROS;
         boolean backwards = most < lowest - JUMP_TOLERANCE_MICROS;
         if (forwards || backwards) {
             watch.jumped = true;
             watch.jumpedAtNanos = nowNanos;
             watch.jumpMicros = (least + most) / 2 - watch.offsetMicros();
-            watch.leastMicros = least;
-            watch.mostMicros = most;
+            watch.minMicros = least;
+            watch.maxMicros = most;
             return;
         }
-        // What both answers allow. If nothing is left, the tolerance is partly spent, and stays so until the clock has
-        // come
-        // back by less than ρ: else a clock that runs too fast would be forgiven a little at each of many answers.
-        watch.leastMicros = Math.min(Math.max(lowest, least), highest);
-        watch.mostMicros = Math.max(Math.min(highest, most), lowest);
+        // The range that both answers allow. If it is empty, part of the tolerance is used up, until the clock has come
+        // back
+        // by less than ρ: otherwise a clock that runs too fast would be excused a little at each of many answers.
+        watch.minMicros = Math.min(Math.max(lowest, least), highest);
+        watch.maxMicros = Math.max(Math.min(highest, most), lowest);
     }
 
-    private void lookForSkew(long nowNanos) {
+    private void checkSkew(long nowNanos) {
         List<Watch> comparable = comparable(nowNanos);
         if (comparable.size() < quorum) {
             return;
@@ -118,7 +118,7 @@ final class NodeClocks {
                 Quorum.lowerMedian(comparable.stream().map(Watch::offsetMicros).toList());
         for (Watch watch : comparable) {
             long skew = watch.offsetMicros() - median;
-            if (Math.abs(skew) > mostSkewMicros) {
+            if (Math.abs(skew) > maxSkewMicros) {
                 watch.skewed = true;
                 watch.skewedAtNanos = nowNanos;
                 watch.skewMicros = skew;
@@ -126,20 +126,20 @@ final class NodeClocks {
         }
     }
 
-    /** Nodes whose offsets were measured with our clock in one run: not before it stood still, and without a jump of theirs. */
+    /** Nodes with comparable offsets: measured since the last pause of our clock, and without a jump of their own. */
     private List<Watch> comparable(long nowNanos) {
         List<Watch> found = new ArrayList<>();
         boolean stoodStill = false;
         long sinceAtNanos = 0;
         for (Watch watch : watches) {
-            if (isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos) && weStoodStill(watch, nowNanos)) {
+            if (isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos) && ownClockPaused(watch, nowNanos)) {
                 sinceAtNanos =
                         stoodStill && watch.jumpedAtNanos - sinceAtNanos > 0 ? sinceAtNanos : watch.jumpedAtNanos;
                 stoodStill = true;
             }
         }
         for (Watch watch : watches) {
-            boolean ownJump = isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos) && !weStoodStill(watch, nowNanos);
+            boolean ownJump = isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos) && !ownClockPaused(watch, nowNanos);
             boolean before = stoodStill && watch.sampledAtNanos - sinceAtNanos < 0;
             if (isFresh(watch, nowNanos) && !ownJump && !before) {
                 found.add(watch);
@@ -181,7 +181,7 @@ final class NodeClocks {
         return OptionalLong.of(estimate.getAsLong() - sinceMicros / RATE_PARTS);
     }
 
-    /** Why this node's vote does not count now, or null if it does. */
+    /** The reason why this node's vote does not count now, or null if it does. */
     @Nullable
     Distrust distrust(int node, long nowNanos) {
         Watch watch = watches[node];
@@ -190,7 +190,7 @@ final class NodeClocks {
                 return new Distrust.SameServer(nodes[other]);
             }
         }
-        if (isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos) && !weStoodStill(watch, nowNanos)) {
+        if (isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos) && !ownClockPaused(watch, nowNanos)) {
             return new Distrust.Jumped(watch.jumpMicros, leftNanos(watch.jumpedAtNanos, nowNanos));
         }
         if (isRecent(watch.skewed, watch.skewedAtNanos, nowNanos)) {
@@ -199,7 +199,7 @@ final class NodeClocks {
         return null;
     }
 
-    /** How long at least until {@link #distrust} can end. */
+    /** The least time until {@link #distrust} can end. */
     long excludedNanos(int node, long nowNanos) {
         Watch watch = watches[node];
         long left = 0;
@@ -220,7 +220,7 @@ final class NodeClocks {
         return happened && nowNanos - atNanos < exclusionNanos;
     }
 
-    private boolean weStoodStill(Watch jumper, long nowNanos) {
+    private boolean ownClockPaused(Watch jumper, long nowNanos) {
         int same = 0;
         for (Watch watch : watches) {
             long difference = Math.abs(watch.jumpMicros - jumper.jumpMicros);

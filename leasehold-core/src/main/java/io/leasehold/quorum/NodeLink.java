@@ -11,11 +11,11 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way to one node: a failure on it comes back as a reply, too, and the number of unanswered requests is bounded. Safe for all threads.
+ * The connection to one node: failures are replies, and the number of unanswered requests is bounded. Safe for all threads.
  */
 final class NodeLink {
 
-    /** Unanswered requests after which further ones fail at once. */
+    /** The number of unanswered requests above which further ones fail at once. */
     static final int MAX_UNANSWERED = 1_024;
 
     private final LockNode node;

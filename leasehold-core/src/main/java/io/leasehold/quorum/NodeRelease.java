@@ -16,10 +16,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The end of one owner token at all nodes: sent to each at once, and to each again until it has answered or what it could
- * end has ended by itself.
+ * The end of one owner token at all nodes: sent to each at once, and repeated for each until it has answered or the ttl has passed.
  *
- * <p>Released: a quorum has deleted it. Not ours: so many nodes answered their first copy with that, that no quorum held it.
+ * <p>Released: a quorum has deleted it. Not ours: enough nodes answered their first copy with that, so that no quorum held it.
  * State is guarded by {@code this}; requests are sent, and futures completed, outside of it.
  */
 final class NodeRelease {
@@ -32,7 +31,7 @@ final class NodeRelease {
     private final ReleaseRequest request;
     private final long untilAtNanos;
     private final @Nullable ReleaseReply[] replies;
-    /** A copy before the last went unanswered: that it was not ours any more says nothing. */
+    /** An earlier copy went unanswered: the answer "not ours" proves nothing. */
     private final boolean[] doubtful;
 
     private final Repetition[] copies;
@@ -53,8 +52,8 @@ final class NodeRelease {
         this.timers = new LockRuntime.Timer[n];
     }
 
-    /** Whether it keeps the place of the waiter, and the other kind would not. */
-    boolean keepsAPlaceThat(ReleaseRequest.Kind other) {
+    /** Whether it keeps the waiter's place and the other kind would not. */
+    boolean keepsPlaceUnlike(ReleaseRequest.Kind other) {
         return request.kind() == ReleaseRequest.Kind.SUPERSEDED && other != ReleaseRequest.Kind.SUPERSEDED;
     }
 
@@ -87,7 +86,7 @@ final class NodeRelease {
             if (reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT) {
                 doubtful[node] |= failed.kind() == FailureKind.UNKNOWN;
                 if (!sendAgain(node)) {
-                    // What it could end has ended by itself, or will.
+                    // The hold has ended by itself, or will.
                     replies[node] = new ReleaseReply.Failed(FailureKind.PERMANENT, failed.error());
                 }
             } else {
@@ -104,7 +103,7 @@ final class NodeRelease {
         }
     }
 
-    /** Arms the next copy; false if none follows. */
+    /** Schedules the next copy; false if none follows. */
     private boolean sendAgain(int node) {
         OptionalLong pause = copies[node].failed(untilAtNanos - nodes.runtime().nanoTime());
         if (pause.isEmpty()) {
@@ -124,7 +123,7 @@ final class NodeRelease {
         }
     }
 
-    /** A node can be reached again: what waits is sent at once. */
+    /** A node can be reached again: pending copies are sent at once. */
     void hurry() {
         for (int node = 0; node < nodes.size(); node++) {
             LockRuntime.Timer timer;
@@ -166,7 +165,7 @@ final class NodeRelease {
         return nodes.size() - notOurs < nodes.quorum() ? new ReleaseReply.NotOurs(votes()) : null;
     }
 
-    /** What is known once it is decided, or at the end of this time. */
+    /** The outcome once it is decided, or as far as it is known at the end of this time. */
     CompletableFuture<ReleaseReply> reply(long timeoutNanos) {
         CompletableFuture<ReleaseReply> reply = new CompletableFuture<>();
         LockRuntime.Timer patience = nodes.runtime().schedule(timeoutNanos, () -> tell(reply));
@@ -186,7 +185,7 @@ final class NodeRelease {
     private synchronized ReleaseReply known() {
         ReleaseReply verdict = verdict();
         if (verdict instanceof ReleaseReply.Released) {
-            // A caller that asks again is told that nothing was left.
+            // A caller that repeats the release learns that nothing was left.
             boolean first = !told;
             told = true;
             return first ? verdict : new ReleaseReply.NotOurs(votes());
@@ -207,7 +206,7 @@ final class NodeRelease {
         return Votes.of(nodes.names(), replies, Votes::of);
     }
 
-    /** Runs this when every node has answered, or has been given up. */
+    /** Runs this when every node has answered or been given up. */
     void onOver(Runnable task) {
         over.thenRun(task);
     }

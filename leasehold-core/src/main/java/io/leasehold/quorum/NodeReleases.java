@@ -10,13 +10,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
-/** The owner tokens that are being ended, each once. Guarded by itself. */
+/** The owner tokens that are being ended, each by one release. Guarded by itself. */
 final class NodeReleases {
 
     private static final long ANSWER_NANOS = 3_000_000_000L;
 
     private final NodeSet nodes;
-    /** In the order of their beginning, so that a replayed world repeats them in the same order. */
+    /** In the order of their start, so that a replayed simulation repeats them in the same order. */
     private final Map<OwnerToken, NodeRelease> underWay = new LinkedHashMap<>();
 
     private boolean closed;
@@ -26,15 +26,15 @@ final class NodeReleases {
     }
 
     /**
-     * Ends an owner token at all nodes, unless that is under way. What keeps the place of a waiter does not stand for an end
-     * that gives it up: the latter is sent to all nodes, also to those that have answered the former, and takes its place.
+     * Ends an owner token at all nodes, unless that is under way. A release that keeps the waiter's place does not cover one
+     * that gives it up: the latter replaces the former, and is sent to all nodes, even to those that have answered the former.
      */
     NodeRelease end(List<LockName> names, OwnerToken owner, long ballot, ReleaseRequest.Kind kind, long ttlNanos) {
         NodeRelease release;
         NodeRelease known;
         synchronized (this) {
             known = underWay.get(owner);
-            if (known != null && !known.keepsAPlaceThat(kind)) {
+            if (known != null && !known.keepsPlaceUnlike(kind)) {
                 return known;
             }
             long highest = known == null ? ballot : Math.max(ballot, known.ballot());
@@ -67,7 +67,7 @@ final class NodeReleases {
         return closed;
     }
 
-    /** One that is over is not, although what follows from its end may be asked before it is removed. */
+    /** The releases under way: one that is over is not included, although its callbacks may run before it is removed. */
     synchronized boolean isUnderWay(OwnerToken owner) {
         NodeRelease release = underWay.get(owner);
         return release != null && !release.over().isDone();
@@ -81,7 +81,7 @@ final class NodeReleases {
         all().forEach(NodeRelease::hurry);
     }
 
-    /** It ends within the patience; an interrupt is kept for later. */
+    /** Waits for a future that completes within the patience; an interrupt is kept for later. */
     private static void awaitUninterruptibly(LockRuntime runtime, CompletableFuture<Void> future) {
         boolean interrupted = Thread.interrupted();
         try {
@@ -99,7 +99,7 @@ final class NodeReleases {
         }
     }
 
-    /** Waits for the nodes that answer at once, so that nothing that could be freed stays behind; then repeats nothing. */
+    /** Waits for the nodes that answer at once, so that all that can be freed is freed; then stops the repetitions. */
     void close(long patienceNanos) {
         LockRuntime runtime = nodes.runtime();
         List<CompletableFuture<Void>> fresh = all().stream()

@@ -24,8 +24,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The nodes of a set with what is known of them: sends ballots, learns from every answer, and keeps from a node what it must
- * not be sent. Safe for all threads; what is known of clocks and of births is each guarded by itself.
+ * The nodes of a set and their recorded state: sends ballots, learns from every answer, and withholds from a node the ballots
+ * that it must not receive. Safe for all threads; clocks and births are each guarded by themselves.
  */
 final class NodeSet {
 
@@ -90,12 +90,12 @@ final class NodeSet {
         return settings;
     }
 
-    /** The description of the set: all its clients must have the same. */
+    /** The configuration of the set: all its clients must have the same. */
     String configuration() {
         return configuration;
     }
 
-    /** What each node counts for. */
+    /** The standing of each node. */
     NodeStatuses statuses() {
         return statuses;
     }
@@ -107,7 +107,7 @@ final class NodeSet {
         }
     }
 
-    /** Why a node's votes do not count now, or null. */
+    /** The reason why a node's votes do not count now, or null. */
     @Nullable
     Distrust distrust(int node) {
         synchronized (clocks) {
@@ -116,10 +116,10 @@ final class NodeSet {
     }
 
     /**
-     * Proposes a ballot to one node, if it may be sent to it.
+     * Proposes a ballot to one node, if the node may receive it.
      *
-     * @param estimateMicros the clock of the set from which the candidate was made
-     * @param floor the highest that this node has told
+     * @param estimateMicros the clock of the set from which the candidate was derived
+     * @param floor the highest floor that this node has reported
      */
     CompletableFuture<NodeReply> propose(int node, Ballot ballot, long estimateMicros, long floor) {
         long nowNanos = runtime.nanoTime();
@@ -132,12 +132,12 @@ final class NodeSet {
             clock = clocks.nodeEstimateMicros(node, nowNanos);
         }
         if (why != null) {
-            // Its clock is looked at again, so that it can be believed again.
+            // Its clock is read again, so that it can regain trust.
             probe(node, ballot.request().timeoutNanos());
             return refused(why.text(), retryNanos);
         }
         long last = ballot.tokens().last();
-        // What is further ahead could not be stopped by our own undo, which the node clamps.
+        // The node clamps an undo: it could not stop a ballot further ahead.
         if (clock.isPresent() && last > Math.max(clock.getAsLong(), floor) + settings.boundMicros() / 2) {
             probe(node, ballot.request().timeoutNanos());
             return refused("fencing token " + last + " is too far ahead of its clock", 10_000_000L);
@@ -171,14 +171,14 @@ final class NodeSet {
                 told.forEach(one -> tell(one, timeoutNanos));
                 boolean again;
                 synchronized (births) {
-                    again = births.asksAgain();
+                    again = births.sampleAgain();
                 }
                 if (again) {
                     askForBirths();
                 }
             });
         } catch (RuntimeException | Error e) {
-            // No timer could be had: the vote counts all the same.
+            // No timer could be armed: the vote counts all the same.
             LOG.error("nodes cannot be told their birth", e);
             synchronized (births) {
                 births.failed();
@@ -197,7 +197,7 @@ final class NodeSet {
         return CompletableFuture.completedFuture(new NodeReply.Refused(why, retryNanos, NOT_ASKED, 0));
     }
 
-    /** A yes whose own clock reading shows that the node is not to be believed may be left behind, and does not count. */
+    /** Ignores a yes whose clock reading shows that the node is not to be trusted; the grant may remain at the node. */
     private NodeReply believed(int node, NodeReply yes) {
         Distrust why = distrust(node);
         return why == null
@@ -207,8 +207,7 @@ final class NodeSet {
     }
 
     /**
-     * Renews at one node, with a look at its clock, which comes first: a node whose clock is not believed keeps a lock for
-     * another time than it says.
+     * Renews at one node, after a check of its clock: a node whose clock is not trusted keeps a lock for another time than it reports.
      */
     CompletableFuture<RenewReply> renew(int node, RenewBatch batch) {
         probe(node, batch.timeoutNanos());
@@ -234,7 +233,7 @@ final class NodeSet {
                 .toList());
     }
 
-    /** Reads a node's life and clock. */
+    /** Reads a node's incarnation and clock. */
     CompletableFuture<NodeReply> probe(int node, long timeoutNanos) {
         return ask(node, false, target -> target.probe(timeoutNanos));
     }
@@ -258,7 +257,7 @@ final class NodeSet {
         });
     }
 
-    /** Asks all nodes for their clocks; done when a quorum has answered, or all have, or the time is over. */
+    /** Asks all nodes for their clocks; completes when a quorum has answered, or all have, or the time is over. */
     CompletableFuture<List<NodeReply>> sample(long timeoutNanos) {
         return gather(timeoutNanos, node -> probe(node, timeoutNanos), replies -> {
             long answered = replies.stream()
@@ -268,7 +267,7 @@ final class NodeSet {
         });
     }
 
-    /** Asks all nodes; done when what is answered is enough, or all have answered, or the time is over. */
+    /** Asks all nodes; completes when the answers are sufficient, or all have answered, or the time is over. */
     <T> CompletableFuture<List<T>> gather(
             long timeoutNanos, IntFunction<CompletableFuture<T>> question, Predicate<List<T>> enough) {
         List<T> answers = new CopyOnWriteArrayList<>();

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/** Whether nodes and spans make a set that can keep locks, with the arithmetic. Pure. */
+/** Checks the configuration of a set of nodes; messages show the calculation. Pure. */
 final class NodeSetCheck {
 
     private static final Duration MIN_MAX_TTL = Duration.ofMillis(200);
@@ -19,8 +19,8 @@ final class NodeSetCheck {
     /**
      * Checks a set.
      *
-     * @return what is allowed and yet worth a word, one sentence each
-     * @throws IllegalArgumentException if it is no set; the message has the offending value and the rule
+     * @return warnings about allowed configurations, one sentence each
+     * @throws IllegalArgumentException if the set is invalid; the message has the offending value and the rule
      */
     static List<String> check(List<String> names, QuorumSettings settings) {
         int n = names.size();
@@ -63,19 +63,19 @@ final class NodeSetCheck {
                     + " one may fail");
         } else if (n % 2 == 0) {
             notes.add("redlock over " + n + " nodes: the quorum is " + quorum + ", so " + (n - quorum)
-                    + " may fail, as many as of " + (n - 1) + "; the last node buys nothing but one more vote to win");
+                    + " may fail, as many as of " + (n - 1) + "; the last node only adds one more vote to win");
         }
         return notes;
     }
 
-    /** Why a set cannot keep locks with some ttl. */
+    /** The reason why a set cannot keep locks with a ttl. */
     sealed interface UnfitTtl {
 
         /** The reason as a sentence. */
         String text();
     }
 
-    /** A node that has forgotten would be trusted again while the lock is still held. */
+    /** A node that has lost its state would be trusted again while the lock is still held. */
     record AboveMaxTtl(Duration ttl, Duration maxTtl) implements UnfitTtl {
         @Override
         public String text() {
@@ -97,7 +97,7 @@ final class NodeSetCheck {
     }
 
     /**
-     * What is wrong with a ttl, if anything is.
+     * The reason why a ttl is unfit, or empty.
      *
      * @param ownTimeoutNanos the node timeout of this lock, or zero for that of the set
      */

@@ -11,10 +11,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What each node of a set counts for, as its answers show; says so when it changes, in the order of the changes.
+ * The standing of each node of a set, as its answers show; reports every change, in order.
  *
- * <p>Decides nothing: whose vote counts is decided by the node (quarantine, configuration) and by {@link NodeClocks}.
- * Everything happens in its {@link SerialExecutor}.
+ * <p>Decides nothing: the node (quarantine, configuration) and {@link NodeClocks} decide whose vote counts. All code runs in
+ * its {@link SerialExecutor}.
  */
 final class NodeStatuses {
 
@@ -28,7 +28,7 @@ final class NodeStatuses {
     private final List<String> nodes;
     private final long quarantineMillis;
     private final SerialExecutor serial = new SerialExecutor();
-    private final Known[] way;
+    private final Known[] connection;
     private final Known[] memory;
     private final Known[] clock;
     private final Known[] told;
@@ -37,7 +37,7 @@ final class NodeStatuses {
     NodeStatuses(List<String> nodes, long quarantineMillis) {
         this.nodes = nodes;
         this.quarantineMillis = quarantineMillis;
-        this.way = allTrusted(nodes.size());
+        this.connection = allTrusted(nodes.size());
         this.memory = allTrusted(nodes.size());
         this.clock = allTrusted(nodes.size());
         this.told = allTrusted(nodes.size());
@@ -49,7 +49,7 @@ final class NodeStatuses {
         return all;
     }
 
-    /** Tells this listener from now on, beginning with every node that does not count as trusted already. */
+    /** Registers a listener, and notifies it of every node that does not count as trusted already. */
     void listen(Consumer<NodeChanged> listener) {
         serial.run(() -> {
             ear = listener;
@@ -62,25 +62,25 @@ final class NodeStatuses {
     }
 
     /**
-     * A node has answered, or has failed to.
+     * A node has answered or failed.
      *
-     * @param ballot whether it was asked for its vote; a node that was only asked for its clock says nothing of its memory
-     * @param distrusted for each node why its votes do not count, or null
+     * @param ballot whether it was asked for its vote; an answer to a request for its clock alone shows nothing about its memory
+     * @param distrusted for each node the reason why its votes do not count, or null
      */
     void heard(int node, NodeReply reply, boolean ballot, @Nullable Distrust[] distrusted) {
-        Known nextWay = reply instanceof NodeReply.Failed failed
+        Known nextConnection = reply instanceof NodeReply.Failed failed
                 ? new Known(
                         NodeStanding.UNREACHABLE,
                         Objects.toString(failed.error().getMessage(), "failed"))
                 : TRUSTED;
         Known nextMemory = ballot && reply instanceof NodeReply.Answered ? memory(reply) : null;
         serial.run(() -> {
-            way[node] = nextWay;
+            connection[node] = nextConnection;
             memory[node] = nextMemory == null ? memory[node] : nextMemory;
             for (int one = 0; one < nodes.size(); one++) {
                 Distrust why = distrusted[one];
                 clock[one] = why == null ? TRUSTED : new Known(NodeStanding.EXCLUDED, why.text());
-                look(one);
+                update(one);
             }
         });
     }
@@ -96,9 +96,9 @@ final class NodeStatuses {
         return TRUSTED;
     }
 
-    private void look(int node) {
+    private void update(int node) {
         Known now = TRUSTED;
-        for (Known aspect : List.of(way[node], memory[node], clock[node])) {
+        for (Known aspect : List.of(connection[node], memory[node], clock[node])) {
             now = now.standing() == NodeStanding.TRUSTED ? aspect : now;
         }
         NodeStanding before = told[node].standing();

@@ -8,12 +8,12 @@ final class Quorum {
 
     private Quorum() {}
 
-    /** How many of so many nodes are a quorum: any two quorums have a node in common. */
+    /** The size of a quorum of this number of nodes: any two quorums have a node in common. */
     static int majority(int nodes) {
         return nodes / 2 + 1;
     }
 
-    /** The latest moment of {@code nanoTime} that so many of these have reached: the count-th largest, compared by difference. */
+    /** The latest moment of {@code nanoTime} that {@code count} of these have reached: the count-th largest, compared by difference. */
     static long latestReachedBy(int count, List<Long> momentsAtNanos) {
         List<Long> sorted = new ArrayList<>(momentsAtNanos);
         sorted.sort((a, b) -> Long.signum(b - a));

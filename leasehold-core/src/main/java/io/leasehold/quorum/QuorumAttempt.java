@@ -20,12 +20,10 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the requests of one attempt lead to: with which ballot they begin, for how long nodes are waited for, and what the
- * verdict of a round is answered with. Pure.
+ * The decisions of one attempt: the first ballot of a request, the time limit for nodes, and the answer after the verdict of a round. Pure.
  *
- * <p>A waiter that others keep out is answered once so many nodes will wake it that one of them may fail; until then it asks
- * again, after 5, 10, 20 … ms, since the subscriptions of the nodes may have only begun. After split votes only its own
- * client wakes it.
+ * <p>A waiter is answered as queued once enough nodes will wake it that one of them may fail; until then it retries after 5,
+ * 10, 20 … ms, since the subscriptions at the nodes may have only begun. After split votes only its own client wakes it.
  */
 final class QuorumAttempt {
 
@@ -33,7 +31,7 @@ final class QuorumAttempt {
     private static final int MAX_PLACE_TRIES = 6;
     private static final Incarnation SET = new Incarnation("quorum");
 
-    /** What follows. */
+    /** The next step. */
     sealed interface Next {}
 
     /** A round begins with this ballot. */
@@ -45,11 +43,11 @@ final class QuorumAttempt {
     /** The request is answered. */
     record Answer(AcquireReply reply, Delays delays) implements Next {}
 
-    /** What the answer means for the delays of the attempt after split votes. */
+    /** The effect of the answer on the attempt's delays after split votes. */
     enum Delays {
-        /** They stay as they are. */
+        /** They stay. */
         KEPT,
-        /** They begin anew with the next split. */
+        /** They start over with the next split. */
         OVER,
         /** The votes were split: the client wakes the attempt after the next delay. */
         LONGER
@@ -59,7 +57,7 @@ final class QuorumAttempt {
     private final int nodes;
     private final String configuration;
     private final QuorumSettings settings;
-    /** The highest that each node has told. */
+    /** The highest floor that each node has reported. */
     private final long[] floors;
 
     private @Nullable AcquireRequest request;
@@ -69,7 +67,7 @@ final class QuorumAttempt {
     /** The highest ballot of all rounds and repairs. */
     private long highest;
 
-    /** Nothing was asked for yet. */
+    /** Creates an attempt before its first request. */
     QuorumAttempt(List<LockName> names, int nodes, String configuration, QuorumSettings settings) {
         this.names = names;
         this.nodes = nodes;
@@ -78,7 +76,7 @@ final class QuorumAttempt {
         this.floors = new long[nodes];
     }
 
-    /** What a request is answered with whose ttl the set cannot keep, whatever the nodes say. */
+    /** The refusal of a request whose ttl the set cannot keep. */
     Optional<AcquireReply> refusal(AcquireRequest wanted) {
         return NodeSetCheck.unfit(wanted.ttlNanos(), wanted.nodeTimeoutNanos(), settings)
                 .map(unfit -> new AcquireReply.Failed(
@@ -88,7 +86,7 @@ final class QuorumAttempt {
     /**
      * A request begins.
      *
-     * @param askedAtNanos from when its time counts: others may have gone first
+     * @param askedAtNanos the start of its time limit: woken clients may have gone first
      */
     void asked(AcquireRequest wanted, long askedAtNanos, long nowNanos) {
         request = wanted;
@@ -109,12 +107,12 @@ final class QuorumAttempt {
         return request != null;
     }
 
-    /** Whether the last request was that of a waiter. */
+    /** Whether the last request was a waiter's. */
     boolean isWaiting() {
         return request != null && request.isWaiting();
     }
 
-    /** What the nodes were told, or the largest that they may have been. */
+    /** The ttl at the nodes, or the largest that it may be. */
     long ttlNanos() {
         return request == null ? settings.maxTtl().toNanos() : request.ttlNanos();
     }
@@ -125,8 +123,8 @@ final class QuorumAttempt {
     }
 
     /**
-     * How long a ballot waits for each node. An attempt without patience has this one round: it gets the time that an
-     * answer may take, unless the lock has a node timeout of its own. Never longer than what is left of that time.
+     * How long a ballot waits for each node. An attempt without patience has only this round: it gets the time limit of the
+     * answer, unless the lock has its own node timeout. Never longer than the rest of that time limit.
      */
     long nodeTimeoutNanos(long nowNanos) {
         AcquireRequest wanted = request();
@@ -138,9 +136,9 @@ final class QuorumAttempt {
     }
 
     /**
-     * The nodes can be asked.
+     * Starts a round.
      *
-     * @param clocks what they have answered to a question for their clocks, if there was one
+     * @param clocks the nodes' answers to a sample of their clocks, if there was one
      */
     Next begin(QuorumRound round, OptionalLong estimateMicros, List<NodeReply> clocks) {
         AcquireRequest wanted = request();
@@ -182,7 +180,7 @@ final class QuorumAttempt {
         return new Ballot(wanted.isWaiting() ? sent.waiting(wanted.recheckNanos()) : sent, candidate, wanted.reserve());
     }
 
-    /** The ballot that repairs a node which has lost the key. */
+    /** The ballot that repairs a node without the key. */
     Ballot repair(int node, OwnerToken owner, long estimateMicros) {
         highest = Math.max(Math.max(highest, floors[node]) + 1, estimateMicros);
         return new Ballot(atNodes(owner), highest, 1);
@@ -201,17 +199,17 @@ final class QuorumAttempt {
         }
     }
 
-    /** The highest floor that a node has told. */
+    /** The highest floor that a node has reported. */
     long floor(int node) {
         return floors[node];
     }
 
-    /** The ballot that an end names: above it the nodes may grant. */
+    /** The ballot of an end: the nodes may grant only above it. */
     long highest(QuorumRound round) {
         return Math.max(highest, round.highest());
     }
 
-    /** How what is left of a lost round ends: a waiter keeps its place. */
+    /** The kind of release that ends the rest of a lost round: a waiter keeps its place. */
     ReleaseRequest.Kind undo() {
         return isWaiting() ? ReleaseRequest.Kind.SUPERSEDED : ReleaseRequest.Kind.UNDO;
     }
@@ -241,13 +239,13 @@ final class QuorumAttempt {
             return new Answer(busy, Delays.KEPT);
         } else if (!verdict.holds()) {
             return new Answer(queued, Delays.LONGER);
-        } else if (told || !mayAskForAPlace(round, nowNanos)) {
+        } else if (told || !mayRetryForPlace(round, nowNanos)) {
             return new Answer(told ? queued : busy, Delays.OVER);
         }
         return new AskAgain(FIRST_PLACE_NANOS << placeTries++);
     }
 
-    private boolean mayAskForAPlace(QuorumRound round, long nowNanos) {
+    private boolean mayRetryForPlace(QuorumRound round, long nowNanos) {
         return placeTries < MAX_PLACE_TRIES
                 && !round.isEnded()
                 && spentNanos(nowNanos) + (FIRST_PLACE_NANOS << placeTries)

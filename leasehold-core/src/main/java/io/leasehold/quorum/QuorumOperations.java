@@ -18,7 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** Asks every node of a set, and puts their answers together; a record counts wherever it is found. */
+/** Asks every node of a set, and combines their answers; a record at any node counts. */
 final class QuorumOperations implements StoreOperations {
 
     private static final long PROBE_NANOS = 1_000_000_000L;
@@ -51,7 +51,7 @@ final class QuorumOperations implements StoreOperations {
                 .thenApply(answers -> answers.stream().flatMap(Optional::stream).findFirst());
     }
 
-    /** What a node has alone is what quorums leave behind and its ttl removes; only what never ends is a leak. */
+    /** A record at one node alone is a normal remainder that its ttl removes; only one without an end is a leak. */
     @Override
     public CompletableFuture<List<Leak>> leaks() {
         return NodeAnswers.gather(nodes, node -> node.operations().leaks(), timeoutNanos)
@@ -62,7 +62,7 @@ final class QuorumOperations implements StoreOperations {
                 });
     }
 
-    /** Of the first node: the others walk at the same time. */
+    /** Reports the progress of the first node: the others scan at the same time. */
     @Override
     public void onProgress(LongConsumer seen) {
         nodes.link(0).node().operations().onProgress(seen);
@@ -109,14 +109,14 @@ final class QuorumOperations implements StoreOperations {
     }
 
     /**
-     * What one node said of itself.
+     * One node's report about itself.
      *
-     * @param aheadMicros its clock against our monotonic one when the question left
-     * @param roundMicros how long it took, and so by how much that may be wrong
+     * @param aheadMicros its clock relative to our monotonic one when the request was sent
+     * @param roundMicros the duration of the request, which bounds the error of that
      */
     record Probe(String node, String life, long aheadMicros, long roundMicros) {}
 
-    /** What is checked over several nodes. Pure. */
+    /** The checks over several nodes. Pure. */
     static final class SetChecks {
 
         private static final long MAX_SKEW_MICROS = Duration.ofMillis(500).toNanos() / 1_000;
@@ -155,7 +155,7 @@ final class QuorumOperations implements StoreOperations {
         }
 
         static Finding clocks(List<Probe> probes) {
-            // The server read its clock somewhere within the round: what is certain is between the bounds.
+            // The server read its clock at some time within the round: the true offset is between the bounds.
             long leastUpper = Long.MAX_VALUE;
             long mostLower = Long.MIN_VALUE;
             for (Probe probe : probes) {

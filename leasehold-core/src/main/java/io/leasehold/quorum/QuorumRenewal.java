@@ -11,19 +11,19 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which nodes keep a lock that is held, and since when. Pure: events come in, actions go out.
+ * Tracks which nodes keep a held lock, and since when. Pure: events come in, actions go out.
  *
- * <p>Rules. Each confirmation (vote, late vote, renewal, repair) stands from its own sending; the lock is kept from the
- * quorum-th latest of them. A renewal needs a quorum. Once it has that, the nodes that said they are without the key are
- * repaired, with a fresh ballot each, while the lock is valid: before, or later, a repair could re-create a lock that is lost.
- * Only a node that has just told so is repaired, once per renewal; a ballot that it has overtaken is replaced, twice at most.
+ * <p>Rules. Each confirmation (vote, late vote, renewal, repair) counts from its sending; the lock is kept from the quorum-th
+ * latest of them. A renewal needs a quorum. Once it has one, the nodes that reported the key missing are repaired, with
+ * a fresh ballot each, while the lock is valid: before, or later, a repair could re-create a lost lock. Only a node that has
+ * just reported it is repaired, once per renewal; a ballot below its floor is replaced, twice at most.
  */
 final class QuorumRenewal {
 
-    /** What happens. */
+    /** An event. */
     sealed interface Event {}
 
-    /** The lock was granted: it is valid for so long from when a quorum keeps it. One that never was is not repaired. */
+    /** The lock was granted: its validity counts from when a quorum keeps it. A lock that was never granted is not repaired. */
     record Granted(long validityNanos) implements Event {}
 
     /** A node keeps the key, from this moment on: a vote or a late vote. */
@@ -35,19 +35,19 @@ final class QuorumRenewal {
     /** A node has answered. */
     record Answered(int node, long round, RenewReply.Item reply) implements Event {}
 
-    /** Nodes that have not answered by now count as failed. */
+    /** The time is over: nodes that have not answered count as failed. */
     record Late(long round) implements Event {}
 
-    /** A node has answered the repair that was sent to it. */
+    /** A node has answered its repair. */
     record Repaired(int node, long sentAtNanos, NodeReply reply) implements Event {}
 
-    /** A node tells that the key was taken away by force. */
+    /** A node reports that the key was removed by force. */
     record Taken(int node) implements Event {}
 
     /** The owner token is ended. */
     record Ended() implements Event {}
 
-    /** What the shell is to do. */
+    /** An action for the shell. */
     sealed interface Action {}
 
     /** The renewal is over. */
@@ -56,16 +56,16 @@ final class QuorumRenewal {
     /** Propose a fresh ballot of the same owner token to this node. */
     record Repair(int node) implements Action {}
 
-    /** So many nodes are without the key by what they told that no quorum keeps it. */
+    /** So many nodes reported the key removed that no quorum keeps it. */
     record TellTaken() implements Action {}
 
     /** How a renewal ends. */
     enum Verdict {
-        /** A quorum keeps the lock: {@link #keptFromNanos()} says from when. */
+        /** A quorum keeps the lock, from {@link #keptFromNanos()} on. */
         KEPT,
-        /** So many nodes are without the key that there is no quorum any more. */
+        /** So many nodes are without the key that no quorum is left. */
         LOST,
-        /** Not known. */
+        /** The outcome is unknown. */
         UNKNOWN
     }
 
@@ -79,7 +79,7 @@ final class QuorumRenewal {
     /** The ballots of the repair that is under way; zero if none is. */
     private final int[] repairBallots;
 
-    /** Told that it is without the key, and has not confirmed it since. */
+    /** The nodes that reported the key removed, and have not confirmed it since. */
     private final boolean[] taken;
 
     private final long[] takenAtNanos;
@@ -90,7 +90,7 @@ final class QuorumRenewal {
     private boolean kept;
     private boolean ended;
 
-    /** A lock that is about to be held. */
+    /** Creates the state of a lock that is not held yet. */
     QuorumRenewal(List<String> nodes) {
         this.nodes = nodes;
         int n = nodes.size();
@@ -117,7 +117,7 @@ final class QuorumRenewal {
         return Quorum.latestReachedBy(quorum, moments);
     }
 
-    /** Takes in an event and says what to do, in this order. */
+    /** Processes an event and returns the actions, in this order. */
     List<Action> on(Event event, long nowNanos) {
         List<Action> actions = new ArrayList<>(1);
         if (ended) {
@@ -154,7 +154,7 @@ final class QuorumRenewal {
             confirmedAtNanos[node] = sentAtNanos;
         }
         if (taken[node] && sentAtNanos - takenAtNanos[node] >= 0) {
-            // Repaired: what was taken there before counts no more.
+            // Repaired: an earlier removal there no longer counts.
             taken[node] = false;
         }
     }
@@ -243,7 +243,7 @@ final class QuorumRenewal {
         }
     }
 
-    /** What a renewal of these locks is answered with. */
+    /** The answer to a renewal of these locks. */
     RenewReply.Item reply(Verdict verdict, List<LockName> names) {
         return switch (verdict) {
             case KEPT -> new RenewReply.Renewed(keptFromNanos());
@@ -257,7 +257,7 @@ final class QuorumRenewal {
         };
     }
 
-    /** What each node said to the last renewal. */
+    /** Each node's answer to the last renewal. */
     List<NodeVote> votes() {
         return Votes.of(nodes, replies, Votes::of);
     }

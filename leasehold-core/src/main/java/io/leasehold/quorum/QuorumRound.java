@@ -10,21 +10,21 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The votes on one owner token, from its first ballot to the moment from which nothing of it is left to be decided. Pure:
+ * The votes on one owner token, from its first ballot until nothing is left to decide. Pure:
  * events come in, actions go out.
  *
  * <p>Rules. A vote counts only for the ballot it answers; ballots of one owner token strictly rise. A round is answered at the
  * quorum-th yes, or as soon as it has become impossible. A stale answer leads to another ballot, at all nodes, once the
- * present one cannot win. A yes that comes after the win joins the grant, whichever ballot it answers. A yes that is or may
- * be left at a node after a round was lost leads to an undo on all nodes; after that nothing is ever proposed with this
- * owner token, unless it holds the lock from an earlier round.
+ * present one cannot win. A yes that comes after the win joins the grant, whichever ballot it answers. A yes that is or may be
+ * at a node after a lost round leads to an undo on all nodes; after that nothing is ever proposed with this owner token,
+ * unless it holds the lock from an earlier round.
  */
 final class QuorumRound {
 
-    /** Ballots of one round before it counts as lost; doubling makes more of them pointless. */
+    /** The maximum number of ballots before a round counts as lost; doubling makes more of them pointless. */
     private static final int MAX_BALLOTS = 12;
 
-    /** What happens. */
+    /** An event. */
     sealed interface Event {}
 
     /** A round begins with this ballot, which is higher than all before. */
@@ -39,13 +39,13 @@ final class QuorumRound {
      */
     record Voted(int node, long candidate, long sentAtNanos, NodeReply reply, long estimateMicros) implements Event {}
 
-    /** Nodes that have not answered this ballot by now count as failed in its round. */
+    /** The time is over: nodes that have not answered this ballot count as failed in its round. */
     record Late(long candidate) implements Event {}
 
-    /** The owner token is ended from outside: released, or given up. */
+    /** The owner token is ended: released or given up. */
     record Ended() implements Event {}
 
-    /** What the shell is to do. */
+    /** An action for the shell. */
     sealed interface Action {}
 
     /** Send this ballot to all nodes. */
@@ -54,7 +54,7 @@ final class QuorumRound {
     /** The round is over. */
     record Finish(RoundVerdict verdict) implements Action {}
 
-    /** End the owner token on all nodes; nothing else is sent with it. */
+    /** End the owner token on all nodes; it is not used again. */
     record Undo() implements Action {}
 
     /** A node keeps the key, counted from this moment. */
@@ -73,7 +73,7 @@ final class QuorumRound {
     private final @Nullable NodeReply[] votes;
     private final boolean[] late;
     private final long[] sentAtNanos;
-    /** A node may keep the key or a request: it said yes, or has not answered everything. */
+    /** Whether a node may keep the key: it said yes, or has unanswered requests. */
     private final boolean[] yes;
 
     private final boolean[] unknown;
@@ -88,7 +88,7 @@ final class QuorumRound {
     private long estimateMicros;
 
     /**
-     * An owner token that was never sent.
+     * Creates the state of an owner token that was never sent.
      *
      * @param nodes their names, for messages
      * @param boundMicros B: a floor further ahead of the clock is refused and never remembered
@@ -112,12 +112,12 @@ final class QuorumRound {
         return highest;
     }
 
-    /** Whether it was ended, so that nothing may be proposed. */
+    /** Whether it was ended, so that no proposal may follow. */
     boolean isEnded() {
         return phase == Phase.ENDED;
     }
 
-    /** Whether no answer is missing and no node may keep anything. */
+    /** Whether all answers have arrived and no node may keep anything. */
     boolean isForgotten() {
         if (phase == Phase.ASKING || held) {
             return false;
@@ -134,7 +134,7 @@ final class QuorumRound {
         return yes[node] || unknown[node] || outstanding[node] > 0;
     }
 
-    /** Takes in an event and says what to do, in this order. */
+    /** Processes an event and returns the actions, in this order. */
     List<Action> on(Event event) {
         List<Action> actions = new ArrayList<>(2);
         if (event instanceof Started started) {
@@ -264,7 +264,7 @@ final class QuorumRound {
         actions.add(new Finish(tally.verdict()));
     }
 
-    /** What each node said to the last ballot. */
+    /** Each node's answer to the last ballot. */
     List<NodeVote> votes() {
         return Votes.of(nodes, votes, Votes::of);
     }

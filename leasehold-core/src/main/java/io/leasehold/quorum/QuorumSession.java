@@ -23,12 +23,11 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One owner token of the engine at the nodes: carries out what its {@link QuorumAttempt}, its {@link QuorumRound} and its {@link
- * QuorumRenewal} decide.
+ * One owner token of the engine at the nodes: performs the actions of its {@link QuorumAttempt}, {@link QuorumRound} and {@link QuorumRenewal}.
  *
- * <p>At the nodes an attempt that waits has an owner token of its own, and after an undo another, since nothing may be sent with
- * one that was ended: so even one that was forgotten here, and asks again, is a new one there.
- * Everything happens in its {@link SerialExecutor}; fields that others read are volatile.
+ * <p>At the nodes a waiting attempt has a separate owner token, and after an undo another, since an ended one must not be used
+ * again: even an attempt that was swept here, and asks again, is a new one there. All code runs in its {@link SerialExecutor};
+ * fields that other threads read are volatile.
  */
 final class QuorumSession {
 
@@ -50,19 +49,19 @@ final class QuorumSession {
     private LockRuntime.@Nullable Timer patience;
     private @Nullable PendingRenewal pendingRenewal;
 
-    // What says whether it is deserted.
+    // The state for isAbandoned().
     private volatile long silenceNanos = MIN_SILENCE_NANOS;
     private volatile long touchedAtNanos;
     private volatile boolean idle = true;
     private volatile boolean held;
-    /** The end of what a quorum is known to keep, while it is held. */
+    /** The end of the time for which a quorum is known to keep the lock, while it is held. */
     private volatile long keptUntilAtNanos;
 
     /**
-     * What all sessions of a store share.
+     * The context that all sessions of a store share.
      *
-     * @param sessions by the owner tokens under which they were asked for and granted
-     * @param lost hears that so many nodes have told that a grant was taken away that no quorum keeps it
+     * @param sessions the sessions by the owner tokens of their requests and grants
+     * @param lost notified when so many nodes have reported the removal of a grant that no quorum keeps it
      */
     record Shared(
             NodeSet nodes,
@@ -74,10 +73,10 @@ final class QuorumSession {
     private record PendingRenewal(long round, CompletableFuture<RenewReply.Item> reply) {}
 
     /**
-     * Nothing was sent yet.
+     * Creates a session before its first request.
      *
-     * @param engineOwner by which the engine asks for it
-     * @param nodeOwner by which the nodes know it, or will
+     * @param engineOwner the owner token of the engine's requests
+     * @param nodeOwner the owner token at the nodes
      */
     QuorumSession(Shared shared, List<LockName> names, OwnerToken engineOwner, OwnerToken nodeOwner) {
         this.shared = shared;
@@ -89,7 +88,7 @@ final class QuorumSession {
         this.attempt = new QuorumAttempt(names, nodes.size(), nodes.configuration(), nodes.settings());
         this.round = newRound(nodes);
         this.renewal = new QuorumRenewal(nodes.names());
-        // Known to others before its first request: it is not deserted in between.
+        // Visible to other threads before its first request: it is not abandoned in between.
         this.touchedAtNanos = nodes.runtime().nanoTime();
     }
 
@@ -102,13 +101,13 @@ final class QuorumSession {
         return nodes.runtime().nanoTime();
     }
 
-    /** Whether it has been left alone for longer than its caller said it would. */
-    boolean isDeserted(long nowNanos) {
+    /** Whether its caller has not returned within the time that it announced. */
+    boolean isAbandoned(long nowNanos) {
         boolean expired = !held || nowNanos - keptUntilAtNanos > silenceNanos;
         return idle && expired && nowNanos - touchedAtNanos > silenceNanos;
     }
 
-    /** It is over, or deserted. */
+    /** Removes the session: it is over or abandoned. */
     void forget() {
         backoff.done(engineOwner);
         shared.sessions().remove(engineOwner, this);
@@ -117,7 +116,7 @@ final class QuorumSession {
 
     // ---- acquiring
 
-    /** Answers within the time that the request names, counted from when the store was asked. */
+    /** Answers within the time limit of the request, counted from the call of the store. */
     CompletableFuture<AcquireReply> acquire(AcquireRequest wanted, long askedAtNanos) {
         CompletableFuture<AcquireReply> reply = new CompletableFuture<>();
         touchedAtNanos = now();
@@ -126,12 +125,12 @@ final class QuorumSession {
         return reply;
     }
 
-    /** A later step of the request that is under way. */
+    /** Runs a later step of the current request. */
     private void step(Runnable step) {
         serial.run(() -> orFail(asked, step));
     }
 
-    /** The engine waits for an answer before it does anything else about this lock. */
+    /** Runs a step; a failure is the answer, since the engine waits for one before it proceeds. */
     private void orFail(@Nullable CompletableFuture<AcquireReply> reply, Runnable step) {
         try {
             step.run();
@@ -163,7 +162,7 @@ final class QuorumSession {
         if (refusal.isPresent()) {
             idle = true;
             if (!attempt.isAsked()) {
-                // Nothing was ever sent, so it will not be ended.
+                // Nothing was sent, so no release will follow.
                 forget();
             }
             reply.complete(refusal.get());
@@ -181,7 +180,7 @@ final class QuorumSession {
 
     private void start(List<NodeReply> clocks) {
         if (asked == null) {
-            // Given up meanwhile, and told so.
+            // Given up meanwhile, and answered.
             return;
         }
         OptionalLong estimate = nodes.estimateMicros();
@@ -249,7 +248,7 @@ final class QuorumSession {
 
     private void voted(QuorumRound asking, int node, long candidate, long sentAtNanos, NodeReply reply) {
         attempt.answered(node, reply);
-        // A round whose owner token was given up asks for nothing any more.
+        // A round whose owner token was given up has no further actions.
         perform(asking.on(new QuorumRound.Voted(
                 node, candidate, sentAtNanos, reply, nodes.estimateMicros().orElse(0))));
         forgetIfNothingIsLeft();
@@ -279,7 +278,7 @@ final class QuorumSession {
         }
     }
 
-    /** An attempt that does not wait and has nothing left at any node is not heard of again. */
+    /** Removes an attempt that does not wait and has nothing left at any node: no request follows. */
     private void forgetIfNothingIsLeft() {
         boolean waits = attempt.isWaiting() && !ended;
         boolean nothingLeft =
@@ -291,7 +290,7 @@ final class QuorumSession {
 
     // ---- keeping
 
-    /** A renewal of this number is about to be sent to all nodes. */
+    /** The renewal with this number is about to be sent to all nodes. */
     void renewing(long renewalRound, CompletableFuture<RenewReply.Item> reply) {
         serial.run(() -> {
             if (pendingRenewal != null) {
@@ -320,10 +319,10 @@ final class QuorumSession {
         });
     }
 
-    /** A node tells that the key was taken away from it. */
+    /** A node reports that its key was removed. */
     void takenAt(int node, OwnerToken owner, LossCause cause) {
         serial.run(() -> {
-            // Of an owner token that was given up before this one, nothing is told.
+            // Reports about an earlier owner token are ignored.
             if (owner.equals(nodeOwner)
                     && renewal.on(new QuorumRenewal.Taken(node), now()).contains(new QuorumRenewal.TellTaken())) {
                 shared.lost().accept(nodeOwner, cause);

@@ -6,8 +6,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What all clients of a set of nodes agree on, and how patient this one is. Pure; immutable; {@link #standard()} is the start,
- * withers change it.
+ * The settings on which all clients of a set of nodes agree, and the patience of this one. Pure; immutable; start with
+ * {@link #standard()} and change it by withers.
  */
 public final class QuorumSettings {
 
@@ -15,7 +15,7 @@ public final class QuorumSettings {
     private static final Duration MIN_NODE_TIMEOUT = Duration.ofMillis(5);
     private static final Duration MAX_NODE_TIMEOUT = Duration.ofMillis(50);
 
-    /** B, at most: how far fencing tokens may run ahead of the nodes' clocks. */
+    /** The maximum of B: how far fencing tokens may run ahead of the nodes' clocks. */
     private static final Duration MAX_BOUND = Duration.ofMillis(7_500);
 
     private final Duration maxTtl;
@@ -31,7 +31,7 @@ public final class QuorumSettings {
         return STANDARD;
     }
 
-    /** The largest ttl that any client of this set uses; a node that may have forgotten grants nothing for that long. */
+    /** The largest ttl that any client of this set uses; a node that may have lost its state grants nothing for that long. */
     public QuorumSettings maxTtl(Duration maxTtl) {
         return new QuorumSettings(Objects.requireNonNull(maxTtl, "maxTtl"), nodeTimeout);
     }
@@ -59,7 +59,7 @@ public final class QuorumSettings {
         return Math.max(MIN_NODE_TIMEOUT.toNanos(), Math.min(MAX_NODE_TIMEOUT.toNanos(), ttlNanos / 200));
     }
 
-    /** The same, where a lock may have one of its own: positive then. */
+    /** As {@link #nodeTimeoutNanos(long)}, unless the lock has its own timeout, which is positive then. */
     long nodeTimeoutNanos(long ttlNanos, long ownNanos) {
         return ownNanos > 0 ? ownNanos : nodeTimeoutNanos(ttlNanos);
     }

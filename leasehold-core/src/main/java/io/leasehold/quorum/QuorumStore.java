@@ -38,11 +38,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Locks over independent nodes: the holder is the client for which a quorum of them keeps the lock (Redlock, with its holes closed).
+ * Locks over independent nodes: the holder is the client for which a quorum of them keeps the lock (Redlock without its known flaws).
  *
  * <p><b>Guarantee.</b> Two holders are never inside their validity at once, and fencing tokens increase, while clocks run at
- * the same rate within the drift, no node's clock jumps, and of the nodes that lose what they granted each notices:
- * it then grants nothing for one largest ttl. A minority of nodes may be down, slow or cut off at no cost in time.
+ * the same rate within the drift, no node's clock jumps, and each node that loses its grants detects that: it then grants
+ * nothing for one largest ttl. A minority of nodes may be down, slow or cut off at no cost in time.
  *
  * <p>Each request goes to all nodes at once and is answered at the quorum-th yes, or as soon as that has become impossible.
  * There is no hand-over and no queue: nodes wake the first waiter, and any client that asks may get the lock. Safe for all threads.
@@ -63,13 +63,13 @@ public final class QuorumStore implements LockStore, MemberSet {
     private final QuorumSession.Shared shared;
     private volatile @Nullable StoreSignals signals;
     private final AtomicLong renewalRounds = new AtomicLong();
-    /** Sessions that were never ended, since the hold ran out or the thread is gone, are swept when their number has doubled. */
+    /** Sessions that were never ended, because the hold expired or the thread died, are swept when their number has doubled. */
     private volatile int sweepAbove = MIN_SWEEP;
 
     /**
-     * Makes a store of nodes, which are closed with it. Nothing is sent yet.
+     * Creates a store of nodes, which are closed with it. Sends nothing.
      *
-     * @throws IllegalArgumentException if they make no set; the message has the arithmetic
+     * @throws IllegalArgumentException if they are not a valid set; the message shows the calculation
      */
     public QuorumStore(List<QuorumMember> members, QuorumSettings settings, LockRuntime runtime) {
         this.members = List.copyOf(members);
@@ -92,7 +92,7 @@ public final class QuorumStore implements LockStore, MemberSet {
     }
 
     /**
-     * Refuses what makes no set, before anything is connected to.
+     * Refuses an invalid set before any connection is made.
      *
      * @throws IllegalArgumentException with the offending value and the rule
      */
@@ -104,8 +104,7 @@ public final class QuorumStore implements LockStore, MemberSet {
      * Asks all nodes for their identity and their clock.
      *
      * @return completes exceptionally with {@link UnsafeStoreException} if two of them are the same server, and with
-     *     {@link StoreUnavailableException} if no quorum answers within the time; of a minority that does not answer is told
-     *     in the log
+     *     {@link StoreUnavailableException} if no quorum answers within the time; a minority that does not answer is logged
      */
     public CompletableFuture<Void> checkNodes(long timeoutNanos) {
         List<CompletableFuture<NodeReply>> probes = new ArrayList<>();
@@ -212,7 +211,7 @@ public final class QuorumStore implements LockStore, MemberSet {
 
                 @Override
                 public void lost(OwnerToken owner, LossCause cause) {
-                    // One node can only tell of itself: the lock is lost where no quorum is left.
+                    // One node can only report on itself: the lock is lost if no quorum is left.
                     QuorumSession session = sessions.get(owner);
                     if (session != null) {
                         session.takenAt(from, owner, cause);
@@ -238,7 +237,7 @@ public final class QuorumStore implements LockStore, MemberSet {
         if (sessions.size() > sweepAbove) {
             long nowNanos = runtime.nanoTime();
             sessions.values().stream()
-                    .filter(session -> session.isDeserted(nowNanos))
+                    .filter(session -> session.isAbandoned(nowNanos))
                     .forEach(QuorumSession::forget);
             sweepAbove = Math.max(MIN_SWEEP, 2 * sessions.size());
         }
@@ -255,12 +254,15 @@ public final class QuorumStore implements LockStore, MemberSet {
         return reply;
     }
 
-    /** An attempt that waits may ask again after it was swept, when its first owner token may have ended; others ask once. */
+    /**
+     * The owner token at the nodes. A waiting attempt may ask again after it was swept, when its first owner token may have
+     * ended; others ask once.
+     */
     private OwnerToken atNodes(AcquireRequest request) {
         return request.isWaiting() ? OwnerToken.draw(runtime) : request.owner();
     }
 
-    /** How many attempts and holds are remembered; for tests. */
+    /** The number of recorded attempts and holds; for tests. */
     long remembered() {
         return sessions.values().stream().distinct().count();
     }
@@ -269,7 +271,7 @@ public final class QuorumStore implements LockStore, MemberSet {
         return new QuorumSession(shared, names, asked, atNodes);
     }
 
-    /** Of what is not remembered: the owner token of a grant is the one at the nodes. */
+    /** The session of an unrecorded grant, whose owner token is the one at the nodes. */
     private QuorumSession unknown(List<LockName> names, OwnerToken granted) {
         return session(names, granted, granted);
     }
@@ -358,7 +360,7 @@ public final class QuorumStore implements LockStore, MemberSet {
             try {
                 member.node().close();
             } catch (RuntimeException e) {
-                // The others are closed all the same.
+                // The others must be closed all the same.
                 failure = failure == null ? e : failure;
             }
         }

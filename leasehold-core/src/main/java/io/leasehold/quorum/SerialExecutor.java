@@ -6,8 +6,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs tasks one after another, in the order in which they come, on the threads that bring them. What a task leads to while
- * it runs comes after it: so no lock is held while requests are sent, and they leave in the order of the decisions.
+ * Runs tasks one after another, in the order of submission, on the submitting threads. A task that is submitted by a running
+ * one follows it: no lock is held while requests are sent, and they are sent in the order of the decisions.
  */
 final class SerialExecutor {
 

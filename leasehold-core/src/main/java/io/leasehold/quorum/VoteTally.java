@@ -9,10 +9,10 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The votes on one ballot, counted, and what they mean for its round. Pure. */
+/** The count of the votes on one ballot, and the verdict on its round. Pure. */
 final class VoteTally {
 
-    /** When to ask again where no node says for how long it refuses. */
+    /** The delay before a retry if no node reports how long it refuses. */
     private static final long RETRY_NANOS = 10_000_000L;
 
     private final List<String> nodes;
@@ -30,10 +30,9 @@ final class VoteTally {
     private long floor;
 
     /**
-     * Counts.
-     *
+     * Counts. *
      * @param votes by node; null for a node that has not answered
-     * @param late the nodes whose answer is not waited for any more
+     * @param late the nodes whose time limit is over
      * @param estimateMicros the clock of the set, or zero
      * @param boundMicros B: a floor further ahead of the clock is refused
      */
@@ -88,7 +87,7 @@ final class VoteTally {
         return yes >= quorum;
     }
 
-    /** Whether no quorum can say yes to this ballot any more. */
+    /** Whether a quorum can no longer say yes to this ballot. */
     boolean isLost() {
         return yes + pending < quorum;
     }
@@ -98,12 +97,12 @@ final class VoteTally {
         return stale > 0 && yes + stale + pending >= quorum;
     }
 
-    /** The highest floor that a node has told and that is believed. */
+    /** The highest reported floor that is trusted. */
     long floor() {
         return floor;
     }
 
-    /** How the round ends if there is no other ballot. */
+    /** The verdict on the round if no other ballot follows. */
     RoundVerdict verdict() {
         int n = nodes.size();
         if (n - permanent < quorum) {
@@ -137,7 +136,7 @@ final class VoteTally {
         return most;
     }
 
-    /** Of one holder the answer with the longest time left: until then a quorum may be held. */
+    /** Prefers, for one holder, the answer with the longest remaining time: until then it may have a quorum. */
     private static boolean later(Holder holder, Holder most) {
         return holder.id().equals(most.id())
                 && holder.remainingTtl() != null
@@ -173,9 +172,9 @@ final class VoteTally {
     }
 
     /**
-     * Until so many of the refusing nodes may grant that there can be a quorum.
+     * The time until enough of the refusing nodes may grant for a quorum.
      *
-     * @param unbornNanos what to count for a node that has to be told its birth first
+     * @param unbornNanos the time for a node that must first receive its birth
      */
     private long untilNanos(long unbornNanos) {
         List<Long> times = new ArrayList<>();

@@ -11,7 +11,7 @@ import java.util.function.BiFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** What nodes answer, in words for messages. Pure. */
+/** Nodes' answers as human-readable votes. Pure. */
 final class Votes {
 
     private Votes() {}
@@ -54,7 +54,7 @@ final class Votes {
         return reply instanceof ReleaseReply.Failed failed ? failed(node, failed.error()) : silent(node);
     }
 
-    /** What each node said, by its name. */
+    /** Each node's answer, by its name. */
     static <R> List<NodeVote> of(
             List<String> nodes, @Nullable R[] replies, BiFunction<String, @Nullable R, NodeVote> vote) {
         List<NodeVote> votes = new ArrayList<>(replies.length);

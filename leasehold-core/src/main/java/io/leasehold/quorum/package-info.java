@@ -1,10 +1,9 @@
 /**
  * Locks over a quorum of independent nodes.
  *
- * <p>What is decided stands in pure classes ({@link io.leasehold.quorum.QuorumAttempt}, {@link
+ * <p>Pure classes decide ({@link io.leasehold.quorum.QuorumAttempt}, {@link
  * io.leasehold.quorum.QuorumRound}, {@link io.leasehold.quorum.QuorumRenewal}, {@link io.leasehold.quorum.NodeClocks}, {@link
- * io.leasehold.quorum.BirthMarkers}); {@link io.leasehold.quorum.QuorumSession} and {@link io.leasehold.quorum.NodeSet} carry
- * it out.
+ * io.leasehold.quorum.BirthMarkers}); {@link io.leasehold.quorum.QuorumSession} and {@link io.leasehold.quorum.NodeSet} perform the actions.
  */
 @NullMarked
 package io.leasehold.quorum;

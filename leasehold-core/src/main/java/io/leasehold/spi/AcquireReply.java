@@ -8,7 +8,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a store answers to a request to acquire.
+ * A store's answer to a request to acquire.
  *
  * <p>{@link #ballot()} is the highest fencing token that was proposed under the request's owner token (zero
  * where there are no ballots). The engine passes the highest of an attempt on to its undo or release, which
@@ -19,7 +19,7 @@ public sealed interface AcquireReply {
     /** The highest fencing token proposed so far under this owner token, or zero. */
     long ballot();
 
-    /** What each node said; empty for a store that is one node. */
+    /** Each node's answer; empty for a store that is one node. */
     List<NodeVote> votes();
 
     /**
@@ -41,9 +41,9 @@ public sealed interface AcquireReply {
     }
 
     /**
-     * Somebody else holds the lock; the store does not remember the caller.
+     * Another client holds the lock; the store does not queue the caller.
      *
-     * @param holder who, if the store says so
+     * @param holder its holder, if the store reports one
      */
     record Busy(@Nullable Holder holder, long ballot, List<NodeVote> votes) implements AcquireReply {
         /** Copies the votes. */
@@ -53,10 +53,10 @@ public sealed interface AcquireReply {
     }
 
     /**
-     * Somebody else holds the lock (or is before the caller); the store remembers the caller and wakes it. The
-     * caller asks again after the request's {@code recheckNanos} at the latest, and so keeps its place.
+     * Another client holds the lock (or is before the caller); the store queues the caller and wakes it. The caller asks again
+     * after the request's {@code recheckNanos} at the latest, and thereby keeps its place.
      *
-     * @param holder who, if the store says so
+     * @param holder its holder, if the store reports one
      */
     record Queued(@Nullable Holder holder, long ballot, List<NodeVote> votes) implements AcquireReply {
         /** Copies the votes. */
@@ -66,12 +66,12 @@ public sealed interface AcquireReply {
     }
 
     /**
-     * The store may not grant now although the lock may be free: quarantine, resharding, no quorum.
+     * The store must not grant now although the lock may be free: quarantine, resharding, no quorum.
      *
-     * @param reason for people
-     * @param retryNanos after how long asking again makes sense
-     * @param spent whether this owner token can get nothing any more: its ballots would have to run too far ahead of the
-     *     node's clock, or what it was granted does not count. The caller ends it, and goes on with another
+     * @param reason human-readable
+     * @param retryNanos the time after which a retry makes sense
+     * @param spent whether this owner token can no longer be granted anything: its ballots would have to run too far ahead of
+     *     the node's clock, or its grant does not count. The caller ends it, and goes on with another
      */
     record Refused(String reason, long retryNanos, long ballot, List<NodeVote> votes, boolean spent)
             implements AcquireReply {
@@ -90,7 +90,7 @@ public sealed interface AcquireReply {
     /**
      * The request failed.
      *
-     * @param kind what that means
+     * @param kind the effect of the failure
      * @param error for the caller: what happened, where, and what to do
      */
     record Failed(FailureKind kind, LockStoreException error, long ballot) implements AcquireReply {

@@ -10,7 +10,7 @@ import java.util.Objects;
  * <p>An attempt keeps its owner token through all its requests (rechecks, retries after a lost reply): a
  * store that finds the lock held by this very owner token answers {@link AcquireReply.Granted}.
  *
- * <p>Immutable. {@link #exclusive} makes the plain one, withers add to it.
+ * <p>Immutable. {@link #exclusive} creates a basic one, withers extend it.
  */
 public final class AcquireRequest {
 
@@ -21,7 +21,7 @@ public final class AcquireRequest {
     private final long timeoutNanos;
     private final Extras extras;
 
-    /** What withers add. */
+    /** The values of the withers. */
     private record Extras(
             long nodeTimeoutNanos, int reserve, long seenToken, long recheckNanos, long claimNanos, long ballotSoFar) {}
 
@@ -44,7 +44,7 @@ public final class AcquireRequest {
      *
      * @param names without duplicates, sorted here
      * @param ttlNanos how long the store keeps the locks without renewal
-     * @param timeoutNanos after which the store must complete the reply with a failure
+     * @param timeoutNanos the time limit after which the store must complete the reply with a failure
      */
     public static AcquireRequest exclusive(
             List<LockName> names, OwnerToken owner, String holderId, long ttlNanos, long timeoutNanos) {
@@ -61,7 +61,7 @@ public final class AcquireRequest {
                 new Extras(0, 1, 0, 0, 0, 0));
     }
 
-    /** Asks for a range of so many fencing tokens: one for the caller, one for each local waiter behind it. */
+    /** Requests a range of {@code count} fencing tokens: one for the caller, one for each local waiter behind it. */
     public AcquireRequest reserve(int count) {
         return with(new Extras(
                 extras.nodeTimeoutNanos,
@@ -72,13 +72,13 @@ public final class AcquireRequest {
                 extras.ballotSoFar));
     }
 
-    /** Says how long a store of several nodes waits for each of them; zero (the default): as it is configured. */
+    /** Sets how long a store of several nodes waits for each of them; zero (the default): as it is configured. */
     public AcquireRequest nodeTimeout(long timeout) {
         return with(new Extras(
                 timeout, extras.reserve, extras.seenToken, extras.recheckNanos, extras.claimNanos, extras.ballotSoFar));
     }
 
-    /** Tells the largest fencing token this client has seen for these locks; saves a round trip, no more. */
+    /** Sets the largest fencing token this client has seen for these locks; only saves a round trip. */
     public AcquireRequest seenToken(long token) {
         return with(new Extras(
                 extras.nodeTimeoutNanos,
@@ -90,9 +90,9 @@ public final class AcquireRequest {
     }
 
     /**
-     * The caller stays if the lock is busy: a store that can, remembers the owner token as a waiter,
-     * answers {@link AcquireReply.Queued}, and wakes the client by {@link StoreSignals#wake}. A waiter that
-     * gives up is withdrawn by a release of kind {@link ReleaseRequest.Kind#UNDO}.
+     * The caller waits if the lock is busy: a store with a queue records the owner token as a waiter, answers
+     * {@link AcquireReply.Queued}, and wakes the client by {@link StoreSignals#wake}. An undo withdraws a waiter that gives
+     * up: a release of kind {@link ReleaseRequest.Kind#UNDO}.
      *
      * @param recheckNanos after how long, at the latest, the caller asks again; a store may forget a waiter
      *     that has not asked for clearly longer than that
@@ -108,9 +108,8 @@ public final class AcquireRequest {
     }
 
     /**
-     * A waiting caller that may be given the lock in the step that frees it ({@link StoreSignals#handedOver}), for so
-     * long: by then it must have asked again, else it has lost the lock and its place. Zero (the default): it is only
-     * woken.
+     * Lets the store hand the lock to the waiting caller in the step that frees it ({@link StoreSignals#handedOver}), for this
+     * time: the caller must ask again within it, else it loses the lock and its place. Zero (the default): it is only woken.
      */
     public AcquireRequest claiming(long claim) {
         return with(new Extras(
@@ -123,8 +122,8 @@ public final class AcquireRequest {
     }
 
     /**
-     * Tells the highest fencing token proposed so far under this owner token: what is proposed next is larger, also if
-     * the node's clock seems to have gone back, for two requests with one candidate could not be told apart.
+     * Sets the highest fencing token proposed so far under this owner token: the next proposal is larger, even if the node's
+     * clock seems to have gone back, since two requests with one candidate could not be distinguished.
      */
     public AcquireRequest ballotSoFar(long ballot) {
         return with(new Extras(
@@ -153,7 +152,7 @@ public final class AcquireRequest {
         return names.get(0);
     }
 
-    /** What proves ownership; one for the whole attempt. */
+    /** The proof of ownership; one for the whole attempt. */
     public OwnerToken owner() {
         return owner;
     }
@@ -168,13 +167,13 @@ public final class AcquireRequest {
         return ttlNanos;
     }
 
-    /** After this the store completes its reply with a failure, at the latest. */
+    /** The time limit after which the store completes its reply with a failure. */
     public long timeoutNanos() {
         return timeoutNanos;
     }
 
     /**
-     * For how long a store of several nodes waits for each of them, if the caller has said so; zero: as it is configured.
+     * For how long a store of several nodes waits for each of them, if set; zero: as it is configured.
      */
     public long nodeTimeoutNanos() {
         return extras.nodeTimeoutNanos;
@@ -190,7 +189,7 @@ public final class AcquireRequest {
         return extras.seenToken;
     }
 
-    /** Whether the caller stays if the lock is busy. */
+    /** Whether the caller waits if the lock is busy. */
     public boolean isWaiting() {
         return extras.recheckNanos > 0;
     }
@@ -200,7 +199,7 @@ public final class AcquireRequest {
         return extras.recheckNanos;
     }
 
-    /** For how long the lock may be handed over to a waiting caller before it asks again; zero for not at all. */
+    /** The time within which a waiting caller must claim a hand-over; zero for no hand-over. */
     public long claimNanos() {
         return extras.claimNanos;
     }

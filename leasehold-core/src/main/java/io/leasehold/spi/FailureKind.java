@@ -1,11 +1,11 @@
 package io.leasehold.spi;
 
-/** What a failed request means for the caller. */
+/** The effect of a failed request. */
 public enum FailureKind {
-    /** It had no effect and never will have; trying again may help. */
+    /** It had no effect and never will; a retry may succeed. */
     NO_EFFECT,
-    /** It may have had an effect, or may have one later; trying again with the same owner token may help. */
+    /** It may have had an effect, or may have one later; a retry with the same owner token may succeed. */
     UNKNOWN,
-    /** It had no effect, and trying again does not help: rights, wrong type, wrong configuration. */
+    /** It had no effect, and a retry does not help: missing rights, wrong type, wrong configuration. */
     PERMANENT
 }

@@ -3,12 +3,12 @@ package io.leasehold.spi;
 import java.util.Objects;
 
 /**
- * The bare fact that a store granted a request.
+ * A request that a store has granted.
  *
- * @param owner what proves it to the store
+ * @param owner the proof of ownership
  * @param tokens the fencing tokens it may hand out
  * @param sentAtNanos from when the ttl may be counted: never after the request was really sent
- * @param incarnation the life of the store's memory that granted it
+ * @param incarnation the incarnation of the store that granted it
  */
 public record Grant(OwnerToken owner, TokenRange tokens, long sentAtNanos, Incarnation incarnation) {
 

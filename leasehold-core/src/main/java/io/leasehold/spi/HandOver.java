@@ -4,13 +4,13 @@ import io.leasehold.LockName;
 import java.util.Objects;
 
 /**
- * A lock that became free was given to a waiter in the same step: the node's record of it names the waiter's owner token,
- * for as long as the claim that its request asked for.
+ * A lock that was given to a waiter in the step that freed it: the node's record of it names the waiter's owner token,
+ * for the claim time of its request.
  *
  * @param name the lock
- * @param attemptId whose it is: the {@link OwnerToken#attemptId()} of the waiter
+ * @param attemptId the {@link OwnerToken#attemptId()} of the waiter
  * @param tokens the fencing tokens that the node reserved for it, and has stored as its fence
- * @param serverMicros the node's clock when it did so
+ * @param serverMicros the node's clock at the hand-over
  */
 public record HandOver(LockName name, String attemptId, TokenRange tokens, long serverMicros) {
 

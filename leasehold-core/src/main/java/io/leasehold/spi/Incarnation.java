@@ -3,13 +3,13 @@ package io.leasehold.spi;
 import java.util.Objects;
 
 /**
- * What identifies one life of a node's memory: when it changes, the node may have forgotten.
+ * The identity of one life of a node's memory: when it changes, the node may have lost its state.
  *
  * @param id run id, and master and replication id where there are several; opaque
  */
 public record Incarnation(String id) {
 
-    /** For stores whose memory does not end with a process. */
+    /** The incarnation of stores whose memory does not end with a process. */
     public static final Incarnation DURABLE = new Incarnation("durable");
 
     /** Refuses null. */

@@ -5,10 +5,10 @@ import io.leasehold.LockName;
 import java.util.Objects;
 
 /**
- * A lock as it stands at the store, for people.
+ * The current state of a lock at the store, for operators.
  *
  * @param name the lock
- * @param holder who holds it
+ * @param holder its holder
  */
 public record LockRecord(LockName name, Holder holder) {
     /** Refuses nulls. */

@@ -3,17 +3,17 @@ package io.leasehold.spi;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The seam between the lock and the world: time, timers, threads, randomness and waiting.
+ * The environment of a lock client: time, timers, threads, randomness and waiting.
  *
- * <p>Everything in core and in the stores takes these from here, so that the real code runs in a virtual
- * world where one seed decides all. Real implementation: the system; virtual one: the testkit.
+ * <p>All code in core and in the stores uses it for these, so that the production code runs in a simulated environment where
+ * one seed decides everything. Core implements it for the system, the testkit for simulation.
  */
 public interface LockRuntime {
 
     /** Monotonic time; compare by difference only. */
     long nanoTime();
 
-    /** The wall clock, in milliseconds since 1970: for people and for noticing jumps, never for durations. */
+    /** The wall clock, in milliseconds since 1970: for display and for detecting jumps, never for durations. */
     long wallMillis();
 
     /**
@@ -24,28 +24,28 @@ public interface LockRuntime {
     Timer schedule(long delayNanos, Runnable task);
 
     /**
-     * Runs a task on a thread for callbacks, where news reach user code: a loss, the result of a future. It never waits for
-     * another task, however long that blocks.
+     * Runs a task on a callback thread, which delivers events to user code: a loss, the result of a future. It never waits for
+     * another task, even one that blocks.
      */
     void execute(Runnable task);
 
-    /** Runs work of the user's, which may take as long as it likes; no other task waits for it. */
+    /** Runs user work, which may take any time; no other task waits for it. */
     default void executeWork(Runnable task) {
         execute(task);
     }
 
     /**
-     * Runs a task when the process is about to exit in order; the exit waits for it. A world without an exit never does.
+     * Runs a task at an orderly exit of the process, which waits for it. An environment without an exit never runs it.
      *
-     * @return takes it back
+     * @return cancels it
      */
     default Timer onExit(Runnable task) {
         return () -> {};
     }
 
     /**
-     * Runs a task on a daemon thread of its own until it returns: what talks to a store by a driver that blocks. It waits for
-     * other threads by {@link #await} alone, holds no lock while it waits, and so can live in a virtual world.
+     * Runs a task on a dedicated daemon thread until it returns, for stores whose driver blocks. The task waits for other
+     * threads only by {@link #await}, and holds no lock while it waits, so that it can run in simulation.
      *
      * @param name of the thread, as thread dumps show it
      */
@@ -58,22 +58,22 @@ public interface LockRuntime {
     /** Fills the array with unpredictable bytes. */
     void randomBytes(byte[] bytes);
 
-    /** An evenly drawn number from zero (included) to {@code bound} (excluded), which is positive. */
+    /** A uniformly distributed number from zero (included) to {@code bound} (excluded), which is positive. */
     long randomBelow(long bound);
 
     /**
-     * Waits until the future is done: parks the thread, or runs the virtual world until then.
+     * Waits until the future is done: parks the thread, or runs the simulation until then.
      *
      * @throws InterruptedException if the thread is interrupted before that
      */
     void await(CompletableFuture<?> future) throws InterruptedException;
 
-    /** Ends the timer and the threads, each after what it has begun; the runtime is not used after. */
+    /** Ends the timer and the threads, each after its current task; the runtime is not used afterwards. */
     void close();
 
     /** A scheduled task. */
     interface Timer {
-        /** Takes it back; no effect if it runs or has run. */
+        /** Cancels it; no effect if it runs or has run. */
         void cancel();
     }
 }

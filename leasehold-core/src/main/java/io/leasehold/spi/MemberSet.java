@@ -4,17 +4,17 @@ import io.leasehold.NodeVote;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** What a {@link LockStore} that is made of several nodes can do besides. */
+/** The further operations of a {@link LockStore} that consists of several nodes. */
 public interface MemberSet {
 
-    /** The set as all its clients must describe it: its nodes, by their names, and the largest ttl. */
+    /** The configuration that all clients of the set must share: its nodes, by their names, and the largest ttl. */
     String configuration();
 
     /**
-     * Declares all nodes new: whatever they may have forgotten, nobody relies on it. Every node that can be reached takes this
+     * Declares all nodes new: no client relies on any grant that they may have lost. Every node that can be reached takes this
      * set's configuration, and grants at once.
      *
-     * @return what each node said; completes exceptionally with {@link io.leasehold.StoreUnavailableException}, before
+     * @return each node's answer; completes exceptionally with {@link io.leasehold.StoreUnavailableException}, before
      *     anything is written, if no quorum of them answers
      */
     CompletableFuture<List<NodeVote>> declareNew(long timeoutNanos);

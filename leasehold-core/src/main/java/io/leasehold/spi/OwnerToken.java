@@ -9,8 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Twenty random bytes, new for every attempt, that prove ownership to the store.
  *
- * <p>Whoever knows it can release the lock, so it does not print: only {@link #hex()} reveals it, for the
- * wire.
+ * <p>Every party that knows it can release the lock, so {@link #toString()} hides it: only {@link #hex()} reveals it, for the wire.
  */
 public final class OwnerToken {
 
@@ -46,12 +45,12 @@ public final class OwnerToken {
         return new OwnerToken(hex.toLowerCase(java.util.Locale.ROOT));
     }
 
-    /** Forty lower-case hexadecimal digits: for the wire only, never for people. */
+    /** Forty lower-case hexadecimal digits: for the wire only, never for display. */
     public String hex() {
         return hex;
     }
 
-    /** What its attempt is called where others listen: the first 16 digits of the SHA-1 of {@link #hex()}. */
+    /** The public id of its attempt: the first 16 digits of the SHA-1 of {@link #hex()}. */
     public String attemptId() {
         try {
             byte[] digest = MessageDigest.getInstance("SHA-1").digest(hex.getBytes(StandardCharsets.US_ASCII));
@@ -62,8 +61,8 @@ public final class OwnerToken {
     }
 
     /**
-     * What its keys are recognised by at stores that keep a key for each: the first 16 bytes of the SHA-256 of {@link #hex()},
-     * written like a UUID. Reveals nothing.
+     * The public name of its key at stores that keep a key for each owner token: the first 16 bytes of the SHA-256 of
+     * {@link #hex()}, written like a UUID. Does not reveal the token.
      */
     public String publicId() {
         try {

@@ -5,16 +5,16 @@ import io.leasehold.NodeVote;
 import java.util.List;
 import java.util.Objects;
 
-/** What a store answers to a release or undo. */
+/** A store's answer to a release or undo. */
 public sealed interface ReleaseReply {
 
-    /** What each node said; empty for a store that is one node. */
+    /** Each node's answer; empty for a store that is one node. */
     List<NodeVote> votes();
 
     /**
-     * The lock was held by this owner token, and is not any more.
+     * The lock was held by this owner token, and no longer is.
      *
-     * @param awaited whether a waiter was told that it may be free now: a hint
+     * @param awaited whether a waiter was woken: a hint
      */
     record Released(List<NodeVote> votes, boolean awaited) implements ReleaseReply {
         /** Copies the votes. */
@@ -22,7 +22,7 @@ public sealed interface ReleaseReply {
             votes = List.copyOf(votes);
         }
 
-        /** Of a store that is one node, and hands over what somebody waits for. */
+        /** The answer of a store that is one node, and hands a lock over to its waiters. */
         public Released() {
             this(List.of(), false);
         }
@@ -35,14 +35,14 @@ public sealed interface ReleaseReply {
             votes = List.copyOf(votes);
         }
 
-        /** Of a store that is one node. */
+        /** The answer of a store that is one node. */
         public NotOurs() {
             this(List.of());
         }
     }
 
     /**
-     * Not known; the engine repeats the request.
+     * The outcome is unknown; the engine repeats the request.
      *
      * @param kind {@link FailureKind#PERMANENT} if repeating does not help
      * @param error what happened

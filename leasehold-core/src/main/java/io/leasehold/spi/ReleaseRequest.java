@@ -5,15 +5,15 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Ends everything that an owner token has or may have: its hold, its place in the queue, and, by raising the
+ * A request to end everything that an owner token has or may have: its hold, its place in the queue, and, by raising the
  * fence to {@code ballot}, every late copy of its requests. Idempotent; once sent, nothing but further copies
  * of it is ever sent with this owner token.
  *
  * @param names the locks
  * @param owner the owner token
  * @param ballot the highest fencing token proposed or granted under it, or zero
- * @param kind why
- * @param timeoutNanos after which the store must complete its reply
+ * @param kind the reason
+ * @param timeoutNanos the time limit after which the store must complete its reply
  */
 public record ReleaseRequest(List<LockName> names, OwnerToken owner, long ballot, Kind kind, long timeoutNanos) {
 

@@ -5,10 +5,10 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Renewals that go to the store together. Each extends its lock only if its owner token still holds it.
+ * Renewals that are sent to the store together. Each extends its lock only if its owner token still holds it.
  *
  * @param items the renewals
- * @param timeoutNanos after which the store must complete its reply
+ * @param timeoutNanos the time limit after which the store must complete its reply
  */
 public record RenewBatch(List<Item> items, long timeoutNanos) {
 
@@ -32,7 +32,7 @@ public record RenewBatch(List<Item> items, long timeoutNanos) {
             Objects.requireNonNull(owner, "owner");
         }
 
-        /** With the node timeout as it is configured. */
+        /** A renewal with the configured node timeout. */
         public Item(LockName name, OwnerToken owner, long ttlNanos) {
             this(name, owner, ttlNanos, 0);
         }

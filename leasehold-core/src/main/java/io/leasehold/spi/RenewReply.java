@@ -19,7 +19,7 @@ public record RenewReply(List<Item> items) {
 
     /** The answer to one renewal. */
     public sealed interface Item {
-        /** What each node said; empty for a store that is one node, and where the lock is kept. */
+        /** Each node's answer; empty for a store that is one node, and where the lock is kept. */
         default List<NodeVote> votes() {
             return List.of();
         }
@@ -33,21 +33,21 @@ public record RenewReply(List<Item> items) {
      */
     public record Renewed(long sentAtNanos) implements Item {}
 
-    /** The owner token holds this lock no more. */
+    /** The owner token no longer holds this lock. */
     public record NotOurs(List<NodeVote> votes) implements Item {
         /** Copies the votes. */
         public NotOurs {
             votes = List.copyOf(votes);
         }
 
-        /** Of a store that is one node. */
+        /** The answer of a store that is one node. */
         public NotOurs() {
             this(List.of());
         }
     }
 
     /**
-     * Not known.
+     * The outcome is unknown.
      *
      * @param error what happened
      */

@@ -10,29 +10,29 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.LongConsumer;
 
 /**
- * What a store can do for its operators besides telling who holds what. A store that cannot do one of these leaves its
- * default, which says so.
+ * The operations of a store for operators, beyond inspecting and releasing locks. A store that does not support one of these
+ * keeps its default, which reports that.
  *
  * <p>Every method returns at once. Futures may complete exceptionally with {@link io.leasehold.LockStoreException}.
  */
 public interface StoreOperations {
 
-    /** For a store that can do none of it. */
+    /** The operations of a store that supports none of them. */
     static StoreOperations none() {
         return new StoreOperations() {};
     }
 
-    /** Whether records of clients are kept here, so that a missing one says something. */
+    /** Whether records of clients are kept here, so that a missing one is significant. */
     default boolean keepsClientRecords() {
         return false;
     }
 
-    /** Keeps what a client tells of itself, for so long, in place of what it told before. */
+    /** Stores a client's record for this time, in place of its previous one. */
     default CompletableFuture<Void> announce(ClientRecord record, long keepNanos) {
         return CompletableFuture.completedFuture(null);
     }
 
-    /** What the client with this holder id told of itself last, if it is still kept. */
+    /** The last record of the client with this holder id, if it is still kept. */
     default CompletableFuture<Optional<ClientRecord>> client(String holderId) {
         return CompletableFuture.completedFuture(Optional.empty());
     }
@@ -43,18 +43,18 @@ public interface StoreOperations {
     }
 
     /**
-     * Tells how many keys a walk over all of them has looked at, from now on and for whoever walks: for people who wait.
+     * Reports the number of keys that a scan of all keys has read, for every later scan: to show progress.
      *
-     * @param seen called on any thread with the number so far; must not block
+     * @param seen called on any thread with the current number; must not block
      */
     default void onProgress(LongConsumer seen) {}
 
-    /** What only this store can see: side keys, waiters of free locks. Locks without an end are found by listing. */
+    /** Leaks that only this store can find: side keys, waiters of free locks. The engine finds locks without an end by listing. */
     default CompletableFuture<List<Leak>> leaks() {
         return CompletableFuture.completedFuture(List.of());
     }
 
-    /** How the store is set up, check by check. */
+    /** The findings about the store's configuration. */
     default CompletableFuture<List<Finding>> diagnose() {
         return CompletableFuture.completedFuture(List.of());
     }

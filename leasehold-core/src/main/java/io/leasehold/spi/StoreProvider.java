@@ -10,7 +10,7 @@ public interface StoreProvider {
     Set<String> schemes();
 
     /**
-     * Opens the store and makes sure that it answers.
+     * Opens the store and verifies that it answers.
      *
      * @throws IllegalArgumentException if the URI is malformed; the message hides secrets
      * @throws io.leasehold.LockStoreException if the store cannot be reached or refuses
@@ -18,7 +18,7 @@ public interface StoreProvider {
     LockStore open(StoreUri uri, LockRuntime runtime);
 
     /**
-     * The same with credentials that the provider is asked for at every connection. A store without log-in refuses it.
+     * As {@link #open(StoreUri, LockRuntime)}, with credentials from the provider for every connection. A store without log-in refuses it.
      *
      * @throws IllegalArgumentException if the URI is malformed or names credentials itself, or if the store cannot take them from a
      *     provider

@@ -6,30 +6,30 @@ import java.util.Objects;
 import java.util.regex.Pattern;
 
 /**
- * The URI that names a store. It may contain a password, so {@link #toString()} and {@link #redacted()} hide
- * what could be one; only {@link #text()} is whole.
+ * The URI that names a store. It may contain a password, so {@link #toString()} and {@link #redacted()} hide every possible
+ * one; only {@link #text()} is complete.
  */
 public final class StoreUri {
 
     private static final Pattern SCHEME = Pattern.compile("[a-zA-Z][a-zA-Z0-9+.-]*");
-    /** Up to the last '@', since passwords with '/', '?', '#' or '@' are often not encoded: better too much than a part. */
+    /** Up to the last '@', since passwords with '/', '?', '#' or '@' are often not encoded: hides too much rather than too little. */
     private static final Pattern USER_INFO = Pattern.compile("(?s)//.*@");
 
-    /** The same where the slashes, or scheme and slashes, were forgotten: {@code user:password@host}. */
+    /** The same without the slashes, or without scheme and slashes: {@code user:password@host}. */
     private static final Pattern BARE_USER_INFO = Pattern.compile("(?s)^([^/@:]*:)?+(?!/).*@");
 
-    /** What the name of a parameter contains whose value is a secret. */
+    /** The parts of parameter names that mark a secret value. */
     private static final String SECRET =
             "[^=?&;,(:/]*(?:password|passwd|passphrase|pass|pwd|secret|token|key|credential)[^=?&;,(]*=";
 
-    /** Behind '?' or '&' a value ends at the next '&': a ';' in it is a part of it. */
+    /** Behind '?' or '&' a value ends at the next '&': a ';' belongs to it. */
     private static final Pattern AFTER_AMPERSAND = Pattern.compile("(?is)([?&]" + SECRET + ")[^&]*");
 
-    /** Behind ';' it ends at the next one, unless that is escaped or in braces, as H2 and SQL Server have it. */
+    /** Behind ';' it ends at the next one, unless that is escaped or in braces, the syntax of H2 and SQL Server. */
     private static final Pattern AFTER_SEMICOLON =
             Pattern.compile("(?is)(;" + SECRET + ")(?:\\{(?:[^}]|\\}\\})*+(?:\\}|$)|(?:\\\\.|[^;\\\\]|\\\\$)*+)");
 
-    /** Elsewhere, as in {@code (host=h,password=…)}, the end of the value cannot be told. */
+    /** Elsewhere, as in {@code (host=h,password=…)}, the end of the value cannot be determined. */
     private static final Pattern ELSEWHERE = Pattern.compile("(?is)([,(:]" + SECRET + ").*");
 
     private static final Pattern NESTED = Pattern.compile("(?i)(node=)[^&]*");
@@ -65,7 +65,7 @@ public final class StoreUri {
         String place = USER_INFO.matcher(text.substring(0, options)).replaceAll("//***@");
         String query = NESTED.matcher(text.substring(options)).replaceAll("$1***");
         String safe = withoutSecrets(place + query);
-        // An '@' that is still there may end a password with a '?' or ';' in it.
+        // A remaining '@' may end a password that contains a '?' or ';'.
         safe = USER_INFO.matcher(safe).replaceAll("//***@");
         return BARE_USER_INFO.matcher(safe).replaceAll("$1***@");
     }
@@ -83,12 +83,12 @@ public final class StoreUri {
         return scheme;
     }
 
-    /** What follows the scheme and its colon. */
+    /** The text after the scheme and its colon. */
     public String rest() {
         return text.substring(text.indexOf(':') + 1);
     }
 
-    /** The whole text, secrets included: never for people. */
+    /** The complete text, including secrets: never for display. */
     public String text() {
         return text;
     }

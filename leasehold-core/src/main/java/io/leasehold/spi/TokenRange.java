@@ -8,7 +8,7 @@ package io.leasehold.spi;
  */
 public record TokenRange(long first, long last) {
 
-    /** The first number that no token reaches: larger ones are not exact in Lua and JSON. */
+    /** The exclusive bound of tokens: larger numbers are not exact in Lua and JSON. */
     public static final long LIMIT = 1L << 53;
 
     /** Refuses ranges that are empty or out of bounds. */

@@ -99,7 +99,7 @@ final class GrantRulesTest {
         runtime.pass(Duration.ofSeconds(2));
         assertThat(shop.timeline.size()).isZero();
         assertThat(shop.holds.isEmpty()).isTrue();
-        assertThat(shop.holds.isNoneEnding()).isTrue();
+        assertThat(shop.holds.hasNoneEnding()).isTrue();
         client.close();
     }
 
@@ -115,7 +115,7 @@ final class GrantRulesTest {
         runtime.pass(Duration.ofSeconds(2));
         assertThat(shop.timeline.size()).isZero();
         assertThat(lease.release()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
-        assertThat(shop.holds.isNoneEnding()).isTrue();
+        assertThat(shop.holds.hasNoneEnding()).isTrue();
         runtime.pass(Duration.ofMinutes(2));
         assertThat(store.renewals()).isEmpty();
     }
@@ -265,7 +265,7 @@ final class GrantRulesTest {
                 assertThat(shop.queues.isEmpty())
                         .as("read %d, lost %s", at, lost)
                         .isTrue();
-                assertThat(shop.holds.isNoneEnding()).isTrue();
+                assertThat(shop.holds.hasNoneEnding()).isTrue();
                 assertThat(lease.releaseAsync()).isDone();
                 shop.queues.enter(behind);
                 assertThat(silent.acquires()).as("read %d, lost %s", at, lost).hasSize(1);

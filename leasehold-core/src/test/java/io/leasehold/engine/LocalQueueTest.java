@@ -38,12 +38,12 @@ final class LocalQueueTest {
     @Test
     void itIsDesertedWithoutAContenderAndAGrant() {
         queue.enter("a");
-        assertThat(queue.isDeserted()).isFalse();
+        assertThat(queue.isEmpty()).isFalse();
         queue.granted(grant, 1);
         queue.leave("a");
-        assertThat(queue.isDeserted()).isFalse();
+        assertThat(queue.isEmpty()).isFalse();
         queue.ended(grant);
-        assertThat(queue.isDeserted()).isTrue();
+        assertThat(queue.isEmpty()).isTrue();
     }
 
     @Test
@@ -73,18 +73,18 @@ final class LocalQueueTest {
     @Test
     void oneSettlesAndLooksAgainForTheOthers() {
         assertThat(queue.beginSettling()).isTrue();
-        queue.look();
+        queue.nextContender();
         assertThat(queue.beginSettling()).as("another does").isFalse();
-        assertThat(queue.goesOnSettling(true)).as("for the other").isTrue();
-        queue.look();
-        assertThat(queue.goesOnSettling(true)).isFalse();
+        assertThat(queue.continueSettling(true)).as("for the other").isTrue();
+        queue.nextContender();
+        assertThat(queue.continueSettling(true)).isFalse();
         assertThat(queue.beginSettling()).as("none does").isTrue();
     }
 
     @Test
     void aLookThatFailsEndsTheSettling() {
         queue.beginSettling();
-        assertThat(queue.goesOnSettling(false)).isFalse();
+        assertThat(queue.continueSettling(false)).isFalse();
         assertThat(queue.beginSettling()).isTrue();
     }
 

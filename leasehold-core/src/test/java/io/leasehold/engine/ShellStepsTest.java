@@ -408,11 +408,11 @@ final class ShellStepsTest {
         long mark = watch.mark();
         runtime.suspend(Duration.ofMillis(100));
         watch.check();
-        assertThat(watch.hasSleptSince(mark)).isFalse();
+        assertThat(watch.wasSuspendedSince(mark)).isFalse();
         assertThat(watch.suspensions()).isZero();
         runtime.suspend(Duration.ofMillis(1));
         watch.check();
-        assertThat(watch.hasSleptSince(mark)).isTrue();
+        assertThat(watch.wasSuspendedSince(mark)).isTrue();
         assertThat(watch.suspensions()).isEqualTo(1);
         watch.check();
         assertThat(watch.suspensions()).as("once").isEqualTo(1);

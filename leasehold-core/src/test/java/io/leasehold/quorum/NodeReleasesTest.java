@@ -210,9 +210,9 @@ final class NodeReleasesTest {
                 NAMES,
                 OwnerToken.draw(clock),
                 OwnerToken.draw(clock));
-        assertThat(session.isDeserted(clock.nanoTime())).isFalse();
+        assertThat(session.isAbandoned(clock.nanoTime())).isFalse();
         clock.pass(Duration.ofHours(1));
-        assertThat(session.isDeserted(clock.nanoTime())).isTrue();
+        assertThat(session.isAbandoned(clock.nanoTime())).isTrue();
     }
 
     /** A hold that is renewed is remembered, however old it is. */

@@ -577,7 +577,7 @@ final class QuorumSessionTest {
         assertThat(session.acquire(set.request(set.owner()), set.clock.nanoTime()))
                 .isCompleted();
         set.clock.noTimers = false;
-        assertThat(session.isDeserted(set.clock.nanoTime() + 60 * SECOND + 1)).isTrue();
+        assertThat(session.isAbandoned(set.clock.nanoTime() + 60 * SECOND + 1)).isTrue();
     }
 
     @Test
@@ -599,16 +599,16 @@ final class QuorumSessionTest {
     void whatIsLeftAloneIsDesertedAfterAMinuteOrThreeRechecks() {
         NodeSet nodes = ScriptedSet.nodes(set.nodes, set.clock);
         QuorumSession session = session(nodes);
-        assertThat(session.isDeserted(set.clock.nanoTime() + 60 * SECOND)).isFalse();
-        assertThat(session.isDeserted(set.clock.nanoTime() + 60 * SECOND + 1)).isTrue();
+        assertThat(session.isAbandoned(set.clock.nanoTime() + 60 * SECOND)).isFalse();
+        assertThat(session.isAbandoned(set.clock.nanoTime() + 60 * SECOND + 1)).isTrue();
 
         set.rival(0, 1, 2);
         set.clock.answer(session.acquire(
                 AcquireRequest.exclusive(NAMES, set.owner(), "host/1/x", TTL, SECOND)
                         .waiting(25 * SECOND),
                 set.clock.nanoTime()));
-        assertThat(session.isDeserted(set.clock.nanoTime() + 75 * SECOND)).isFalse();
-        assertThat(session.isDeserted(set.clock.nanoTime() + 75 * SECOND + 1)).isTrue();
+        assertThat(session.isAbandoned(set.clock.nanoTime() + 75 * SECOND)).isFalse();
+        assertThat(session.isAbandoned(set.clock.nanoTime() + 75 * SECOND + 1)).isTrue();
     }
 
     @Test
@@ -618,12 +618,12 @@ final class QuorumSessionTest {
         AcquireReply reply = set.clock.answer(session.acquire(set.request(set.owner()), set.clock.nanoTime()));
         assertThat(reply).isInstanceOf(AcquireReply.Granted.class);
         long sentAtNanos = ((AcquireReply.Granted) reply).grant().sentAtNanos();
-        assertThat(session.isDeserted(sentAtNanos + TTL + 60 * SECOND)).isFalse();
-        assertThat(session.isDeserted(sentAtNanos + TTL + 60 * SECOND + 1)).isTrue();
+        assertThat(session.isAbandoned(sentAtNanos + TTL + 60 * SECOND)).isFalse();
+        assertThat(session.isAbandoned(sentAtNanos + TTL + 60 * SECOND + 1)).isTrue();
         all(node -> node.delayNanos.put("acquire", 10 * MILLI));
         QuorumSession asking = session(ScriptedSet.nodes(set.nodes, set.clock));
         asking.acquire(set.request(set.owner()), set.clock.nanoTime());
-        assertThat(asking.isDeserted(set.clock.nanoTime() + Duration.ofHours(1).toNanos()))
+        assertThat(asking.isAbandoned(set.clock.nanoTime() + Duration.ofHours(1).toNanos()))
                 .as("a request is under way")
                 .isFalse();
     }
@@ -665,8 +665,8 @@ final class QuorumSessionTest {
                                 : new io.leasehold.spi.RenewReply.NotOurs());
             }
             assertThat(reply).isDone();
-            assertThat(session.isDeserted(renewedAtNanos + TTL + 60 * SECOND)).isFalse();
-            assertThat(session.isDeserted(renewedAtNanos + TTL + 60 * SECOND + 1))
+            assertThat(session.isAbandoned(renewedAtNanos + TTL + 60 * SECOND)).isFalse();
+            assertThat(session.isAbandoned(renewedAtNanos + TTL + 60 * SECOND + 1))
                     .isTrue();
             set.pass(1_000);
         }

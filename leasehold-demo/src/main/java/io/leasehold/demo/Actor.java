@@ -13,17 +13,17 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A process that does one step at a time and answers each. It can be stopped between any two, and killed; if this process
- * is gone while it is stopped, it is killed. For one thread.
+ * A process that performs one step at a time and answers each. It can be stopped between any two, and killed; if this process
+ * ends while it is stopped, it is killed. For one thread.
  */
 final class Actor {
 
-    /** Far beyond what any step takes on a busy machine, its own patience included. */
+    /** Far longer than any step on a busy machine, including its patience. */
     private static final Duration PATIENCE = Duration.ofSeconds(150);
 
     private static final long POLL_MILLIS = 100;
 
-    /** Ends the stopped process unless it hears otherwise; the keyboard's signals are not for it. */
+    /** Ends the stopped process unless it is told otherwise; it ignores the keyboard's signals. */
     private static final String GUARD = "trap '' INT TERM HUP; kill -STOP \"$1\" && echo stopped;"
             + " read -r go && kill -CONT \"$1\" || kill -KILL \"$1\"";
 
@@ -45,7 +45,7 @@ final class Actor {
                 answers.add(line);
             }
         } catch (IOException gone) {
-            // Whether it may be gone is judged by whoever waits for an answer.
+            // The caller that waits for an answer judges whether it may be gone.
         }
     }
 
@@ -57,12 +57,12 @@ final class Actor {
         return process.pid();
     }
 
-    /** Tells it a step; the answer is still to come. */
+    /** Sends a step; the answer follows. */
     void tell(String step) {
         process.tell(step);
     }
 
-    /** The answer to what it was told. */
+    /** The answer to the last step. */
     String answer() throws DemoFailure, IOException, InterruptedException {
         long sinceNanos = System.nanoTime();
         while (true) {
@@ -77,18 +77,18 @@ final class Actor {
         }
     }
 
-    /** Whether the answer is already there. */
+    /** Whether the answer has arrived. */
     boolean hasAnswered() {
         return !answers.isEmpty();
     }
 
-    /** Tells it a step and waits for the answer. */
+    /** Sends a step and waits for the answer. */
     String ask(String step) throws DemoFailure, IOException, InterruptedException {
         tell(step);
         return answer();
     }
 
-    /** SIGSTOP: it does nothing any more, and does not know. */
+    /** SIGSTOP: it no longer runs, and does not notice. */
     void stop() throws DemoFailure, IOException {
         Process stopper = new ProcessBuilder("/bin/sh", "-c", GUARD, "sh", Long.toString(pid()))
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
@@ -100,7 +100,7 @@ final class Actor {
         }
     }
 
-    /** SIGCONT: it goes on as if nothing had been. */
+    /** SIGCONT: it goes on as if nothing had happened. */
     void resume() throws IOException, InterruptedException {
         Process stopper = guard;
         if (stopper == null) {

@@ -9,11 +9,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Five locks that people write by hand, each brought to its fall; and ours in the same place. */
+/** Five common hand-made locks, each made to fail, and ours in the same situation. */
 final class BrokenDemo implements Scenario {
 
     private static final Duration SHORT = Duration.ofMillis(1500);
-    /** For a holder that must still be one when it looks, and must not be one a little later. */
+    /** For a holder whose lease must be valid at its check, and over soon after. */
     private static final Duration MEDIUM = Duration.ofSeconds(4);
 
     private static final String[] NAMES = {"w1", "w2", "w3"};
@@ -25,10 +25,10 @@ final class BrokenDemo implements Scenario {
 
     @Override
     public String summary() {
-        return "five hand-made locks fall, and ours stands in the same place";
+        return "five hand-made locks fail, and ours holds in the same situation";
     }
 
-    /** There is much to see. */
+    /** A slower beat, since there is much to see. */
     @Override
     public Duration beat() {
         return Duration.ofMillis(60);
@@ -38,9 +38,7 @@ final class BrokenDemo implements Scenario {
 
     @Override
     public boolean play(Play play) throws DemoFailure, IOException, InterruptedException {
-        play.say(
-                Ink.BOLD,
-                "Five locks on one Redis as people write them by hand, and the moment at which each of them fails.");
+        play.say(Ink.BOLD, "Five common hand-made locks on one Redis, and the moment at which each of them fails.");
         RedisServer server = play.stage().startRedis();
         play.say(Ink.DIM, "Started: Redis " + server.version() + " on 127.0.0.1:" + server.port());
         List<Outcome> outcomes = new ArrayList<>();
@@ -52,7 +50,7 @@ final class BrokenDemo implements Scenario {
                 Scheme.GET_THEN_DELETE)) {
             HistoryVerdict broken = act(play, server, scheme, scheme, MEDIUM);
             if (broken.held(HistoryVerdict.ALL)) {
-                // The machine was so slow that the lock was over before it was to be.
+                // The machine was so slow that the lock ended too early.
                 broken = act(play, server, scheme, scheme, MEDIUM.multipliedBy(5));
             }
             boolean oursHeld = play.naive()
@@ -91,8 +89,8 @@ final class BrokenDemo implements Scenario {
         play.say(
                 held ? Ink.GREEN : Ink.RED,
                 held
-                        ? "HELD: in each of the five places ours stood where the other fell."
-                        : "VIOLATED: ours fell, too.");
+                        ? "HELD: in each of the five situations ours held where the other failed."
+                        : "VIOLATED: ours failed, too.");
         return held;
     }
 
@@ -129,7 +127,7 @@ final class BrokenDemo implements Scenario {
         return play.verdict(NAMES);
     }
 
-    /** Only the first is to lose its lock by waiting. */
+    /** Only the first must lose its lock by waiting. */
     private static Duration ttl(String name, Scheme scene, Duration medium) {
         if (scene == Scheme.SETNX_THEN_EXPIRE) {
             return SHORT;
@@ -143,7 +141,7 @@ final class BrokenDemo implements Scenario {
     private static String moment(Scheme scene) {
         return switch (scene) {
             case SETNX_THEN_EXPIRE -> "and a death between the two";
-            case GET_THEN_SET -> "and two who see that it is free";
+            case GET_THEN_SET -> "and two processes that see it free";
             case FIXED_VALUE -> "and a release that comes late";
             case DELETE_WITHOUT_COMPARE -> "and a release that comes late";
             case GET_THEN_DELETE -> "and a pause between the two";
@@ -154,14 +152,14 @@ final class BrokenDemo implements Scenario {
     private static void deathBetweenTwoCommands(Play play, boolean ours)
             throws DemoFailure, IOException, InterruptedException {
         if (ours) {
-            // One command: there is no between. The nearest is right after it.
+            // One command: nothing can happen in between. The nearest moment is right after it.
             play.acquire("w1", Play.PATIENT);
             play.kill("w1", " is KILLED right after its one command");
         } else {
             play.acquireHalf("w1");
             play.kill("w1", " is KILLED before EXPIRE");
         }
-        // Ours has to be free in time; the other one is looked at when the time is over.
+        // Ours must be free in time; the other one is checked when the time is over.
         if (play.acquire("w2", ours ? Play.PATIENT : SHORT.multipliedBy(2))) {
             play.read("w2");
             play.write("w2");
@@ -203,7 +201,7 @@ final class BrokenDemo implements Scenario {
         play.stop("w1", " until its lock is over");
         play.acquire("w2", Play.PATIENT);
         play.read("w2");
-        play.resume("w1", " WAKES, and gives back what it thinks is its lock");
+        play.resume("w1", " WAKES, and releases what it believes is its lock");
         play.release("w1");
         third(play);
     }

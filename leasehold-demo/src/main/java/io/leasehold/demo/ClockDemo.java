@@ -6,7 +6,7 @@ import java.time.Duration;
 /** The clock of one of three Redlock nodes jumps, and its keys end early. */
 final class ClockDemo implements Scenario {
 
-    /** Renewed every third of it; a machine that stalls for as long loses the lease, and the verdict still holds. */
+    /** Renewed every third of it; a machine that stalls this long loses the lease, and the verdict still holds. */
     private static final Duration TTL = Duration.ofSeconds(6);
 
     private static final Duration JUMP = Duration.ofHours(1);

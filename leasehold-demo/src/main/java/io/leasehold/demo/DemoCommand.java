@@ -19,7 +19,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code leasehold demo}: shows in seconds what a lock across processes is for. */
+/** {@code leasehold demo}: demonstrates in seconds the purpose of a lock across processes. */
 @Command(
         name = "demo",
         description = {
@@ -63,10 +63,10 @@ public final class DemoCommand implements Callable<Integer> {
             description = "The same without what protects: work is lost.")
     private boolean naive;
 
-    @Option(names = "--list", description = "Only say what there is to see.")
+    @Option(names = "--list", description = "Only list the scenarios.")
     private boolean list;
 
-    @Option(names = "--quick", description = "Not at the pace of people.")
+    @Option(names = "--quick", description = "As fast as possible.")
     private boolean quick;
 
     /** A command of this invocation. */

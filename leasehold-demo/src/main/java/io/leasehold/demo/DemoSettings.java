@@ -3,15 +3,15 @@ package io.leasehold.demo;
 import java.time.Duration;
 
 /**
- * How a demonstration is played.
+ * The settings of a demonstration.
  *
- * @param workers how many processes fight
+ * @param workers the number of competing processes
  * @param withLock whether they take the lock
- * @param ttl how long a lease outlives its holder at most
+ * @param ttl the longest time for which a lease outlives its holder
  * @param pause between reading and writing the counter
- * @param incrementsPerTurn how often a holder increments before it gives the lock back
- * @param turnsBeforeKill how many turns are watched before a holder is killed
- * @param turnsAfterKill and how many after that
+ * @param incrementsPerTurn the number of increments before a holder releases the lock
+ * @param turnsBeforeKill the number of turns before a holder is killed
+ * @param turnsAfterKill the number of turns after that
  */
 public record DemoSettings(
         int workers,
@@ -22,15 +22,15 @@ public record DemoSettings(
         int turnsBeforeKill,
         int turnsAfterKill) {
 
-    /** The lock they fight for. */
+    /** The lock for which they compete. */
     static final String LOCK = "demo:counter";
 
-    /** At a pace that people can follow. */
+    /** At a pace that a viewer can follow. */
     public static DemoSettings paced(int workers, boolean withLock) {
         return new DemoSettings(workers, withLock, Duration.ofSeconds(3), Duration.ofMillis(250), 3, 5, 4);
     }
 
-    /** As short as it can be and still show it all. */
+    /** As short as possible for the complete demonstration. */
     public static DemoSettings quick(int workers, boolean withLock) {
         return new DemoSettings(workers, withLock, Duration.ofSeconds(2), Duration.ofMillis(60), 2, 3, 2);
     }

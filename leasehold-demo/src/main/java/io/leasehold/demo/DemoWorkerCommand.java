@@ -55,7 +55,7 @@ public final class DemoWorkerCommand implements Callable<Integer> {
 
     private final WorkerControl control = new WorkerControl();
 
-    /** A command that finds its lock in this store. */
+    /** Creates a command that uses a lock in this store. */
     public DemoWorkerCommand(StoreOption store) {
         this.store = store;
     }
@@ -90,7 +90,7 @@ public final class DemoWorkerCommand implements Callable<Integer> {
             } else {
                 guardedTurn(history, counter, lock);
             }
-            // So that others get their turn, too.
+            // Lets other processes have their turn.
             Thread.sleep(pause.toMillis());
         }
     }
@@ -133,7 +133,7 @@ public final class DemoWorkerCommand implements Callable<Integer> {
         }
     }
 
-    /** The time is read first: what it says about validity is never more than is true. */
+    /** The time is read first, so that it never overstates the validity. */
     private static void append(HistoryFile history, Kind kind, @Nullable Lease lease, long counter) throws IOException {
         long atNanos = System.nanoTime();
         if (lease == null) {

@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 
-/** The primary grants a lock that its replica never hears of, dies, and the replica takes its place. */
+/** The primary grants a lock, dies before it has replicated it, and the replica takes its place. */
 final class FailoverDemo implements Scenario {
 
     private static final Duration TTL = Duration.ofSeconds(8);
@@ -21,7 +21,7 @@ final class FailoverDemo implements Scenario {
 
     @Override
     public String summary() {
-        return "a replica that never heard of the lock becomes the primary";
+        return "a replica that never received the lock becomes the primary";
     }
 
     @Override
@@ -31,7 +31,7 @@ final class FailoverDemo implements Scenario {
         play.say(
                 play.naive() ? Ink.YELLOW : Ink.PLAIN,
                 play.naive()
-                        ? "The counter is NAIVE: it believes whoever writes."
+                        ? "The counter is NAIVE: it accepts every write."
                         : "The counter CHECKS the fencing token: it refuses one that is older than any it has seen.");
         RedisReplicated group = play.stage().startReplicated();
         RedisServer primary = group.primary();
@@ -81,7 +81,7 @@ final class FailoverDemo implements Scenario {
         return held;
     }
 
-    /** To where nobody answers, so that it stays a replica of what it has. */
+    /** Redirects it to an unused port, so that it stays a replica with its current data. */
     private static void cutOff(RedisServer replica) {
         replica.call("REPLICAOF", "127.0.0.1", "1");
     }

@@ -17,17 +17,17 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code demo first}: processes fight for one lock, one that holds it is killed, another takes over when the dead one's
- * lease has ended. It directs and watches; the verdict comes from the histories alone. For one thread.
+ * {@code demo first}: processes compete for one lock, its holder is killed, and another takes over when the dead holder's
+ * lease has ended. This class directs and observes; the verdict comes from the histories alone. For one thread.
  */
 public final class FirstDemo {
 
-    /** Far beyond what any step takes on a busy machine. */
+    /** Far longer than any step on a busy machine. */
     private static final Duration PATIENCE = Duration.ofSeconds(90);
 
     private static final long POLL_MILLIS = 20;
     private static final long SIGNAL_MILLIS = 300;
-    /** Events are shown so much later, in order, as they come from several files. */
+    /** The delay with which events are shown, so that those of several files appear in order. */
     private static final long SETTLE_NANOS = 60_000_000;
 
     private final DemoSettings settings;
@@ -45,7 +45,7 @@ public final class FirstDemo {
     /** The killed holder. */
     private record Death(String worker, long atNanos, long validUntilNanos, int turnsBefore) {}
 
-    /** A demonstration with these settings, shown there. */
+    /** Creates a demonstration with these settings and this output. */
     public FirstDemo(DemoSettings settings, Terminal terminal, Map<String, String> environment)
             throws InterruptedException {
         this.settings = settings;
@@ -59,7 +59,7 @@ public final class FirstDemo {
      * Plays it.
      *
      * @return whether the histories prove that the lock kept its promise
-     * @throws DemoFailure if it could not be played to its end
+     * @throws DemoFailure if it could not be completed
      */
     public boolean play() throws DemoFailure, IOException, InterruptedException {
         try (Stage stage = Stage.open()) {
@@ -90,7 +90,7 @@ public final class FirstDemo {
                     "A lock in Redis lets one at a time in. It is a lease of "
                             + settings.ttl().toSeconds() + " s, renewed while its holder lives.");
         } else {
-            timeline.text(Ink.YELLOW, "This time WITHOUT the lock: everybody comes in at once. Watch the number.");
+            timeline.text(Ink.YELLOW, "This time WITHOUT the lock: all processes come in at once. Watch the number.");
         }
     }
 
@@ -131,7 +131,7 @@ public final class FirstDemo {
         follow();
     }
 
-    /** A holder beyond its turn: it keeps the lock, as it was told, and cannot just be giving it back. */
+    /** A holder beyond its turn: it keeps the lock, as instructed, and cannot be releasing it now. */
     private @Nullable WorkerProcess keeper() {
         for (WorkerProcess worker : workers) {
             if (incrementsInTurn.getOrDefault(worker.name(), 0) > settings.incrementsPerTurn()) {
@@ -157,7 +157,7 @@ public final class FirstDemo {
                 Ink.RED,
                 victim.name() + " KILLED (SIGKILL) "
                         + (settings.withLock()
-                                ? "while it holds the lock: nobody gives it back"
+                                ? "while it holds the lock, and cannot release it"
                                 : "in the middle of its work"));
         death = new Death(victim.name(), atNanos, lastWord.validUntilNanos(), turns);
         if (settings.withLock()) {
@@ -192,7 +192,7 @@ public final class FirstDemo {
         }
     }
 
-    /** What is waited for. */
+    /** A condition to wait for. */
     private interface Condition {
         boolean holds();
     }
@@ -221,7 +221,7 @@ public final class FirstDemo {
         }
     }
 
-    /** Shows what is new. */
+    /** Shows new events. */
     private void follow() throws IOException {
         for (WorkerProcess worker : workers) {
             unsettled.addAll(worker.history().readNew());
@@ -264,11 +264,11 @@ public final class FirstDemo {
         }
     }
 
-    /** Once a turn is enough to be understood; the verdict counts them all. */
+    /** One loss per turn is shown; the verdict counts all of them. */
     private void showLoss(HistoryEvent event) {
         if (event.counter() <= counter && losersInTurn.add(event.worker())) {
             String over = event.worker() + " writes " + event.counter() + " over " + counter;
-            timeline.line(event.atNanos(), Ink.RED, over + ": somebody's work is lost");
+            timeline.line(event.atNanos(), Ink.RED, over + ": an update is lost");
         }
     }
 

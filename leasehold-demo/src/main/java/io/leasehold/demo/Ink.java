@@ -1,6 +1,6 @@
 package io.leasehold.demo;
 
-/** How text looks in a terminal that can show it. */
+/** The style of text in a terminal that supports it. */
 enum Ink {
     PLAIN(""),
     DIM("2"),
@@ -15,7 +15,7 @@ enum Ink {
         this.code = code;
     }
 
-    /** The text in this ink, or as it is where there are no colours. */
+    /** The text in this style, or unchanged without colours. */
     String paint(String text, boolean colourful) {
         return colourful && !code.isEmpty() ? "\u001b[" + code + "m" + text + "\u001b[0m" : text;
     }

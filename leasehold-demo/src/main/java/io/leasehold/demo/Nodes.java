@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 /** Independent Redis servers without persistence, of which a quorum makes one lock. Counted from 1. For one thread. */
 final class Nodes {
 
-    /** The most, for a busy machine; what is still open after it counts as no answer. */
+    /** The longest wait, for a busy machine; a missing answer then counts as none. */
     private static final Duration MAX_NODE_TIMEOUT = Duration.ofMillis(500);
 
     private static final int NODE_TIMEOUTS_PER_TTL = 6;
@@ -29,12 +29,12 @@ final class Nodes {
         this.clocks = clocks;
     }
 
-    /** Starts so many. */
+    /** Starts this number of servers. */
     static Nodes start(Play play, int count) {
         return said(play, new Nodes(play.stage().startRedises(count), false));
     }
 
-    /** Starts so many, with clocks of their own where this machine can give them some. */
+    /** Starts this number of servers, with their own clocks if this machine supports that. */
     static Nodes startWithClocks(Play play, int count) {
         try {
             return said(play, new Nodes(play.stage().startRedisesWithClocks(count), true));
@@ -65,7 +65,7 @@ final class Nodes {
         return servers.get(number - 1);
     }
 
-    /** Where an actor finds them. */
+    /** The URIs for an actor. */
     List<String> uris(Scheme scheme, Duration maxTtl) {
         List<String> each = servers.stream().map(RedisServer::uri).toList();
         return scheme == Scheme.LEASEHOLD ? List.of(redlock(each, maxTtl)) : each;
@@ -84,7 +84,7 @@ final class Nodes {
         return part.compareTo(MAX_NODE_TIMEOUT) < 0 ? part : MAX_NODE_TIMEOUT;
     }
 
-    /** What {@code leasehold redlock init} does: they are new, and need not wait out a quarantine. */
+    /** As {@code leasehold redlock init}: declares them new, so that no quarantine is needed. */
     void declareNew(Duration maxTtl) {
         try (LockClient locks = Leasehold.builder()
                 .store(uris(Scheme.LEASEHOLD, maxTtl).get(0))
@@ -94,17 +94,17 @@ final class Nodes {
         }
     }
 
-    /** This node refuses whatever takes memory: it can grant nothing. */
+    /** Makes this node refuse every command that needs memory: it can grant nothing. */
     void fill(int number) {
         node(number).call("CONFIG", "SET", "maxmemory", "1");
     }
 
-    /** It has memory again. */
+    /** Gives it memory again. */
     void free(int number) {
         node(number).call("CONFIG", "SET", "maxmemory", "0");
     }
 
-    /** The clock of this node jumps forwards; or, where it has none of its own, all its keys end as much earlier. */
+    /** Lets the clock of this node jump forwards or, if it has no own clock, all its keys end that much earlier. */
     void jump(int number, Duration jump) {
         if (clocks) {
             node(number).clock().step(jump);

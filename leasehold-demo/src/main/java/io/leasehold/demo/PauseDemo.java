@@ -30,7 +30,7 @@ final class PauseDemo implements Scenario {
         play.say(
                 play.naive() ? Ink.YELLOW : Ink.PLAIN,
                 play.naive()
-                        ? "The counter is NAIVE: it believes whoever writes. No lock can help it."
+                        ? "The counter is NAIVE: it accepts every write. No lock can help it."
                         : "The counter CHECKS the fencing token: it refuses one that is older than any it has seen.");
         RedisServer redis = play.stage().startRedis();
         play.say(Ink.DIM, "Started: Redis " + redis.version() + " on 127.0.0.1:" + redis.port());
@@ -43,7 +43,7 @@ final class PauseDemo implements Scenario {
         play.read("w1");
         play.line(
                 Ink.PLAIN, "w1 checks its lease: " + (play.isValid("w1") ? "valid" : "over") + ". Now it would write");
-        play.stop("w1", ": no renewal, and nobody can tell it anything");
+        play.stop("w1", ": no renewal, and no message reaches it");
         play.askForLock("w2", Play.PATIENT);
         play.line(Ink.PLAIN, "w2 waits: the lease of w1 has to end first");
         play.hearOfLock("w2");

@@ -17,18 +17,17 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells actors what to do, step by step, and people what comes of it. It directs and reports; the verdict comes from the
- * histories alone. For one thread.
+ * Directs actors step by step, and shows the results. The verdict comes from the histories alone. For one thread.
  */
 final class Play {
 
-    /** The lock as it is called in Redis. */
+    /** The lock's key in Redis. */
     static final String KEY = "lock:{demo:counter}";
 
-    /** For a step that comes off however slow the machine is. */
+    /** For a step that succeeds even on a slow machine. */
     static final Duration PATIENT = Duration.ofSeconds(60);
 
-    /** So long that nothing ends by itself within the demonstration. */
+    /** Long enough that no lease ends by itself within the demonstration. */
     static final Duration ENDLESS = Duration.ofMinutes(10);
 
     private static final long POLL_MILLIS = 20;
@@ -42,10 +41,10 @@ final class Play {
     private boolean begun;
     private @Nullable Path directory;
 
-    /** How it looks. */
+    /** The presentation. */
     interface Look {
 
-        /** A timeline for these. */
+        /** A timeline for these actors. */
         Timeline timeline(List<String> names);
     }
 
@@ -61,17 +60,17 @@ final class Play {
         return stage;
     }
 
-    /** Whether it is played without what protects. */
+    /** Whether it is played without protection. */
     boolean naive() {
         return naive;
     }
 
-    /** A line above the stage. */
+    /** Shows a line above the timeline. */
     void say(Ink ink, String text) {
         timeline.text(ink, text);
     }
 
-    /** Has these at hand; who was killed is started anew. */
+    /** Starts these actors unless they run; a killed one is started again. */
     void cast(String... names) throws DemoFailure, IOException, InterruptedException {
         List<Actor> started = new ArrayList<>();
         for (String name : names) {
@@ -92,7 +91,7 @@ final class Play {
         }
     }
 
-    /** A new act, with a counter and histories of its own. */
+    /** Begins a new act, with its own counter and histories. */
     void begin(String... names) throws IOException {
         directory = stage.newDirectory();
         timeline = look.timeline(List.of(names));
@@ -112,7 +111,7 @@ final class Play {
     Actor actor(String name) {
         Actor actor = actors.get(name);
         if (actor == null) {
-            throw new IllegalArgumentException("nobody is called " + name);
+            throw new IllegalArgumentException("no actor is called " + name);
         }
         return actor;
     }
@@ -123,7 +122,7 @@ final class Play {
         }
     }
 
-    /** A line of the timeline, and a moment to read it. */
+    /** Shows a line of the timeline, and waits for a moment. */
     void line(Ink ink, String text) throws InterruptedException {
         if (!begun) {
             timeline.begin(System.nanoTime());
@@ -133,19 +132,19 @@ final class Play {
         Thread.sleep(beat.toMillis());
     }
 
-    /** Asks for the lock; whether it was granted. */
+    /** Requests the lock; returns whether it was granted. */
     boolean acquire(String name, Duration patience) throws DemoFailure, IOException, InterruptedException {
         askForLock(name, patience);
         return hearOfLock(name);
     }
 
-    /** Asks for the lock, and leaves the answer for {@link #hearOfLock}. */
+    /** Requests the lock, and leaves the answer for {@link #hearOfLock}. */
     void askForLock(String name, Duration patience) {
         timeline.waits(name);
         actor(name).tell(Words.ACQUIRE + " " + patience.toMillis());
     }
 
-    /** Whether the lock was granted that was asked for. */
+    /** Whether the requested lock was granted. */
     boolean hearOfLock(String name) throws DemoFailure, IOException, InterruptedException {
         String answer = actor(name).answer();
         if (answer.startsWith(Words.DENIED)) {
@@ -161,13 +160,13 @@ final class Play {
         return true;
     }
 
-    /** Asks for the lock and is held up between its two steps. */
+    /** Requests the lock and is held up between its two steps. */
     void acquireHalf(String name) throws DemoFailure, IOException, InterruptedException {
         askHalf(name, Words.ACQUIRE + " 0");
         timeline.waits(name);
     }
 
-    /** Gives the lock back and is held up between its two steps, or before the only one. */
+    /** Releases the lock and is held up between its two steps, or before the only one. */
     void releaseHalf(String name) throws DemoFailure, IOException, InterruptedException {
         askHalf(name, Words.RELEASE);
     }
@@ -180,12 +179,12 @@ final class Play {
         line(Ink.YELLOW, name + " is held up right after " + rest(answer));
     }
 
-    /** Lets it go on from there; the answer is that of the whole step. */
+    /** Lets it go on; the answer is that of the whole step. */
     void goOn(String name) {
         actor(name).tell(Words.GO);
     }
 
-    /** Reads the number; whether it may. */
+    /** Reads the number; returns whether it may. */
     boolean read(String name) throws DemoFailure, IOException, InterruptedException {
         String answer = actor(name).ask(Words.READ);
         if (answer.startsWith(Words.YES)) {
@@ -196,7 +195,7 @@ final class Play {
         return false;
     }
 
-    /** Writes one more than it has read; whether it may. */
+    /** Writes one more than it has read; returns whether it may. */
     boolean write(String name) throws DemoFailure, IOException, InterruptedException {
         String answer = actor(name).ask(Words.WRITE);
         if (answer.startsWith(Words.YES)) {
@@ -229,7 +228,7 @@ final class Play {
         hearOfRelease(name);
     }
 
-    /** What came of a release. */
+    /** Shows the outcome of a release. */
     void hearOfRelease(String name) throws DemoFailure, IOException, InterruptedException {
         String answer = actor(name).answer();
         requireAnswer(actor(name), answer, Words.YES);
@@ -237,7 +236,7 @@ final class Play {
         line(Ink.PLAIN, name + " releases: " + rest(answer));
     }
 
-    /** What the holder is told of the end of its lease; waits for it. */
+    /** Waits until the holder is told of the end of its lease, and shows that. */
     void hearOfLoss(String name) throws DemoFailure, IOException, InterruptedException {
         String answer = actor(name).ask(Words.HEAR);
         requireAnswer(actor(name), answer, Words.YES);
@@ -267,11 +266,11 @@ final class Play {
         line(Ink.RED, name + text);
     }
 
-    /** Notes that it gives up a lock that nobody will ever free. */
+    /** Records that it gives up a lock that will never be free. */
     void giveUp(String name) throws DemoFailure, IOException, InterruptedException {
         requireAnswer(actor(name), actor(name).ask(Words.GIVE_UP), Words.YES);
         timeline.leaves(name);
-        line(Ink.RED, name + " gives up: nobody holds the lock, and nobody will ever free it");
+        line(Ink.RED, name + " gives up: the lock has no holder, and will never be free");
     }
 
     /** What is waited for. */
@@ -279,7 +278,7 @@ final class Play {
         boolean holds() throws DemoFailure, IOException, InterruptedException;
     }
 
-    /** Waits until it is so. */
+    /** Waits until the condition holds. */
     void await(String what, Condition condition) throws DemoFailure, IOException, InterruptedException {
         long sinceNanos = System.nanoTime();
         while (!condition.holds()) {
@@ -290,7 +289,7 @@ final class Play {
         }
     }
 
-    /** What the files of this act prove. */
+    /** The verdict on the files of this act. */
     HistoryVerdict verdict(String... names) throws IOException {
         if (directory == null) {
             throw new IllegalStateException("no act has begun");
@@ -298,7 +297,7 @@ final class Play {
         return Histories.judge(directory, List.of(names));
     }
 
-    /** Judges the files of this act and shows the verdict; whether these promises were kept. */
+    /** Judges the files of this act and shows the verdict; returns whether these promises were kept. */
     boolean judge(Set<Promise> promises, String whyNotAll, String... names) throws IOException {
         HistoryVerdict verdict = verdict(names);
         new VerdictView(timeline).show(verdict, promises, whyNotAll, names.length);

@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 
-/** Two of five nodes stand still, and nobody who uses the lock notices. */
+/** Two of five nodes freeze, and the users of the lock do not notice. */
 final class RedlockDemo implements Scenario {
 
     private static final Duration TTL = Duration.ofSeconds(30);
@@ -21,7 +21,7 @@ final class RedlockDemo implements Scenario {
 
     @Override
     public String summary() {
-        return "two of five nodes freeze, and nobody notices";
+        return "two of five nodes freeze, and no client notices";
     }
 
     @Override
@@ -31,7 +31,7 @@ final class RedlockDemo implements Scenario {
                 Ink.BOLD,
                 "Five Redis servers; three of them make a lock. Two are frozen while three processes use it.");
         if (play.naive()) {
-            play.say(Ink.YELLOW, "This time WITHOUT the lock: everybody comes in at once.");
+            play.say(Ink.YELLOW, "This time WITHOUT the lock: all processes come in at once.");
         }
         Nodes nodes = Nodes.start(play, 5);
         if (!play.naive()) {
@@ -58,7 +58,7 @@ final class RedlockDemo implements Scenario {
         }
         boolean held = play.judge(HistoryVerdict.ALL, "", "w1", "w2", "w3");
         if (held) {
-            play.say(Ink.GREEN, "HELD: three of five went on as if nothing had been.");
+            play.say(Ink.GREEN, "HELD: three of five went on as if nothing had happened.");
             play.say(Ink.DIM, "Now see it without: leasehold demo redlock --without-lock");
         } else {
             play.say(Ink.RED, "VIOLATED, as it must be without a lock. With it: leasehold demo redlock");
@@ -75,7 +75,7 @@ final class RedlockDemo implements Scenario {
                         + NAMES.size() * TURNS + " turns, within " + together + " ms");
     }
 
-    /** These do so many turns at the same time; how long the slowest wait was, in milliseconds. */
+    /** Lets these perform this number of turns concurrently; returns the slowest wait, in milliseconds. */
     private static long work(Play play, List<String> names, int turns, String state)
             throws DemoFailure, IOException, InterruptedException {
         for (String name : names) {

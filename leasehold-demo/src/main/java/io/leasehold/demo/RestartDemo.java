@@ -24,8 +24,8 @@ final class RestartDemo implements Scenario {
         play.say(
                 play.naive() ? Ink.YELLOW : Ink.PLAIN,
                 play.naive()
-                        ? "This time with Redlock AS PUBLISHED: a node that is back is believed."
-                        : "Leasehold does not believe a node that may have forgotten, until all it can have granted is over.");
+                        ? "This time with Redlock AS PUBLISHED: a node that is back is trusted."
+                        : "Leasehold does not trust a node that may have forgotten, until all that it can have granted is over.");
         Nodes nodes = Nodes.start(play, 3);
         SecondQuorum quorums = new SecondQuorum(play, nodes);
         quorums.firstHoldsAtOneAndTwo(TTL);

@@ -3,16 +3,16 @@ package io.leasehold.demo;
 import java.io.IOException;
 import java.time.Duration;
 
-/** A demonstration of one hazard: made to happen, not waited for, so that it comes out the same on every machine. */
+/** A demonstration of one hazard, which it causes instead of waiting for it, so that it is the same on every machine. */
 interface Scenario {
 
-    /** What is typed. */
+    /** The name on the command line. */
     String name();
 
-    /** What it shows, in a few words. */
+    /** A short summary. */
     String summary();
 
-    /** How long each line is left to be read. */
+    /** How long each line is shown. */
     default Duration beat() {
         return Duration.ofMillis(300);
     }
@@ -20,7 +20,7 @@ interface Scenario {
     /**
      * Plays it.
      *
-     * @return whether the histories prove that what was promised was kept
+     * @return whether the histories prove that the promises were kept
      */
     boolean play(Play play) throws DemoFailure, IOException, InterruptedException;
 }

@@ -7,7 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The hazards that can be seen, by name. */
+/** The scenarios by name. */
 public final class Scenarios {
 
     private static final List<Scenario> ALL = List.of(
@@ -23,7 +23,7 @@ public final class Scenarios {
 
     private Scenarios() {}
 
-    /** Each name with what it shows, in the order in which they are best seen. */
+    /** Each name with its summary, in the recommended order. */
     public static Map<String, String> summaries() {
         Map<String, String> summaries = new LinkedHashMap<>();
         ALL.forEach(scenario -> summaries.put(scenario.name(), scenario.summary()));
@@ -33,10 +33,10 @@ public final class Scenarios {
     /**
      * Plays one.
      *
-     * @param naive without what protects
-     * @param quick not at the pace of people
-     * @return whether the histories prove that what was promised was kept
-     * @throws DemoFailure if it could not be played to its end
+     * @param naive whether to play it without protection
+     * @param quick whether to play it as fast as possible
+     * @return whether the histories prove that the promises were kept
+     * @throws DemoFailure if it could not be completed
      */
     public static boolean play(
             String name, boolean naive, boolean quick, Terminal terminal, Map<String, String> environment)

@@ -7,8 +7,8 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What two demonstrations have in common: w1 holds a lock at nodes 1 and 2 of three, node 2 loses it in the way of the
- * demonstration, and nodes 2 and 3 might make a second quorum for w2.
+ * The common part of two demonstrations: w1 holds a lock at nodes 1 and 2 of three, node 2 loses it in the demonstration's
+ * way, and nodes 2 and 3 might make a second quorum for w2.
  */
 final class SecondQuorum {
 
@@ -21,7 +21,7 @@ final class SecondQuorum {
         this.nodes = nodes;
     }
 
-    /** @param ttl of ours; what is published renews nothing, and its lock is to outlive the demonstration */
+    /** @param ttl for our lock; the published one is not renewed, and must outlive the demonstration */
     void firstHoldsAtOneAndTwo(Duration ttl) throws DemoFailure, IOException, InterruptedException {
         Scheme scheme = play.naive() ? Scheme.REDLOCK_AS_PUBLISHED : Scheme.LEASEHOLD;
         if (!play.naive()) {
@@ -50,7 +50,7 @@ final class SecondQuorum {
         play.line(Ink.RED, "at nodes 2 and 3, while w1 holds the lock");
         play.read("w2");
         play.write("w2");
-        play.line(Ink.PLAIN, "w1 looks at its clock: its lock is " + (play.isValid("w1") ? "valid" : "over"));
+        play.line(Ink.PLAIN, "w1 checks its clock: its lock is " + (play.isValid("w1") ? "valid" : "over"));
         if (play.write("w1")) {
             play.line(Ink.RED, "the work of w2 is lost");
         }
@@ -58,7 +58,7 @@ final class SecondQuorum {
         play.release("w1");
     }
 
-    /** @param why what is said if it held */
+    /** @param why the explanation if it held */
     boolean judge(String demo, String why) throws DemoFailure, IOException, InterruptedException {
         boolean held = play.judge(HistoryVerdict.ALL, "", "w1", "w2");
         if (held) {

@@ -13,8 +13,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * All that a demonstration starts and writes: servers, processes, a directory. Closing it leaves nothing behind; so does
- * the end of this process by a signal.
+ * The resources of a demonstration: servers, processes, a directory. Closing it, or ending this process by a signal, removes all of them.
  */
 final class Stage implements AutoCloseable {
 
@@ -46,7 +45,7 @@ final class Stage implements AutoCloseable {
         return started;
     }
 
-    /** Starts so many servers that know nothing of each other, none of which evicts a key. */
+    /** Starts this number of independent servers without eviction. */
     synchronized List<RedisServer> startRedises(int count) {
         List<RedisServer> started = new ArrayList<>();
         for (int i = 0; i < count; i++) {
@@ -60,7 +59,7 @@ final class Stage implements AutoCloseable {
     }
 
     /**
-     * Starts so many, each with a clock of its own.
+     * Starts this number of servers, each with its own clock.
      *
      * @throws ServerUnavailableException if this machine cannot do that
      */
@@ -96,7 +95,7 @@ final class Stage implements AutoCloseable {
         return new Actor(process);
     }
 
-    /** A directory for what is written in one act. */
+    /** A directory for the files of one act. */
     Path newDirectory() throws IOException {
         return Files.createTempDirectory(directory, "act");
     }
@@ -115,7 +114,7 @@ final class Stage implements AutoCloseable {
         }
     }
 
-    /** Whether everything is gone, because the person has ended it. */
+    /** Whether everything is removed, because the process is being ended. */
     synchronized boolean isCleared() {
         return cleared;
     }
@@ -147,7 +146,7 @@ final class Stage implements AutoCloseable {
                 Files.deleteIfExists(file);
             }
         } catch (IOException leftToTheSystem) {
-            // A few small files in the directory for temporary ones; nothing is worth failing for now.
+            // A few small temporary files remain; that is no reason to fail.
         }
     }
 
@@ -157,7 +156,7 @@ final class Stage implements AutoCloseable {
         try {
             Runtime.getRuntime().removeShutdownHook(hook);
         } catch (IllegalStateException endingAlready) {
-            // The hook has done, or found done, what there was to do.
+            // The hook has removed everything.
         }
     }
 }

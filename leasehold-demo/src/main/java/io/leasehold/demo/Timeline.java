@@ -7,8 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * What people see: one line an event, with a column for each worker that shows at a glance who holds, who waits and who
- * is dead. For one thread.
+ * The output: one line per event, with a column for each worker that shows whether it holds, waits or is dead. For one thread.
  */
 final class Timeline {
 
@@ -43,7 +42,7 @@ final class Timeline {
         workers.forEach(worker -> states.put(worker, State.AWAY));
     }
 
-    /** The time that counts as zero, and the heading. */
+    /** Sets the time zero, and prints the heading. */
     void begin(long atNanos) {
         startNanos = atNanos;
         StringBuilder heading = new StringBuilder("   time   ");
@@ -71,7 +70,7 @@ final class Timeline {
         states.put(worker, State.DEAD);
     }
 
-    /** Who waits now, in words: {@code w1, w3}. */
+    /** The workers that wait now. */
     List<String> waiting() {
         return states.entrySet().stream()
                 .filter(entry -> entry.getValue() == State.WAITS)
@@ -79,12 +78,12 @@ final class Timeline {
                 .toList();
     }
 
-    /** How many hold now. */
+    /** The number of current holders. */
     long holders() {
         return states.values().stream().filter(state -> state == State.HOLDS).count();
     }
 
-    /** A line with the state of all. */
+    /** Prints a line with the state of all workers. */
     void line(long atNanos, Ink ink, String text) {
         StringBuilder line = new StringBuilder();
         line.append(Ink.DIM.paint(String.format(Locale.ROOT, "%6.1f s  ", (atNanos - startNanos) / 1e9), colourful));
@@ -93,7 +92,7 @@ final class Timeline {
         print(line.toString());
     }
 
-    /** A text that the next one replaces, where there is a terminal to do so; nothing elsewhere. */
+    /** Prints a text that the next one replaces, on a terminal only. */
     void passing(String text) {
         if (colourful) {
             terminal.printText(WIPE + Ink.YELLOW.paint(text, true));
@@ -106,7 +105,7 @@ final class Timeline {
         passing = false;
     }
 
-    /** A line of text alone. */
+    /** Prints a line of text alone. */
     void text(Ink ink, String text) {
         print(text.isEmpty() ? "" : ink.paint(text, colourful));
     }

@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 
-/** Counters at the nodes of a quorum are no fencing token: attempts that fail count, too, and not everywhere. */
+/** Counters at the nodes of a quorum are not fencing tokens: failed attempts count, too, and not everywhere. */
 final class TokensDemo implements Scenario {
 
     private static final Duration TTL = Duration.ofSeconds(5);
@@ -44,7 +44,7 @@ final class TokensDemo implements Scenario {
             play.enter(name, scheme, ttl, true, nodes.uris(scheme, TTL));
         }
         fill(nodes, 3, 4, 5);
-        play.line(Ink.DIM, "nodes 3, 4 and 5 are out of memory: nobody can get the lock");
+        play.line(Ink.DIM, "nodes 3, 4 and 5 are out of memory: no client can get the lock");
         for (int i = 0; i < FAILURES; i++) {
             play.acquire("w1", Duration.ZERO);
         }

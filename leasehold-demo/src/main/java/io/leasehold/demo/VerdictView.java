@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 
-/** How a verdict is shown: one line a promise, each with what was found. */
+/** The display of a verdict: one line per promise, each with its finding. */
 final class VerdictView {
 
     private static final int EXAMPLES = 2;
@@ -20,9 +20,9 @@ final class VerdictView {
     /**
      * Shows it.
      *
-     * @param promises what had to be kept; the rest is shown, too
-     * @param whyNotAll why the rest had not to be; unused if there is none
-     * @param writers how many processes wrote a file
+     * @param promises the promises that had to be kept; the others are shown, too
+     * @param whyNotAll why the others need not be kept; unused if there are none
+     * @param writers the number of processes that wrote a file
      */
     void show(HistoryVerdict verdict, Set<Promise> promises, String whyNotAll, int writers) {
         timeline.text(Ink.PLAIN, "");
@@ -37,7 +37,7 @@ final class VerdictView {
         examples(verdict.overlaps());
         int disorders = verdict.tokenDisorders().size();
         if (verdict.tokens() == 0) {
-            timeline.text(Ink.DIM, "  -   fencing tokens        none: there was nothing to hand them out");
+            timeline.text(Ink.DIM, "  -   fencing tokens        none: no lock issued them");
         } else {
             row(
                     mark(verdict, promises, Promise.TOKENS),

@@ -8,8 +8,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * What the demonstration tells a worker, one word a line on its standard input. When that ends, so does the worker at
- * once, as the demonstration is gone. Safe for use by any thread.
+ * The demonstration's commands to a worker, one word per line on its standard input. When that ends, the worker ends at once,
+ * since the demonstration is gone. Safe for use by any thread.
  */
 final class WorkerControl {
 
@@ -22,7 +22,7 @@ final class WorkerControl {
     private final CompletableFuture<Void> stopped = new CompletableFuture<>();
     private volatile boolean keeping;
 
-    /** Follows the stream on a thread of its own. */
+    /** Follows the stream on a separate thread. */
     void follow(InputStream input) {
         Thread thread = new Thread(() -> read(input), "demo-control");
         thread.setDaemon(true);
@@ -57,7 +57,7 @@ final class WorkerControl {
         going.join();
     }
 
-    /** Whether a holder is to keep the lock until it hears otherwise. */
+    /** Whether a holder must keep the lock until it is told otherwise. */
     boolean isKeeping() {
         return keeping;
     }
@@ -66,7 +66,7 @@ final class WorkerControl {
         return stopped.isDone();
     }
 
-    /** Done when the worker is to finish its turn and end. */
+    /** Completes when the worker must finish its turn and end. */
     CompletableFuture<Void> stopped() {
         return stopped;
     }

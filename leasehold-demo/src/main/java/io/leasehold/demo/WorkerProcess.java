@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A worker: this program once more, as a process of its own, started with the Java and the options of this one. */
+/** A worker: another process of this program, started with the same Java and options. */
 final class WorkerProcess {
 
     private final String name;
@@ -32,7 +32,7 @@ final class WorkerProcess {
     /**
      * Starts it.
      *
-     * @param storeUri where its lock is; unused without one
+     * @param storeUri the store of its lock; unused without one
      */
     static WorkerProcess start(String name, Path directory, String storeUri, DemoSettings settings) throws IOException {
         List<String> command = new ArrayList<>(List.of("--store", storeUri, "demo-worker"));
@@ -46,7 +46,7 @@ final class WorkerProcess {
         return start(name, directory, command, ProcessBuilder.Redirect.DISCARD);
     }
 
-    /** Starts one that is told each step, and answers on its standard output. */
+    /** Starts a process that receives each step, and answers on its standard output. */
     static WorkerProcess startActor(String name, Path directory) throws IOException {
         return start(name, directory, List.of(ActorCommand.NAME, "--name", name), ProcessBuilder.Redirect.PIPE);
     }
@@ -72,7 +72,7 @@ final class WorkerProcess {
         List<String> command = new ArrayList<>();
         command.add(java);
         for (String option : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
-            // A debugger's port cannot be had twice.
+            // Two processes cannot use one debugger port.
             if (!option.startsWith("-agentlib:") && !option.startsWith("-Xrunjdwp")) {
                 command.add(option);
             }
@@ -101,22 +101,22 @@ final class WorkerProcess {
         return history;
     }
 
-    /** Tells it one of the words of {@link WorkerControl}; one that is gone does not hear it. */
+    /** Sends one of the words of {@link WorkerControl}; has no effect if the process is gone. */
     void tell(String word) {
         try {
             process.getOutputStream().write((word + "\n").getBytes(StandardCharsets.US_ASCII));
             process.getOutputStream().flush();
         } catch (IOException gone) {
-            // Whether it may be gone is judged by requireAlive().
+            // requireAlive() judges whether it may be gone.
         }
     }
 
-    /** What it answers, if it is an actor. */
+    /** Its answers, if it is an actor. */
     InputStream answers() {
         return process.getInputStream();
     }
 
-    /** SIGKILL: it can do nothing about it, not even give the lock back. */
+    /** SIGKILL: it cannot react, not even release the lock. */
     void kill() throws InterruptedException {
         killed = true;
         process.destroyForcibly().waitFor();
@@ -126,7 +126,7 @@ final class WorkerProcess {
         return killed;
     }
 
-    /** Refuses to go on if it ended by itself. */
+    /** Throws if it ended by itself. */
     void requireAlive() throws DemoFailure, IOException {
         if (!killed && !process.isAlive()) {
             throw new DemoFailure(
@@ -153,7 +153,7 @@ final class WorkerProcess {
                 .orElse(said.isEmpty() ? "it did not say why" : said.get(said.size() - 1));
     }
 
-    /** Ends it at once, whatever it does. */
+    /** Ends it at once. */
     void end() {
         process.destroyForcibly();
     }

@@ -1,4 +1,4 @@
-/** The demonstration: real processes that fight for one lock over a real server, and a verdict on what they wrote. */
+/** The demonstration: real processes that compete for one lock at a real server, and a verdict on their records. */
 @NullMarked
 package io.leasehold.demo;
 

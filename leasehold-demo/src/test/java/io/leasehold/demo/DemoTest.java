@@ -68,7 +68,7 @@ class DemoTest {
             assertThat(demo.exitCode()).as(demo.out() + demo.err()).isEqualTo(ExitCode.FOUND.code());
             assertThat(demo.out())
                     .contains("held at once, for ")
-                    .contains("somebody's work is lost")
+                    .contains("an update is lost")
                     .contains("VIOLATED, as it must be without a lock");
         }
         assertNothingIsLeft();

@@ -21,7 +21,7 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * What locks do, as meters: give it to the builder of a client, one for all clients of a registry.
+ * Meters of locks: a listener to add to the builder of a client, one for all clients of a registry.
  *
  * <pre>{@code
  * LockClient locks = Leasehold.builder()
@@ -33,9 +33,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p><b>Guarantee.</b> Every attempt is counted once, with its outcome; every hold once, when it ends. The tag {@code
  * resource} is the template of the name ({@code order:{id}}), never the name; names without a template are {@code _exact}
  * unless {@linkplain Builder#resources allowed}. There are never more values of it than {@link Builder#mostResources}, the
- * allowed ones, {@code _exact} and {@code _other}: the first that has to be {@code _other} is told in a warning, once.
+ * allowed ones, {@code _exact} and {@code _other}: a warning reports, once, the first that becomes {@code _other}.
  *
- * <p><b>Threads.</b> Any thread may use it. It never blocks beyond what the registry does.
+ * <p><b>Threads.</b> Any thread may use it. It never blocks, except in the registry.
  */
 public final class LockMetrics implements LockListener {
 
@@ -58,7 +58,7 @@ public final class LockMetrics implements LockListener {
         return builder(registry).build();
     }
 
-    /** Sets it up step by step. */
+    /** Starts its configuration. */
     public static Builder builder(MeterRegistry registry) {
         return new Builder(registry);
     }
@@ -66,7 +66,7 @@ public final class LockMetrics implements LockListener {
     /**
      * The same guard, whose rejections are counted as {@code distributed.lock.fencing.rejected}.
      *
-     * @param template what the guarded resources are, for the tag {@code resource}; bounded as all others are
+     * @param template the kind of the guarded resources, for the tag {@code resource}; bounded as all others
      */
     public FencingGuard counting(FencingGuard guard, String template) {
         Objects.requireNonNull(template, "template");
@@ -143,7 +143,7 @@ public final class LockMetrics implements LockListener {
         metersOf(event.name()).abandoned(event.cause());
     }
 
-    /** What the meters are made of. */
+    /** The configuration of the meters. */
     public static final class Builder {
 
         private static final int MAX_RESOURCES = 100;
@@ -159,20 +159,20 @@ public final class LockMetrics implements LockListener {
             this.registry = Objects.requireNonNull(registry, "registry");
         }
 
-        /** Templates, or names without a template, that always have a place of their own. */
+        /** Templates, or names without a template, that always have their own value. */
         public Builder resources(String... templates) {
             resources.addAll(List.of(templates));
             return this;
         }
 
-        /** Only those named by {@link #resources} are told apart; everything else is {@code _other}. */
+        /** Distinguishes only those named by {@link #resources}; all others are {@code _other}. */
         public Builder onlyResources() {
             onlyResources = true;
             return this;
         }
 
         /**
-         * How many templates are told apart besides the named ones: 0 … 10000, 100 unless set. One template makes about 95
+         * Sets the number of templates with their own value besides the named ones: 0 … 10000, 100 unless set. One template makes about 95
          * series.
          */
         public Builder mostResources(int most) {
@@ -189,7 +189,7 @@ public final class LockMetrics implements LockListener {
             return this;
         }
 
-        /** Makes it; what is named by {@link #resources} is measured from now on. */
+        /** Creates the meters; those named by {@link #resources} exist from now on. */
         public LockMetrics build() {
             return new LockMetrics(this);
         }

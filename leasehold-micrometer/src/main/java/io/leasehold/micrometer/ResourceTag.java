@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
  */
 final class ResourceTag {
 
-    /** All that have no place of their own. */
+    /** The value of all without their own value. */
     static final String OTHER = "_other";
     /** Names without a template, unless allowed one by one: nothing bounds their number. */
     static final String EXACT = "_exact";

@@ -1,4 +1,4 @@
-/** What locks do, as Micrometer meters. */
+/** Micrometer meters of locks. */
 @NullMarked
 package io.leasehold.micrometer;
 

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * What a server had on disk at one moment, to be restored later by {@link RedisServer#restartFrom(DataCopy)}.
+ * A copy of a server's disk data at one moment, to be restored later by {@link RedisServer#restartFrom(DataCopy)}.
  *
  * <p>Closing it deletes the copy; servers that were restarted from it keep their data.
  */

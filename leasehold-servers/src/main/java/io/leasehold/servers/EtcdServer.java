@@ -15,10 +15,11 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A real etcd server in a process of its own, with its data in a temporary directory; a member of a cluster or alone.
+ * A real etcd server in a separate process, with its data in a temporary directory; a member of a cluster or alone.
  *
  * <p>The binary is the one in the environment variable {@value #ENVIRONMENT}, else {@code etcd} on the PATH, else one that
- * was {@linkplain FetchedServers fetched}. The server listens on 127.0.0.1 only and ends with {@link #close()} and at the latest with this JVM. Safe for use by any thread.
+ * was {@linkplain FetchedServers fetched}. The server listens on 127.0.0.1 only and ends with {@link #close()} and at the
+ * latest with this JVM. Safe for use by any thread.
  */
 public final class EtcdServer implements AutoCloseable {
     /** The environment variable whose value, a path, wins over the search. */
@@ -38,7 +39,7 @@ public final class EtcdServer implements AutoCloseable {
     private String cluster = "";
     private @Nullable GuardedProcess process;
 
-    /** What a server with TLS has besides: its certificate, and a port for plain probes. */
+    /** The TLS part of a server: its certificate, and a port for plain probes. */
     private record Tls(ServerCertificate certificate, PortReservation probePort) {}
 
     private EtcdServer(
@@ -69,7 +70,7 @@ public final class EtcdServer implements AutoCloseable {
     }
 
     /**
-     * Starts a cluster of one whose clients come by TLS only.
+     * Starts a cluster of one that accepts clients only over TLS.
      *
      * @throws ServerUnavailableException if there is no etcd on this machine
      */
@@ -163,7 +164,7 @@ public final class EtcdServer implements AutoCloseable {
         }
     }
 
-    /** Where health and metrics are told without TLS. */
+    /** The URL of health and metrics without TLS. */
     private String probes() {
         return "http://127.0.0.1:" + (tls == null ? port() : tls.probePort().port());
     }

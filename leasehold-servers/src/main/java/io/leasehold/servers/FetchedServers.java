@@ -9,15 +9,15 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The server programs that {@code leasehold-servers/newer-servers get SUITE} has fetched.
+ * The server programs fetched by {@code leasehold-servers/newer-servers get SUITE}.
  *
- * <p>They stand in {@code $XDG_CACHE_HOME/leasehold/servers/SUITE/bin} (default {@code ~/.cache}), beside the system, and start
+ * <p>They are in {@code $XDG_CACHE_HOME/leasehold/servers/SUITE/bin} (default {@code ~/.cache}), beside the system, and start
  * through the loader and with the libraries of their own suite.
  */
 public final class FetchedServers {
     private FetchedServers() {}
 
-    /** Where a program was fetched to, for each suite that has it; in the order of the suites' names. */
+    /** The paths of a fetched program, one for each suite that has it, in the order of the suites' names. */
     public static List<Path> named(String program) {
         Path root = cache().resolve("servers");
         if (!Files.isDirectory(root)) {
@@ -33,7 +33,7 @@ public final class FetchedServers {
         }
     }
 
-    /** The folder of this project in the user's cache; it need not be there. */
+    /** The folder of this project in the user's cache; it may not exist. */
     static Path cache() {
         @Nullable String configured = System.getenv("XDG_CACHE_HOME");
         Path base = configured == null || configured.isBlank()

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * A child process that cannot outlive this JVM, even when the JVM is killed with SIGKILL.
  *
  * <p>Next to each child runs a guardian: a shell that blocks reading a pipe whose only writer is this JVM. The kernel
- * closes that pipe when the JVM ends, in whatever way; the guardian then kills the child. The kernel's own parent-death
+ * closes that pipe when the JVM ends, in any way; the guardian then kills the child. The kernel's own parent-death
  * signal ({@code prctl}, {@code setpriv --pdeathsig}) is not used: it fires when the <em>thread</em> that forked ends, so a
  * server would die with the test thread that happened to start it, and it exists on Linux only.
  *
@@ -28,9 +28,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class GuardedProcess {
     private static final String WAIT_THEN_EXEC = "read -r go && exec \"$@\" </dev/null";
-    // The keyboard's signals reach the whole process group; the guardian has to survive them to do its work. A server
-    // that
-    // ended is reported by a line, so that a pid that may have been given to somebody else is never killed.
+    // The keyboard's signals reach the whole process group; the guardian must survive them to do its work. A line
+    // reports the
+    // end of a server, so that a pid that may have been reused is never killed.
     private static final String GUARD = """
             trap '' INT TERM HUP
             PATH=/usr/bin:/bin
@@ -70,7 +70,7 @@ final class GuardedProcess {
             var unused = child.onExit().thenRun(() -> dismiss(lifeline));
             return new GuardedProcess(child);
         } catch (IOException | RuntimeException e) {
-            // Ending the pipe without the second line makes the guardian kill whatever was started.
+            // Ending the pipe without the second line makes the guardian kill everything that was started.
             lifeline.close();
             throw e;
         }
@@ -128,7 +128,7 @@ final class GuardedProcess {
         try (lifeline) {
             writeLine(lifeline, "ended");
         } catch (IOException guardianIsGone) {
-            // Somebody killed the guardian; there is nothing left to guard.
+            // The guardian was killed; nothing is left to guard.
         }
     }
 }

@@ -74,12 +74,12 @@ public final class RedisBinary {
         }
     }
 
-    /** Where it is. */
+    /** The path of the binary. */
     public Path path() {
         return path;
     }
 
-    /** Which version it says that it is. */
+    /** The version that it reports. */
     public ServerVersion version() {
         return version;
     }
@@ -107,7 +107,7 @@ public final class RedisBinary {
                     try {
                         return ask(candidate).stream();
                     } catch (IOException notRunnableHere) {
-                        // A binary for another platform is no reason to look no further.
+                        // A binary for another platform does not end the search.
                         return Stream.empty();
                     }
                 })

@@ -10,12 +10,12 @@ import java.util.stream.IntStream;
 /**
  * A Redis Cluster: masters that share the 16,384 slots evenly, each with the same number of replicas.
  *
- * <p>When {@link #start} returns every node calls the cluster healthy, knows all others, and replicas have their links. A
- * node that does not answer for {@link #NODE_TIMEOUT} is taken for dead. Each node is a {@link RedisServer}; one that is
- * restarted empty has forgotten the cluster too. Safe for use by any thread.
+ * <p>When {@link #start} returns every node calls the cluster healthy, knows all others, and replicas have their links. A node
+ * that does not answer for {@link #NODE_TIMEOUT} counts as dead. Each node is a {@link RedisServer}; one that is restarted
+ * empty has forgotten the cluster too. Safe for use by any thread.
  */
 public final class RedisCluster implements AutoCloseable {
-    /** How long a node may be silent before the others take it for dead. */
+    /** How long a node may be silent before the others count it as dead. */
     public static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -124,7 +124,7 @@ public final class RedisCluster implements AutoCloseable {
         return info.contains("cluster_state:ok") && info.contains("cluster_slots_ok:" + SLOTS);
     }
 
-    // Those still shaking hands are no acquaintances yet.
+    // Nodes that are still shaking hands are not known yet.
     private static long knownNodes(RedisServer node) {
         return node.call("CLUSTER", "NODES")
                 .lines()

@@ -8,10 +8,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lines of one server's {@code redis.conf}: what the launcher needs first, what the user asked for after it.
+ * The lines of one server's {@code redis.conf}: first those of the launcher, then those of the user.
  *
- * <p>Where the user asks for passwords or ACL users, the launcher adds a user of its own, {@code leasehold-launcher}, so
- * that it can administer the server whatever the others may do; an unprotected server keeps its one default user.
+ * <p>If the user sets passwords or ACL users, the launcher adds its own user, {@code leasehold-launcher}, so that it can
+ * administer the server independent of the rights of the others; an unprotected server keeps its one default user.
  */
 final class RedisConfiguration {
     private static final Set<String> OWN = Set.of(
@@ -74,7 +74,7 @@ final class RedisConfiguration {
         return '"' + value.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
     }
 
-    /** Checks and collects what the user asks for. */
+    /** Checks and collects the user's configuration. */
     static final class Collector {
         private final List<String> lines = new ArrayList<>();
         private @Nullable String password;

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * One {@code redis-server} process, as data server or as Sentinel: from its configuration file to the answer to PING.
  *
  * <p>Readiness is proved by the process itself: the server that answers on the port must report the pid that was started,
- * so that a stranger that took the port is never mistaken for ours. Not safe for use by several threads.
+ * so that a foreign server on the port is never mistaken for ours. Not safe for use by several threads.
  */
 final class RedisProcess {
     static final String CONFIGURATION = "redis.conf";
@@ -42,7 +42,7 @@ final class RedisProcess {
     private @Nullable GuardedProcess process;
     private @Nullable Thread exitHook;
 
-    /** The user as whom the launcher talks to the server. */
+    /** The user of the launcher at the server. */
     record Credentials(String user, String password) {
         static Credentials random() {
             byte[] secret = new byte[16];
@@ -71,7 +71,7 @@ final class RedisProcess {
         this.options = List.copyOf(options);
     }
 
-    /** Why a start failed, as far as another try can help. */
+    /** The outcome of a start, as far as a retry can help. */
     enum StartOutcome {
         READY,
         PORT_TAKEN
@@ -85,7 +85,7 @@ final class RedisProcess {
         command.add(directory.path().resolve(CONFIGURATION).toString());
         command.addAll(options);
         try {
-            // What earlier lives of the server wrote is no explanation of this one's failure.
+            // Log lines of earlier starts do not explain this failure.
             long logStart = Files.exists(log) ? Files.size(log) : 0;
             GuardedProcess started = GuardedProcess.start(
                     command, directory.path(), log, directory.isTemporary() ? directory.path() : null);
@@ -123,7 +123,7 @@ final class RedisProcess {
         return running().pid();
     }
 
-    /** Orderly end without saving. A frozen server is thawed, since it could not hear the order. */
+    /** Orderly end without saving. A frozen server is thawed, since it could not receive the order. */
     void shutdown() {
         if (!isRunning()) {
             return;
@@ -136,7 +136,7 @@ final class RedisProcess {
             }
             call(order);
         } catch (IOException closedByTheShutdown) {
-            // The expected answer is the end of the connection; whether it worked is seen from the process.
+            // The expected answer is the end of the connection; the process shows whether it worked.
         }
         awaitEnd("SHUTDOWN NOSAVE");
     }
@@ -160,7 +160,7 @@ final class RedisProcess {
         }
     }
 
-    /** One command over a connection of its own. */
+    /** Runs one command over a separate connection. */
     String call(List<String> command) throws IOException {
         return call(CALL_PATIENCE, command);
     }
@@ -189,7 +189,7 @@ final class RedisProcess {
         }
     }
 
-    /** The last lines the server wrote, over all its lives. */
+    /** The last lines of the log, over all restarts. */
     String logTail() {
         return tail(directory.path().resolve("server.log"), 0);
     }

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.function.UnaryOperator;
 
 /**
- * One Redis primary and its replicas, without anybody who would fail over.
+ * One Redis primary and its replicas, without automatic fail-over.
  *
  * <p>When {@link #start} returns every replica has its link to the primary. Each member is a {@link RedisServer} that can be
  * killed, frozen and restarted by itself. Safe for use by any thread.
@@ -20,14 +20,13 @@ public final class RedisReplicated implements AutoCloseable {
         this.members = List.copyOf(members);
     }
 
-    /** A primary and so many replicas with default settings. */
+    /** Starts a primary and this number of replicas with default settings. */
     public static RedisReplicated start(int replicas) {
         return start(replicas, member -> member);
     }
 
     /**
-     * A primary and so many replicas.
-     *
+     * Starts a primary and this number of replicas. *
      * @param settings applied to every member's builder; ports are chosen freely
      */
     public static RedisReplicated start(int replicas, UnaryOperator<RedisServer.Builder> settings) {

@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.function.Predicate;
 
 /**
- * One Sentinel of a {@link RedisSentinelGroup}, which can be killed, frozen and restarted with what it remembers.
+ * One Sentinel of a {@link RedisSentinelGroup}, which can be killed, frozen and restarted with its saved state.
  *
  * <p>Safe for use by any thread; calls that change its state exclude each other. Errors as with {@link RedisServer}.
  */
@@ -48,7 +48,7 @@ public final class RedisSentinel implements AutoCloseable {
         }
     }
 
-    /** Where it listens. */
+    /** The port on which it listens. */
     public int port() {
         return reservation.port();
     }

@@ -11,12 +11,12 @@ import java.util.stream.Stream;
  * A replicated group watched by three Sentinels, two of which have to agree on a fail-over.
  *
  * <p>When {@link #start} returns every Sentinel knows all replicas and both other Sentinels. A primary that does not answer
- * for {@link #DOWN_AFTER} is taken for dead. Safe for use by any thread.
+ * for {@link #DOWN_AFTER} counts as dead. Safe for use by any thread.
  */
 public final class RedisSentinelGroup implements AutoCloseable {
     /** The name under which the Sentinels know the group. */
     public static final String MASTER_NAME = "mymaster";
-    /** How long a primary may be silent before a Sentinel takes it for dead. */
+    /** How long a primary may be silent before a Sentinel counts it as dead. */
     public static final Duration DOWN_AFTER = Duration.ofSeconds(1);
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);

@@ -13,14 +13,14 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A real Redis (or Valkey) server on 127.0.0.1 that can be stopped, killed, frozen and restarted with what it still knows.
+ * A real Redis (or Valkey) server on 127.0.0.1 that can be stopped, killed, frozen and restarted with its remaining data.
  *
  * <p>It is ready when {@link Builder#start()} returns. Port and data directory stay the same over all restarts; a port that
  * was chosen freely stays reserved while the server is down. The process ends with {@link #close()} and at the latest with
  * this JVM, even if that is killed; a data directory that was not given is deleted then.
  *
  * <p>Safe for use by any thread; calls that change the server's state exclude each other. All methods throw
- * {@link ServerException} when the server does not do what it is told; an interrupt while waiting surfaces as such an
+ * {@link ServerException} when the server does not obey; an interrupt while waiting surfaces as such an
  * exception, with the interrupt flag set.
  */
 public final class RedisServer implements AutoCloseable {
@@ -55,12 +55,12 @@ public final class RedisServer implements AutoCloseable {
         return builder().start();
     }
 
-    /** What the server is to be, to be said before it is started. */
+    /** The configuration of a server, before its start. */
     public static Builder builder() {
         return new Builder();
     }
 
-    /** Where it listens, over all its lives. */
+    /** The port on which it listens, over all restarts. */
     public int port() {
         return port;
     }
@@ -74,12 +74,12 @@ public final class RedisServer implements AutoCloseable {
         return "redis://" + userInfo + "127.0.0.1:" + port;
     }
 
-    /** Which version it is. */
+    /** Its version. */
     public ServerVersion version() {
         return binary.version();
     }
 
-    /** The process id of the present life. */
+    /** The process id since the last start. */
     public synchronized long pid() {
         return process.pid();
     }
@@ -90,7 +90,7 @@ public final class RedisServer implements AutoCloseable {
     }
 
     /**
-     * Runs one command over a connection of its own, as a user who may do everything.
+     * Runs one command over a separate connection, as a user with all rights.
      *
      * @return the reply as {@code redis-cli --raw} prints it
      * @throws ServerException if the server answers with an error or does not answer within 10 s
@@ -204,12 +204,12 @@ public final class RedisServer implements AutoCloseable {
         return process + " (" + binary.version() + ")";
     }
 
-    /** Waits for a state of the server, or of the group it belongs to, that {@link #call} can see. */
+    /** Waits for a state of the server, or of its group, that {@link #call} can observe. */
     void await(String what, Duration patience, Predicate<RedisServer> condition) {
         process.await(what, patience, () -> condition.test(this));
     }
 
-    /** As whom the launcher, and servers of the same group, talk to this one; null if everybody may do everything. */
+    /** The user with which the launcher and servers of the same group log in; null if every user has all rights. */
     RedisProcess.@Nullable Credentials launcher() {
         return configuration.launcher();
     }
@@ -232,7 +232,7 @@ public final class RedisServer implements AutoCloseable {
         return process.start();
     }
 
-    /** What the server is to be; every method says what differs from a bare server without persistence. */
+    /** The configuration of a server; every method changes the default of a bare server without persistence. */
     public static final class Builder {
         private final RedisConfiguration.Collector configuration = new RedisConfiguration.Collector();
         private int port;
@@ -267,7 +267,7 @@ public final class RedisServer implements AutoCloseable {
             return this;
         }
 
-        /** A wall clock of its own, made by a {@link ClockShim}; needs a server binary that is linked dynamically. */
+        /** Its own wall clock, created by a {@link ClockShim}; needs a server binary that is linked dynamically. */
         public Builder clock(ServerClock newClock) {
             clock = newClock;
             return this;
@@ -292,12 +292,12 @@ public final class RedisServer implements AutoCloseable {
             return config("appendonly yes").config("appendfsync " + fsync);
         }
 
-        /** All that Leasehold asks of a durable node: fsync before every reply, also during rewrites, and no eviction. */
+        /** The settings that Leasehold requires of a durable node: fsync before every reply, also during rewrites, and no eviction. */
         public Builder durable() {
             return appendOnly("always").config("no-appendfsync-on-rewrite no").config("maxmemory-policy noeviction");
         }
 
-        /** A memory limit and what happens at it, for example {@code maxMemory("2mb", "allkeys-lru")}. */
+        /** A memory limit and the eviction policy at it, for example {@code maxMemory("2mb", "allkeys-lru")}. */
         public Builder maxMemory(String limit, String policy) {
             return config("maxmemory " + limit).config("maxmemory-policy " + policy);
         }

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.StringJoiner;
 
 /**
- * One blocking connection that speaks just enough RESP2 to administer a server of ours.
+ * One blocking connection with the part of RESP2 that is needed to administer our servers.
  *
  * <p>Replies are rendered as {@code redis-cli --raw} would print them: text as it is, nil as the empty string, arrays one
  * element per line. An error reply is a {@link RespErrorException}. Not safe for use by several threads.

@@ -13,7 +13,7 @@ final class RespErrorException extends IOException {
         code = reply.split(" ", 2)[0];
     }
 
-    /** The word by which programs tell errors apart, for example {@code NOAUTH}. */
+    /** The word that identifies the kind of error, for example {@code NOAUTH}. */
     String code() {
         return code;
     }

@@ -13,7 +13,7 @@ import java.util.List;
  * A certificate for one host name, signed by itself, with its key: for servers of tests. Made by the JDK's keytool.
  *
  * @param store both in a PKCS12 file, opened by {@link #PASSWORD}
- * @param certificate the certificate in PEM: who trusts it gives it as the authority
+ * @param certificate the certificate in PEM: clients that trust it use it as the authority
  * @param key the key in PEM, PKCS8, without a password
  */
 public record ServerCertificate(Path store, Path certificate, Path key) {

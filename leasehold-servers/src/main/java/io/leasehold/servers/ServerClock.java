@@ -15,7 +15,7 @@ import java.util.List;
 /**
  * The wall clock of one server process, which can be set and made to run fast or slow; see {@link ClockShim}.
  *
- * <p>It stays as it is over restarts of the server. Safe for use by any thread.
+ * <p>Restarts of the server do not change it. Safe for use by any thread.
  */
 public final class ServerClock {
 
@@ -77,7 +77,7 @@ public final class ServerClock {
         return Duration.ofNanos(offsetNanos);
     }
 
-    /** What the rate has added so far becomes part of the offset. */
+    /** Adds the accumulated effect of the rate to the offset. */
     private void settle() {
         long nowNanos = realNanos();
         offsetNanos += (long) ((double) (nowNanos - anchorNanos) * partsPerMillion / 1_000_000);
@@ -98,7 +98,7 @@ public final class ServerClock {
         return now.getEpochSecond() * 1_000_000_000L + now.getNano();
     }
 
-    /** What comes before the server's command, so that it has this clock. */
+    /** The prefix of the server's command that gives it this clock. */
     List<String> prefix() {
         WORD.setVolatile(words, LOADED, 0L);
         return List.of("/usr/bin/env", "LD_PRELOAD=" + library, "LEASEHOLD_CLOCK=" + file);

@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where one server keeps its configuration, log and data: a directory the user named, which is kept, or a temporary one.
+ * The directory of one server's configuration, log and data: one that the user named, which is kept, or a temporary one.
  *
  * <p>Files that start with {@code redis.conf} or {@code server.log} are the launcher's own; all others are data.
  */

@@ -14,8 +14,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One line for each deed of an operator: to standard error, and to the file that {@value #VARIABLE} names, as JSON. What cannot
- * be written to the file is said, and stops nothing: the deed is done.
+ * The audit log: one line for each operator action, to standard error and, as JSON, to the file that {@value #VARIABLE} names.
+ * A failure to write the file is reported and stops nothing, since the action is done.
  */
 final class AuditLog {
 
@@ -29,7 +29,7 @@ final class AuditLog {
         this.invocation = invocation;
     }
 
-    /** Writes what was done, to whom, where. */
+    /** Writes an action with its lock, holder and store. */
     void write(String action, String lock, String holder, String store) {
         String by = invocation.environment().getOrDefault("SUDO_USER", System.getProperty("user.name", "?"));
         Map<String, @Nullable Object> line = new LinkedHashMap<>();

@@ -13,14 +13,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How is shown what a holder tells of itself.
+ * The display of a holder's own record.
  *
- * @param record what its client told last
- * @param hold what it told of this lock, or null if it has not yet
+ * @param record the last record of its client
+ * @param hold the record's entry for this lock, or null if there is none yet
  */
 record ClientView(ClientRecord record, ClientRecord.@Nullable ClientHold hold) {
 
-    /** Asks for it; null if nothing is known. */
+    /** Reads the record; null if there is none. */
     static @Nullable ClientView of(LockAdmin admin, LockName lock, @Nullable Holder holder) {
         return holder == null
                 ? null

@@ -6,7 +6,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code leasehold completion}: the script that makes Bash and Zsh complete our options. */
+/** {@code leasehold completion}: prints the completion script for Bash and Zsh. */
 @Command(name = "completion", description = "Prints the completion script: source <(leasehold completion)")
 public final class CompletionCommand implements Runnable {
 

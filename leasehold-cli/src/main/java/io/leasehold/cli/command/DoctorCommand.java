@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code leasehold doctor}: grades a store, with reasons and the line to paste. */
+/** {@code leasehold doctor}: grades a store, with reasons and remedies. */
 @Command(
         name = "doctor",
         description = {

@@ -9,7 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** How a holder is shown. */
+/** The display of a holder. */
 final class HolderView {
 
     private HolderView() {}
@@ -44,7 +44,7 @@ final class HolderView {
     /** For a sentence: {@code held by ID (token 7, 12.3s left)}. */
     static String sentence(@Nullable Holder holder) {
         if (holder == null) {
-            return "held by somebody else";
+            return "held by another client";
         }
         StringBuilder text = new StringBuilder("held by ").append(holder.id());
         String separator = " (";
@@ -78,7 +78,7 @@ final class HolderView {
         };
     }
 
-    /** In the unit that fits: {@code 250ms}, {@code 12.3s}, {@code 5m20s}, {@code 3h05m}. */
+    /** A duration in a suitable unit: {@code 250ms}, {@code 12.3s}, {@code 5m20s}, {@code 3h05m}. */
     static String duration(Duration duration) {
         long millis = duration.toMillis();
         if (millis < 1_000) {

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code leasehold leaks}: what should have been given back and was not. */
+/** {@code leasehold leaks}: finds leaked locks. */
 @Command(
         name = "leaks",
         description = {

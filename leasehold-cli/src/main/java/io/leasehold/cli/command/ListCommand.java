@@ -30,7 +30,7 @@ public final class ListCommand implements Callable<Integer> {
             description = "Only names like this: * and ? stand for any text.")
     private String glob = "*";
 
-    @Option(names = "--limit", paramLabel = "N", description = "At most so many (default 1000).")
+    @Option(names = "--limit", paramLabel = "N", description = "At most N (default 1000).")
     private int limit = 1000;
 
     @Option(names = "--json", description = "One line of JSON for each lock.")

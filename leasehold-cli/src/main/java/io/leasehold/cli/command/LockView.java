@@ -13,10 +13,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How one lock is shown: what its store told of it.
+ * The display of one lock with the data from its store.
  *
- * @param client what the holder tells of itself, if it does
- * @param waiters one more than are shown, if there are more; null if the store keeps no queue
+ * @param client the holder's own record, if there is one
+ * @param waiters one more than is shown, if there are more; null if the store keeps no queue
  */
 record LockView(
         LockName lock,
@@ -27,7 +27,7 @@ record LockView(
     private static final int MAX_WAITERS = 100;
     private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9_./:@%+=,-]+");
 
-    /** Asks for it. */
+    /** Reads the data. */
     static LockView of(LockClient locks, LockName lock) {
         LockAdmin admin = locks.admin();
         Holder holder = admin.inspect(lock).orElse(null);
@@ -36,7 +36,7 @@ record LockView(
                 lock, holder, ClientView.of(admin, lock, holder), line ? admin.waiters(lock, MAX_WAITERS + 1) : null);
     }
 
-    /** What of it belongs to a report, in this order: client, waiters. */
+    /** Adds the client and the waiters to a report, in this order. */
     void addTo(Map<String, @Nullable Object> report) {
         report.put("client", ClientView.json(client));
         report.put(
@@ -49,7 +49,7 @@ record LockView(
                                 .toList());
     }
 
-    /** Who holds it, since when, from where, and who waits. */
+    /** The lines about the holder, its client and the waiters. */
     List<String> lines() {
         List<String> lines = new ArrayList<>();
         if (holder != null) {
@@ -81,7 +81,7 @@ record LockView(
         return lines;
     }
 
-    /** Whether the holder is well, and what can be done about it. */
+    /** The health of the holder, and possible actions. */
     List<String> advice(Holder of) {
         String name = quoted(lock.text());
         return List.of(
@@ -105,7 +105,7 @@ record LockView(
         };
     }
 
-    /** As a shell reads it as one word. */
+    /** The text quoted as one shell word. */
     private static String quoted(String word) {
         return PLAIN.matcher(word).matches() ? word : "'" + word.replace("'", "'\\''") + "'";
     }

@@ -29,27 +29,26 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One {@code run}: take the lock, run the command under it, give the lock back. For one thread; signals come on others.
+ * One {@code run}: acquires the lock, runs the command under it, releases the lock. For one thread; signals arrive on others.
  *
- * <p>Whoever is responsible for a signal changes with the phase: before anything is asked for, the process ends; while it
- * waits, the attempt is withdrawn; while the command runs, the command gets it; while the lock is only kept ({@code
- * --at-least}), that ends.
+ * <p>A signal's effect depends on the phase: before the lock is requested, the process ends; during the wait, the attempt is
+ * withdrawn; while the command runs, the command receives it; while the lock is only kept ({@code --at-least}), that ends.
  */
 final class LockedRun {
 
     /**
-     * What is to be done.
+     * The parameters of a run.
      *
-     * @param storeUri the store, secrets included
+     * @param storeUri the store, including secrets
      * @param lock the lock's name
-     * @param options how it is held
+     * @param options the options of the lock
      * @param maxWait the patience, or null for no limit
-     * @param command what runs under it
+     * @param command the command under the lock
      * @param conflictExitCode the exit code when the lock stays busy
-     * @param skipWhenBusy whether a busy lock is no reason to complain
-     * @param atLeast how long the lock is kept at least
-     * @param metricsPort where meters are served, or null for nowhere
-     * @param requireContainment whether to refuse where a process of the command could get lost
+     * @param skipWhenBusy whether a busy lock is not a failure
+     * @param atLeast the least time for which the lock is kept
+     * @param metricsPort the port that serves meters, or null for none
+     * @param requireContainment whether to refuse if a process of the command could escape
      */
     record Request(
             String storeUri,
@@ -91,7 +90,7 @@ final class LockedRun {
         this.signals = signals;
     }
 
-    /** Does it all; the result is in the report. */
+    /** Performs the run; the result is in the report. */
     void run() throws InterruptedException {
         CommandLookup lookup = new CommandLookup(invocation.environment().get("PATH"));
         CommandLookup.Result found =
@@ -105,7 +104,7 @@ final class LockedRun {
         }
         try (GuardedCommand command = GuardedCommand.prepare(request.command(), lookup)) {
             report.contained(command.containment());
-            if (!command.containment().isComplete() && !mayGetLost()) {
+            if (!command.containment().isComplete() && !mayStartUncontained()) {
                 return;
             }
             command.warnings().forEach(notes);
@@ -128,8 +127,8 @@ final class LockedRun {
         }
     }
 
-    /** What there is to say where a process of the command may get lost; whether to go on. */
-    private boolean mayGetLost() {
+    /** Warns that a process of the command may escape; returns whether the command may start. */
+    private boolean mayStartUncontained() {
         String why = "here no control group can be made and perl cannot look after orphans: a process that clears its"
                 + " environment, makes a session of its own and at once loses its parent would run on after the lock";
         if (request.requireContainment()) {
@@ -153,7 +152,7 @@ final class LockedRun {
     }
 
     private void runUnderLock(LockClient locks, GuardedCommand command) throws InterruptedException {
-        // Before anything is held: the command may outlive us by its grace.
+        // Before the lock is held: the command may outlive us by its grace.
         locks.admin().coverChildren().ifPresent(command::tellEndIn);
         long askedAtNanos = System.nanoTime();
         Lease lease;
@@ -167,7 +166,7 @@ final class LockedRun {
         }
         long heldAtNanos = System.nanoTime();
         report.held(locks.holderId(), lease.fencingToken());
-        lease.onLost(cause -> command.look());
+        lease.onLost(cause -> command.check());
         if (runCommand(locks, lease, command)) {
             keep(lease, heldAtNanos);
         }
@@ -210,7 +209,9 @@ final class LockedRun {
         ForwardedSignal signal = signals.first();
         if (signal == null) {
             report.ended(
-                    Outcome.INTERNAL, ExitCode.INTERNAL.code(), "internal error: the attempt was withdrawn by nobody");
+                    Outcome.INTERNAL,
+                    ExitCode.INTERNAL.code(),
+                    "internal error: the attempt was withdrawn without a signal");
             return;
         }
         report.signalled(request.lock(), signal);
@@ -227,7 +228,7 @@ final class LockedRun {
         }
     }
 
-    /** Runs the command; whether it did run. */
+    /** Runs the command; returns whether it ran. */
     private boolean runCommand(LockClient locks, Lease lease, GuardedCommand command) throws InterruptedException {
         if (!lease.isValid()) {
             report.lost(endOf(lease))

@@ -18,8 +18,8 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A scrape endpoint for Prometheus, on this machine only: who is to read it from elsewhere comes through a proxy that asks who
- * they are. Its names are those of {@code leasehold-micrometer}.
+ * A scrape endpoint for Prometheus, on this machine only: readers elsewhere use a proxy that authenticates them. Its names are
+ * those of {@code leasehold-micrometer}.
  */
 final class MetricsEndpoint implements AutoCloseable {
 
@@ -49,19 +49,19 @@ final class MetricsEndpoint implements AutoCloseable {
         server.start();
     }
 
-    /** Of what this process does to one lock. */
+    /** The endpoint for this process's use of one lock. */
     static MetricsEndpoint ofRun(int port, String lock) {
         return new MetricsEndpoint(port, lock);
     }
 
-    /** Of what is seen at the store. */
+    /** The endpoint for the state of the store. */
     static MetricsEndpoint ofStore(int port, Terminal terminal) {
         MetricsEndpoint endpoint = new MetricsEndpoint(port);
         Gauge.builder("distributed.lock.store.up", endpoint.up, AtomicInteger::get)
-                .description("Whether the store answered the last look")
+                .description("Whether the store answered the last poll")
                 .register(endpoint.registry);
         Gauge.builder("distributed.lock.store.held", endpoint.held, AtomicInteger::get)
-                .description("Locks that were held at the last look, of those that are watched")
+                .description("Locks that were held at the last poll, of those that are watched")
                 .register(endpoint.registry);
         terminal.complain("metrics at http://127.0.0.1:" + endpoint.port() + "/metrics");
         return endpoint;

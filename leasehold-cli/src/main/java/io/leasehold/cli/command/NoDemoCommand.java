@@ -5,7 +5,7 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Unmatched;
 
-/** {@code leasehold demo} where no module brings demonstrations: says where there are some. */
+/** {@code leasehold demo} if no module provides demonstrations: says where to find them. */
 @Command(name = "demo", hidden = true, description = NoDemoCommand.WHERE)
 public final class NoDemoCommand implements Callable<Integer> {
 

@@ -4,7 +4,7 @@ import io.leasehold.admin.LockAdmin;
 import io.leasehold.cli.output.Terminal;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Shows on a terminal how far a long walk over a store has come; nothing in the first second. Any thread may use it. */
+/** Shows the progress of a long scan of a store on a terminal, after the first second. Any thread may use it. */
 final class Progress implements AutoCloseable {
 
     private static final long QUIET_NANOS = 1_000_000_000L;
@@ -29,11 +29,11 @@ final class Progress implements AutoCloseable {
             return;
         }
         if (!asked.getAndSet(true)) {
-            // Only once it has become long: a short ls starts no shell.
+            // Only for a long scan: a short ls starts no shell.
             shown.set(Terminal.leadsToTerminal(2));
         }
         if (shown.get()) {
-            terminal.progress("about " + keys + " keys looked at");
+            terminal.progress("about " + keys + " keys read");
         }
     }
 

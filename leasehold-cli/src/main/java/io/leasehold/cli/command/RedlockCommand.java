@@ -18,7 +18,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code leasehold redlock init}: an operator's word that the nodes of a set have nothing to forget. */
+/** {@code leasehold redlock init}: an operator's declaration that the nodes of a set have lost nothing. */
 @Command(
         name = "redlock",
         description = {
@@ -30,7 +30,7 @@ public final class RedlockCommand implements Callable<Integer> {
     private final Invocation invocation;
     private final StoreOption store;
 
-    /** What can be done. */
+    /** The action. */
     enum Action {
         /** Declare the nodes new. */
         INIT

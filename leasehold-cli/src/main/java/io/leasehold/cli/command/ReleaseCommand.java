@@ -20,7 +20,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code leasehold release}: takes a lock away from its holder, if it is still the one that was meant. */
+/** {@code leasehold release}: takes a lock away from its holder, if it is still the given one. */
 @Command(
         name = "release",
         description = {
@@ -51,7 +51,7 @@ public final class ReleaseCommand implements Callable<Integer> {
     @Option(names = "--holder", paramLabel = "ID", description = "Only if this is the holder, as who prints it.")
     private @Nullable String holder;
 
-    @Option(names = "--force", description = "Whoever holds it now.")
+    @Option(names = "--force", description = "Any holder.")
     private boolean force;
 
     @Option(names = "--yes", description = "Do it.")
@@ -70,7 +70,7 @@ public final class ReleaseCommand implements Callable<Integer> {
     public Integer call() {
         if (force == (holder != null)) {
             throw new ParameterException(
-                    spec.commandLine(), "say whose hold is to go: either --holder ID (see leasehold who), or --force");
+                    spec.commandLine(), "name the holder: either --holder ID (see leasehold who), or --force");
         }
         LockName lock = LockName.exactly(name);
         try (LockClient locks = StoreAccess.open(invocation, store)) {
@@ -92,7 +92,7 @@ public final class ReleaseCommand implements Callable<Integer> {
         } else if (!yes) {
             return Outcome.DRY_RUN;
         }
-        // Compared at the store: between the look and this, the lock may have changed hands.
+        // Compared at the store: since the last read the lock may have changed hands.
         return admin.forceRelease(lock, before.id()) ? Outcome.RELEASED : Outcome.CHANGED_HANDS;
     }
 
@@ -123,7 +123,7 @@ public final class ReleaseCommand implements Callable<Integer> {
                                         + ": with --yes the fence is raised, the hold is deleted and its holder told";
                             case CHANGED_HANDS ->
                                 what + "is not held by " + (before == null ? "" : before.id())
-                                        + " any more: nothing was released; look again";
+                                        + " any more: nothing was released; check again";
                             case RELEASED ->
                                 what + "was released: it was " + HolderView.sentence(before)
                                         + ". The fence was raised before, so resources that check tokens refuse the old"

@@ -25,7 +25,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code leasehold run}: reads and checks the options; {@link LockedRun} does the work. */
+/** {@code leasehold run}: checks the options; {@link LockedRun} does the work. */
 @Command(
         name = "run",
         description = {
@@ -43,14 +43,14 @@ import picocli.CommandLine.Spec;
         })
 public final class RunCommand implements Callable<Integer> {
 
-    /** A command may run for as long as it takes: its own end bounds the hold. */
+    /** A command may run for any time: its end bounds the hold. */
     private static final Duration MAX_HOLD = Duration.ofDays(3650);
 
     private static final Duration DEFAULT_GRACE = Duration.ofSeconds(10);
     private static final int MAX_EXIT_CODE = 255;
     private static final String JSON = "--json";
 
-    /** What to do when the lock stays busy. */
+    /** The action when the lock stays busy. */
     public enum OnBusy {
         /** Exit with the conflict code. */
         FAIL,
@@ -149,7 +149,7 @@ public final class RunCommand implements Callable<Integer> {
         return report.exitCode();
     }
 
-    /** Whether a script is to read what is said; known even if the options cannot be understood. */
+    /** Whether the output is for a script; works even if the options cannot be parsed. */
     public static boolean wantsJson(String... arguments) {
         for (String argument : arguments) {
             if (argument.equals("--")) {
@@ -161,7 +161,7 @@ public final class RunCommand implements Callable<Integer> {
         return false;
     }
 
-    /** Reports, as JSON, that nothing was done because the options are wrong. */
+    /** Reports wrong options as JSON. */
     public void report(Failure usage) {
         RunReport report = new RunReport(lock == null ? "" : lock)
                 .ended(RunReport.Outcome.USAGE, usage.code().code(), usage.reason());
@@ -189,7 +189,7 @@ public final class RunCommand implements Callable<Integer> {
         }
     }
 
-    /** Before the lock was asked for there is nothing to give back, and a store may take long to answer. */
+    /** Before the lock is requested there is nothing to release, and a store may take long to answer. */
     private void leaveAtOnce(ForwardedSignal signal, LockedRun.Request request, RunReport report) {
         report.signalled(request.lock(), signal);
         tell(report);
@@ -238,7 +238,7 @@ public final class RunCommand implements Callable<Integer> {
                 .orElseThrow(() -> usage(Containment.VARIABLE + " must be cgroup, reaper or remembered"));
     }
 
-    /** What follows the first {@code --}; without it, an option of the command's could be taken for one of ours. */
+    /** The arguments after the first {@code --}; without it, an option of the command could be taken for one of ours. */
     private TypedWords command() {
         List<String> given = command == null ? List.of() : command;
         List<String> all = spec.root().commandLine().getParseResult().originalArgs();
@@ -247,7 +247,7 @@ public final class RunCommand implements Callable<Integer> {
             throw usage("put -- before the command: leasehold run " + lock + " -- " + String.join(" ", given));
         }
         List<String> words = dashes < 0 ? List.of() : all.subList(dashes + 1, all.size());
-        // A lock whose name begins with a dash stands behind a -- of its own: run -- -x -- COMMAND.
+        // A lock whose name begins with a dash needs a separate -- before it: run -- -x -- COMMAND.
         boolean lockBehindDashes =
                 words.size() > 1 && words.get(0).equals(lock) && words.get(1).equals("--");
         if (lockBehindDashes && given.equals(words.subList(1, words.size()))) {

@@ -15,28 +15,28 @@ import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What became of one {@code run}, collected on the way: one line for people, or one JSON object for scripts. */
+/** The report on one {@code run}, collected on the way: one line of text, or one JSON object for scripts. */
 final class RunReport {
 
     /** The ways a run can end. The list is closed and part of the contract. */
     enum Outcome {
         /** The command ran under the lock to its own end. */
         COMPLETED,
-        /** The lock was busy, and the caller did not want to wait, or not that long. */
+        /** The lock was busy, and the caller did not wait, or not that long. */
         BUSY,
-        /** The lock was busy, and that is no reason to complain. */
+        /** The lock was busy, and that is not a failure. */
         SKIPPED,
         /** The lease ended, or was about to, while the command ran or before it could start. */
         LOST,
         /** A signal came before the command was started. */
         SIGNALLED,
-        /** The command does not exist or cannot be executed, or could not be kept together as it was required. */
+        /** The command does not exist or cannot be executed, or could not be contained as required. */
         NOT_STARTED,
         /** The options or the store's URI are wrong. */
         USAGE,
         /** The store could not serve, refused, or is not safe. */
         STORE,
-        /** A mistake inside Leasehold. */
+        /** An internal error of Leasehold. */
         INTERNAL
     }
 
@@ -60,7 +60,7 @@ final class RunReport {
         this.lock = lock;
     }
 
-    /** How it ended; the last call counts. */
+    /** Sets the outcome; the last call counts. */
     RunReport ended(Outcome how, int code, @Nullable String why) {
         outcome = how;
         exitCode = code;
@@ -78,7 +78,7 @@ final class RunReport {
                         + "\" was ours: the command was not run, nothing is held");
     }
 
-    /** Something worth a line about a run that ended otherwise as it should. */
+    /** Adds a note about a run that otherwise ended normally. */
     RunReport remark(String what) {
         reason = what;
         reasonIsNote = false;

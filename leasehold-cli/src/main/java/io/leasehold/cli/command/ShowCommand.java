@@ -16,7 +16,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code leasehold show}: one lock, and what its store promises. */
+/** {@code leasehold show}: one lock, and the promises of its store. */
 @Command(
         name = "show",
         description = "Shows one lock: who holds it, for how long, who waits, at which store. Exits 1 if it is free.")

@@ -11,13 +11,13 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** Connects to the store that the command line names, and hides its secrets from then on. */
+/** Connects to the store that the command line names, and hides its secrets in later output. */
 final class StoreAccess {
 
     /** A file with the password of the store, read at each connection. */
     static final String PASSWORD_FILE = "LEASEHOLD_PASSWORD_FILE";
 
-    /** Whose password that is. */
+    /** The user of that password. */
     static final String USER = "LEASEHOLD_USER";
 
     private StoreAccess() {}
@@ -29,9 +29,9 @@ final class StoreAccess {
     }
 
     /**
-     * A client of this store, whose secrets are hidden already; a password in a file is hidden when it is read.
+     * A builder for this store, whose secrets are hidden already; a password in a file is hidden when it is read.
      *
-     * @throws IllegalArgumentException if the environment names a user without a file, or something that is none
+     * @throws IllegalArgumentException if the environment names a user without a file, or an invalid path
      */
     static Leasehold.Builder client(Invocation invocation, String uri) {
         Leasehold.Builder client = Leasehold.builder().store(uri);
@@ -54,7 +54,7 @@ final class StoreAccess {
         try {
             return CredentialsProvider.passwordFile(user, Path.of(file));
         } catch (InvalidPathException e) {
-            throw new IllegalArgumentException(PASSWORD_FILE + " is no path: " + e.getReason());
+            throw new IllegalArgumentException(PASSWORD_FILE + " is not a path: " + e.getReason());
         }
     }
 

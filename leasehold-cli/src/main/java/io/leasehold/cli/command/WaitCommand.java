@@ -19,7 +19,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code leasehold wait}: returns once nobody holds the lock, without taking it. */
+/** {@code leasehold wait}: returns once the lock is free, without acquiring it. */
 @Command(name = "wait", description = "Waits until a lock is free, without taking it. Exits 75 if it stays busy.")
 public final class WaitCommand implements Callable<Integer> {
 

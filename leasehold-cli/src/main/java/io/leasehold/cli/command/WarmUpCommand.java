@@ -10,13 +10,13 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
 /**
- * {@code leasehold warm-up DIRECTORY}: does once what typical runs do, so that a JVM started with {@code
+ * {@code leasehold warm-up DIRECTORY}: performs typical runs once, so that a JVM started with {@code
  * -XX:ArchiveClassesAtExit} keeps the classes they need. For the launcher only.
  */
 @Command(name = "warm-up", hidden = true, description = "Loads what typical runs need; for the launcher.")
 public final class WarmUpCommand implements Callable<Integer> {
 
-    /** Nothing listens there: the driver's classes are loaded all the same. */
+    /** An address without a server: the driver's classes are loaded all the same. */
     private static final String NO_SERVER = "redis://127.0.0.1:1";
 
     private final List<CommandProvider> providers;
@@ -27,9 +27,9 @@ public final class WarmUpCommand implements Callable<Integer> {
     private Path directory;
 
     /**
-     * A command that asks these providers for a server.
+     * Creates a command that starts the servers of these providers.
      *
-     * @param program runs a whole command line
+     * @param program runs a complete command line
      */
     public WarmUpCommand(List<CommandProvider> providers, ToIntFunction<String[]> program) {
         this.providers = List.copyOf(providers);

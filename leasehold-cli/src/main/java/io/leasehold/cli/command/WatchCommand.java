@@ -17,7 +17,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code leasehold watch}: who holds what, again and again, until it is interrupted. */
+/** {@code leasehold watch}: polls and shows the held locks until it is interrupted. */
 @Command(
         name = "watch",
         description = {
@@ -43,13 +43,13 @@ public final class WatchCommand implements Callable<Integer> {
             names = "--interval",
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "Between two looks (default 2s).")
+            description = "Between two polls (default 2s).")
     private Duration interval = Duration.ofSeconds(2);
 
-    @Option(names = "--limit", paramLabel = "N", description = "At most so many locks (default 1000).")
+    @Option(names = "--limit", paramLabel = "N", description = "At most N locks (default 1000).")
     private int limit = 1000;
 
-    @Option(names = "--count", paramLabel = "N", description = "Ends after so many looks.")
+    @Option(names = "--count", paramLabel = "N", description = "Ends after N polls.")
     private long count = Long.MAX_VALUE;
 
     @Option(
@@ -78,9 +78,9 @@ public final class WatchCommand implements Callable<Integer> {
                         ? null
                         : MetricsEndpoint.ofStore(checkedPort(metricsPort), invocation.terminal())) {
             WatchView view = WatchView.of(json, invocation);
-            for (long look = 1; ; look++) {
-                look(locks, view, endpoint);
-                if (look >= count) {
+            for (long poll = 1; ; poll++) {
+                poll(locks, view, endpoint);
+                if (poll >= count) {
                     return ExitCode.OK.code();
                 }
                 Thread.sleep(interval.toMillis());
@@ -95,7 +95,7 @@ public final class WatchCommand implements Callable<Integer> {
         return port;
     }
 
-    private void look(LockClient locks, WatchView view, @Nullable MetricsEndpoint endpoint) {
+    private void poll(LockClient locks, WatchView view, @Nullable MetricsEndpoint endpoint) {
         try {
             List<HeldLock> held = locks.admin().list(glob, limit);
             view.show(locks.storeDescription(), held);

@@ -14,10 +14,10 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** What {@code watch} writes. For one thread. */
+/** The output of {@code watch}. For one thread. */
 interface WatchView {
 
-    /** In place on a terminal, else a line for each change. */
+    /** A table in place on a terminal, else a line for each change. */
     static WatchView of(boolean json, Invocation invocation) {
         boolean live = !json
                 && !invocation.environment().getOrDefault("TERM", "dumb").equals("dumb")
@@ -35,7 +35,7 @@ interface WatchView {
         return Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
     }
 
-    /** The whole table, over the one before. */
+    /** Replaces the whole table at each poll. */
     final class Live implements WatchView {
 
         private static final String HOME_AND_CLEAR = "\033[H\033[2J";
@@ -73,7 +73,7 @@ interface WatchView {
         }
     }
 
-    /** A line for each lock that changed hands since the last look. */
+    /** Writes a line for each lock that changed hands since the last poll. */
     final class Changes implements WatchView {
 
         private final Terminal terminal;

@@ -13,12 +13,12 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code leasehold who}: who holds a lock, since when, from where, who waits, whether it is well, what to do. */
+/** {@code leasehold who}: the holder of a lock with its origin and health, the waiters, and possible actions. */
 @Command(
         name = "who",
         description = {
             "Tells who holds a lock, since when, from where, for how long, who waits, whether the",
-            "holder is alive and what can be done. Exits 1 and prints nothing if nobody holds it."
+            "holder is alive and what can be done. Exits 1 and prints nothing if it is free."
         })
 public final class WhoCommand implements Callable<Integer> {
 

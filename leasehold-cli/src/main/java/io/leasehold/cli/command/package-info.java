@@ -1,4 +1,4 @@
-/** The verbs, one class each. */
+/** The commands, one class each. */
 @NullMarked
 package io.leasehold.cli.command;
 

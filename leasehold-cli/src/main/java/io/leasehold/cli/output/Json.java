@@ -7,15 +7,15 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes JSON on one line: maps in their order, lists, strings, numbers, booleans and null. The result is ASCII, so that
- * no terminal and no locale can spoil it.
+ * Writes JSON on one line: maps in their order, lists, strings, numbers, booleans and null. The result is ASCII, so that no
+ * terminal or locale can corrupt it.
  */
 public final class Json {
 
     private Json() {}
 
     /**
-     * A word of a closed list, or a number that is written as text: known beforehand, and so never hidden.
+     * A word of a closed list, or a number written as text: never hidden, since it cannot contain a secret.
      *
      * @param text the word
      */
@@ -26,7 +26,7 @@ public final class Json {
         return of(value, UnaryOperator.identity());
     }
 
-    /** The same with every text in it, but for keys and {@linkplain Word words}, changed so. */
+    /** The same with every text, except keys and {@linkplain Word words}, changed by the function. */
     public static String of(@Nullable Object value, UnaryOperator<String> texts) {
         StringBuilder out = new StringBuilder();
         write(out, value, texts);

@@ -1,6 +1,6 @@
 package io.leasehold.cli.output;
 
-/** Standard output cannot be written: what was asked for was not told. */
+/** Standard output cannot be written, so the result was not delivered. */
 public final class OutputGoneException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
@@ -12,7 +12,7 @@ public final class OutputGoneException extends RuntimeException {
         this.readerLeft = readerLeft;
     }
 
-    /** Whether it was a pipe whose reader has left, as {@code head} does: no reason to complain. */
+    /** Whether it was a pipe whose reader has left, as {@code head} does, which is not a failure. */
     public boolean readerLeft() {
         return readerLeft;
     }

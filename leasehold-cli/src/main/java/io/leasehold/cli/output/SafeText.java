@@ -3,7 +3,7 @@ package io.leasehold.cli.output;
 import java.util.Locale;
 
 /**
- * Makes one line of any text, harmless to a terminal: control characters, line breaks and the Unicode characters that
+ * Turns any text into one line that is harmless to a terminal: control characters, line breaks and the Unicode characters that
  * reorder or hide text are written as escapes.
  */
 public final class SafeText {

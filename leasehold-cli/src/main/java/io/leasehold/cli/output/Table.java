@@ -3,7 +3,7 @@ package io.leasehold.cli.output;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A table of text for people: a heading, columns as wide as their widest cell, two spaces between them. */
+/** A table of text: a heading, columns as wide as their widest cell, two spaces between them. */
 public final class Table {
 
     private final List<List<String>> rows = new ArrayList<>();

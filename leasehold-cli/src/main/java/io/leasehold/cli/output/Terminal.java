@@ -13,8 +13,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Standard output and standard error, in UTF-8 whatever the locale, one harmless line at a time. Safe for use by any
- * thread; secrets given to it are hidden in whatever it writes.
+ * Standard output and standard error, in UTF-8 in every locale, one harmless line at a time. Safe for use by any thread;
+ * registered secrets are hidden in all output.
  */
 public final class Terminal {
 
@@ -25,7 +25,7 @@ public final class Terminal {
     private final Supplier<String> whyNotWritten;
     private volatile List<String> secrets = List.of();
 
-    /** Writes to these. */
+    /** Creates a terminal over these streams. */
     public Terminal(PrintStream out, PrintStream err) {
         this(out, err, () -> "");
     }
@@ -36,7 +36,7 @@ public final class Terminal {
         this.whyNotWritten = whyNotWritten;
     }
 
-    /** Writes to this process's standard output and standard error. */
+    /** The terminal of this process's standard output and standard error. */
     public static Terminal standard() {
         Remembering out = new Remembering(new FileOutputStream(FileDescriptor.out));
         return new Terminal(stream(out), stream(new FileOutputStream(FileDescriptor.err)), () -> out.problem);
@@ -46,7 +46,7 @@ public final class Terminal {
         return new PrintStream(out, true, StandardCharsets.UTF_8);
     }
 
-    /** A print stream says that something went wrong, but not what. */
+    /** Records the cause of a failure, which a print stream does not report. */
     private static final class Remembering extends FilterOutputStream {
         private volatile String problem = "";
 
@@ -65,20 +65,20 @@ public final class Terminal {
         }
     }
 
-    /** Texts that are shown as {@code ***} from now on; those too short to be told from ordinary text are left. */
+    /** Shows these texts as {@code ***} from now on, except those too short to be distinguished from ordinary text. */
     public synchronized void hide(List<String> texts) {
         secrets = texts.stream().filter(text -> text.length() >= MIN_SECRET).toList();
     }
 
-    /** One text more that is shown as {@code ***} from now on. */
+    /** Shows one more text as {@code ***} from now on. */
     public synchronized void hideAlso(String text) {
         hide(Stream.concat(secrets.stream(), Stream.of(text)).distinct().toList());
     }
 
     /**
-     * One line to standard output.
+     * Writes one line to standard output.
      *
-     * @throws OutputGoneException if it cannot be written; so do all that write there
+     * @throws OutputGoneException if it cannot be written; likewise in all methods that write there
      */
     public void print(String line) {
         out.println(SafeText.line(hidden(line)));
@@ -92,41 +92,40 @@ public final class Terminal {
         }
     }
 
-    /** One line of JSON to standard output; secrets are hidden in its texts, and nothing else of it is touched. */
+    /** Writes one line of JSON to standard output; only secrets in its texts are hidden. */
     public void printJson(@Nullable Object value) {
         out.println(Json.of(value, this::hidden));
         checkWritten();
     }
 
-    /** The same to standard error: a report for scripts. */
+    /** Writes the same to standard error: a report for scripts. */
     public void reportJson(@Nullable Object value) {
         err.println(Json.of(value, this::hidden));
     }
 
-    /** Lines to standard output. */
+    /** Writes lines to standard output. */
     public void print(List<String> lines) {
         lines.forEach(this::print);
     }
 
-    /** Text of our own with its line breaks to standard output. */
+    /** Writes our own text with its line breaks to standard output. */
     public void printText(String text) {
         out.print(text);
         checkWritten();
     }
 
-    /** One line to standard error, with the name of the program before it. */
+    /** Writes one line to standard error, after the name of the program. */
     public void complain(String line) {
         err.println("leasehold: " + SafeText.line(hidden(line)));
     }
 
-    /** A complaint that is one line of JSON behind its subject. */
+    /** Writes a complaint as its subject and one line of JSON. */
     public void complainJson(String subject, Object value) {
         err.println("leasehold: " + subject + ": " + Json.of(value, this::hidden));
     }
 
     /**
-     * Whether standard output (1) or standard error (2) of this process leads to a terminal. Asks the shell, which knows on
-     * every system and every JDK.
+     * Whether standard output (1) or standard error (2) of this process is a terminal. Asks the shell, which works on every system and every JDK.
      */
     public static boolean leadsToTerminal(int descriptor) {
         try {
@@ -143,7 +142,7 @@ public final class Terminal {
         }
     }
 
-    /** Replaces the last line of standard error, which must be a terminal; for what is over soon. */
+    /** Replaces the last line of standard error, which must be a terminal; for short-lived messages. */
     public void progress(String line) {
         err.print("\r\033[K" + SafeText.line(hidden(line)) + (line.isEmpty() ? "" : " "));
         err.flush();

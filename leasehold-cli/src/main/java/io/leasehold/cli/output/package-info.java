@@ -1,4 +1,4 @@
-/** Text for people and JSON for scripts; nothing that was read from elsewhere reaches a terminal unescaped. */
+/** Human-readable text, and JSON for scripts; external text reaches a terminal only escaped. */
 @NullMarked
 package io.leasehold.cli.output;
 

@@ -10,8 +10,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out before a lock is taken whether a command can be started, the way a shell would: a name with a slash is a
- * path, any other is looked for in {@code PATH}. A script's interpreter is looked at, too.
+ * Checks before a lock is acquired whether a command can be started, by a shell's rules: a name with a slash is a path, any
+ * other is searched in {@code PATH}. Checks a script's interpreter, too.
  */
 public final class CommandLookup {
 
@@ -19,15 +19,15 @@ public final class CommandLookup {
 
     private final String searchPath;
 
-    /** Looks in these directories, separated by colons. */
+    /** Creates a lookup in these directories, separated by colons. */
     public CommandLookup(@Nullable String searchPath) {
         this.searchPath = searchPath == null ? "/usr/local/bin:/usr/bin:/bin" : searchPath;
     }
 
-    /** Where a command leads. */
+    /** The result of a lookup. */
     public sealed interface Result {
         /**
-         * It can be started.
+         * The command can be started.
          *
          * @param path the file
          */
@@ -41,13 +41,13 @@ public final class CommandLookup {
         record NotFound(String reason) implements Result {}
 
         /**
-         * It is there and cannot be executed.
+         * It exists but cannot be executed.
          *
          * @param reason in words
          */
         record NotExecutable(String reason) implements Result {}
 
-        /** It cannot be looked at, since this JVM cannot spell its name in this locale: the start will tell. */
+        /** It cannot be checked, since this JVM cannot encode its name in this locale: the start decides. */
         record Unspeakable() implements Result {}
     }
 
@@ -76,7 +76,7 @@ public final class CommandLookup {
             return check(Path.of(directory, command), command);
         } catch (InvalidPathException e) {
             return TypedWords.ofTexts(List.of(directory, command)).areSpelledByThisJvm()
-                    ? new Result.NotFound("\"" + command + "\" is no file name here: " + e.getReason())
+                    ? new Result.NotFound("\"" + command + "\" is not a valid file name: " + e.getReason())
                     : new Result.Unspeakable();
         }
     }
@@ -94,7 +94,7 @@ public final class CommandLookup {
         String interpreter = interpreter(file);
         if (interpreter != null && !Files.exists(Path.of(interpreter))) {
             return new Result.NotFound(
-                    "\"" + file + "\" asks for the interpreter \"" + interpreter + "\", which does not exist");
+                    "\"" + file + "\" needs the interpreter \"" + interpreter + "\", which does not exist");
         }
         return new Result.Found(file);
     }

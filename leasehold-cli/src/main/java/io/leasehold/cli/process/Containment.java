@@ -4,19 +4,19 @@ import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** How what a command starts is kept together, so that it can be found and ended; the strongest first. */
+/** The ways to contain the processes of a command, so that they can be found and ended; the strongest first. */
 public enum Containment {
-    /** In a control group: nothing leaves it that may not write to the control groups. */
+    /** In a control group: a process can leave it only with the right to write to the control groups. */
     CGROUP,
-    /** Below a process that adopts orphans: nothing leaves it but through another service. */
+    /** Below a process that adopts orphans: a process can leave only through another service. */
     REAPER,
-    /** By looking again and again: what loses its parent between two looks, and its mark, is lost. */
+    /** By polling: a process that loses both its parent and its mark between two polls escapes. */
     REMEMBERED;
 
-    /** The environment variable that names the strongest way to be used. */
+    /** The environment variable that names the strongest way to use. */
     public static final String VARIABLE = "LEASEHOLD_CONTAINMENT";
 
-    /** Whether nothing that the command starts gets lost by itself. */
+    /** Whether no process of the command escapes by itself. */
     public boolean isComplete() {
         return this != REMEMBERED;
     }

@@ -17,24 +17,24 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A control group of one run's own, below the one this process is in. What is started in it stays in it, whatever its session,
- * parent, user and environment: only a process with the right to write to the control groups can take one out.
+ * A control group for one run, below that of this process. A process started in it stays in it, independent of session,
+ * parent, user and environment: only a process with the right to write to the control groups can move it out.
  *
- * <p>A process that is being started belongs where its parent is at that moment. So this process {@linkplain #enter enters},
+ * <p>A new process belongs to the group of its parent. Therefore this process {@linkplain #enter enters},
  * starts the command, and {@linkplain #leave leaves}: the command never runs outside.
  *
- * <p>Taken is the unified hierarchy (version 2), else one of version 1; in both a member is moved and listed by the same file.
- * For one thread, but for {@link #pids}, {@link #kill} and {@link #contains}, which any may call.
+ * <p>Uses the unified hierarchy (version 2), else one of version 1; in both, the same file moves and lists members. For one
+ * thread, except {@link #pids}, {@link #kill} and {@link #contains}, which any thread may call.
  */
 final class ControlGroup {
 
-    /** How the directories of our groups begin; behind it the process that made it, its start, and the run. */
+    /** The prefix of our groups' directories; the creating process, its start, and the run follow. */
     static final String PREFIX = "leasehold-";
 
     private static final String MEMBERS = "cgroup.procs";
     private static final String KILL = "cgroup.kill";
 
-    /** Of version 1: those in which a group of one's own changes nothing else for its members. */
+    /** The controllers of version 1 in which a new group changes nothing else for its members. */
     private static final List<String> OLD_HIERARCHIES = List.of("freezer", "pids", "name=systemd");
 
     private static final int MAX_DEPTH = 16;
@@ -48,7 +48,7 @@ final class ControlGroup {
         this.directory = directory;
     }
 
-    /** Makes one for this run, or says by null that none can be had: none is mounted, or this user may not make one. */
+    /** Creates a group for this run; null if none is mounted, or this user must not create one. */
     static @Nullable ControlGroup make(RunMark mark) {
         try {
             return make(
@@ -90,7 +90,7 @@ final class ControlGroup {
         return homes;
     }
 
-    /** Where these mounts show the group with this path; a mount may show a part of the hierarchy only. */
+    /** The directories of the group with this path in these mounts; a mount may show only a part of the hierarchy. */
     private static void addHomes(
             List<Path> homes, List<String> mounts, String type, @Nullable String option, String path) {
         for (String mount : mounts) {
@@ -127,7 +127,7 @@ final class ControlGroup {
         }
     }
 
-    /** Whether one can go in and out again; tells it before anything depends on it. */
+    /** Tests whether this process can enter and leave, before anything depends on it. */
     private boolean works() {
         try {
             enter();
@@ -139,7 +139,7 @@ final class ControlGroup {
         }
     }
 
-    /** Removes what other runs have left, whose processes have all ended. */
+    /** Removes the groups of other runs whose processes have all ended. */
     private static void sweep(Path home) throws IOException {
         ProcessTable table = ProcessTable.ofThisSystem();
         try (DirectoryStream<Path> groups = Files.newDirectoryStream(home, PREFIX + "*")) {
@@ -155,7 +155,7 @@ final class ControlGroup {
                 }
             }
         } catch (NumberFormatException notOurs) {
-            // A name like ours that is not one of ours: left alone.
+            // A similar name that is not ours: left alone.
         }
     }
 
@@ -169,12 +169,12 @@ final class ControlGroup {
         try {
             Files.createDirectory(directory);
         } catch (java.nio.file.FileAlreadyExistsException made) {
-            // By works(), unless a process in another pid namespace swept it away meanwhile.
+            // Impossible after works(), unless a process in another pid namespace removed it meanwhile.
         }
         move(directory);
     }
 
-    /** Moves this process back to where it was; its threads, too. */
+    /** Moves this process and its threads back to its former group. */
     void leave() throws IOException {
         move(home);
     }
@@ -183,7 +183,7 @@ final class ControlGroup {
         Files.writeString(group.resolve(MEMBERS), Long.toString(ownPid), StandardOpenOption.WRITE);
     }
 
-    /** Those in it and in the groups below it, but for this process. */
+    /** The processes in it and in the groups below it, except this process. */
     Set<Long> pids() {
         Set<Long> pids = new HashSet<>();
         try (Stream<Path> groups = Files.walk(directory, MAX_DEPTH)) {
@@ -191,7 +191,7 @@ final class ControlGroup {
                 pids.addAll(membersIfThere(group));
             }
         } catch (IOException | UncheckedIOException gone) {
-            // A group below it was removed under our eyes: the next look sees what is left.
+            // A group below it was removed meanwhile: the next poll sees the rest.
             pids.addAll(membersIfThere(directory));
         }
         pids.remove(ownPid);
@@ -214,7 +214,7 @@ final class ControlGroup {
     private static Set<Long> members(Path group) throws IOException {
         Set<Long> pids = new HashSet<>();
         for (String line : Files.readAllLines(group.resolve(MEMBERS), StandardCharsets.US_ASCII)) {
-            // Zero stands for a process that this pid namespace does not show.
+            // Zero is a process that this pid namespace does not show.
             if (!line.isBlank() && !line.equals("0")) {
                 pids.add(Long.parseLong(line));
             }
@@ -222,7 +222,7 @@ final class ControlGroup {
         return pids;
     }
 
-    /** Kills all in it at once, whichever user they run as, where the kernel can: version 2 from Linux 5.14. */
+    /** Kills all processes in it at once, of any user, if the kernel supports it: version 2 from Linux 5.14. */
     void kill() {
         if (contains(ownPid)) {
             return;
@@ -234,7 +234,7 @@ final class ControlGroup {
         }
     }
 
-    /** Removes it, unless a process that was allowed to stay is still in it: then a later run does. */
+    /** Removes it, unless a process that was allowed to stay is still in it: then a later run removes it. */
     void remove() {
         removeEmpty(directory);
     }
@@ -247,7 +247,7 @@ final class ControlGroup {
                 Files.delete(directory);
             }
         } catch (NoSuchFileException gone) {
-            // As it should be.
+            // Removed already.
         } catch (IOException | UncheckedIOException inUse) {
             // A process is still in it.
         }

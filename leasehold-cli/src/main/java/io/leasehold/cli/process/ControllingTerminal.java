@@ -3,12 +3,12 @@ package io.leasehold.cli.process;
 import java.io.FileInputStream;
 import java.io.IOException;
 
-/** Whether this process has a terminal whose keyboard can signal it. */
+/** The terminal whose keyboard can signal this process. */
 public final class ControllingTerminal {
 
     private ControllingTerminal() {}
 
-    /** Opening {@code /dev/tty} fails unless there is one; where standard input leads does not matter. */
+    /** Whether there is one: otherwise opening {@code /dev/tty} fails. Standard input does not matter. */
     public static boolean exists() {
         try (FileInputStream terminal = new FileInputStream("/dev/tty")) {
             return terminal.getFD().valid();

@@ -1,9 +1,9 @@
 package io.leasehold.cli.process;
 
-/** What keeps one run together, made ready before the lock is asked for; the part behind {@link Containment}. */
+/** The containment of one run, prepared before the lock is requested; the implementation of {@link Containment}. */
 sealed interface Enclosure {
 
-    /** The way it is. */
+    /** Its kind. */
     Containment way();
 
     /**
@@ -18,7 +18,7 @@ sealed interface Enclosure {
         }
     }
 
-    /** A process above the command adopts what loses its parent. */
+    /** A process above the command adopts orphans. */
     record Adopted() implements Enclosure {
         @Override
         public Containment way() {
@@ -26,15 +26,15 @@ sealed interface Enclosure {
         }
     }
 
-    /** Nothing but looking. */
-    record Looked() implements Enclosure {
+    /** Polling alone. */
+    record Polled() implements Enclosure {
         @Override
         public Containment way() {
             return Containment.REMEMBERED;
         }
     }
 
-    /** The strongest that can be had, no stronger than this. */
+    /** Creates the strongest available one, no stronger than this. */
     static Enclosure make(Containment strongest, RunMark mark, ExactStart starts) {
         if (strongest == Containment.CGROUP) {
             ControlGroup group = ControlGroup.make(mark);
@@ -42,6 +42,6 @@ sealed interface Enclosure {
                 return new Group(group);
             }
         }
-        return strongest != Containment.REMEMBERED && starts.adopts() ? new Adopted() : new Looked();
+        return strongest != Containment.REMEMBERED && starts.adopts() ? new Adopted() : new Polled();
     }
 }

@@ -13,8 +13,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Starts commands byte for byte, which a JVM cannot in every locale; by way of Perl, which can also put a process above the
- * command that adopts orphans, or of the shell. Each replaces itself by the command, so that it keeps the process id.
+ * Starts commands with the exact bytes of their arguments, which a JVM cannot do in every locale: through Perl, which can also
+ * start a process above the command that adopts orphans, or through the shell. Each replaces itself by the command, which keeps the process id.
  */
 final class ExactStart {
 
@@ -42,7 +42,7 @@ final class ExactStart {
             "i386",
             172);
 
-    /** Its own variables have names that no caller has exported: the shell would export what it sets then. */
+    /** The script's variables have names that no caller exports: the shell would export their new values. */
     private static final String BY_SHELL = """
             _leasehold_n=$1
             shift
@@ -72,12 +72,12 @@ final class ExactStart {
         this.perl = perl;
     }
 
-    /** Looks for the best way. */
+    /** Finds the best available way. */
     static ExactStart find(CommandLookup lookup) {
         return new ExactStart(lookup.find("perl") instanceof CommandLookup.Result.Found found ? found.path() : null);
     }
 
-    /** Whether a process can be put above the command that adopts what loses its parent; asks the kernel. */
+    /** Whether a process above the command can adopt orphans; asks the kernel. */
     boolean adopts() {
         Integer prctl = PRCTL.get(System.getProperty("os.arch", ""));
         if (perl == null || prctl == null || !System.getProperty("os.name", "").equals("Linux")) {
@@ -104,9 +104,9 @@ final class ExactStart {
     }
 
     /**
-     * Sets up the start below a process that adopts orphans. That process itself does not get the changes to the environment.
+     * Prepares the start below a process that adopts orphans, which does not receive the changes to the environment.
      *
-     * @param ownSession whether the command leads a session and group of its own
+     * @param ownSession whether the command leads its own session and group
      */
     void below(
             ProcessBuilder builder, boolean ownSession, Map<String, @Nullable String> environment, TypedWords words) {
@@ -114,7 +114,7 @@ final class ExactStart {
         byPerl(builder, prctl == null ? 0 : prctl, ownSession, environment, words);
     }
 
-    /** Sets up the start with these changes to the environment, null removes. */
+    /** Prepares the start with these changes to the environment; null removes a variable. */
     void plain(ProcessBuilder builder, Map<String, @Nullable String> environment, TypedWords words) {
         if (perl != null) {
             byPerl(builder, 0, false, environment, words);
@@ -139,7 +139,7 @@ final class ExactStart {
         List<String> command = new ArrayList<>(List.of(String.valueOf(perl), "-e", script(), "--"));
         command.add(Integer.toString(prctl));
         command.add(ownSession ? "1" : "0");
-        // An argument may be only so long, and digits take twice the room.
+        // The length of an argument is limited, and digits take twice the space.
         boolean asTheyAre = words.areSpelledByThisJvm();
         command.add(asTheyAre ? "0" : "1");
         command.addAll(pieces(changes).hex());

@@ -8,7 +8,7 @@ public enum ForwardedSignal {
     TERM(true),
     /** The terminal has gone, or a request to read the configuration again. */
     HUP(false),
-    /** Whatever the command makes of it. */
+    /** Defined by the command. */
     USR1(false);
 
     private final boolean forAll;
@@ -17,7 +17,7 @@ public enum ForwardedSignal {
         this.forAll = forAll;
     }
 
-    /** Whether everything the command started gets it, or the command alone. */
+    /** Whether all processes of the command receive it, or the command alone. */
     boolean forAll() {
         return forAll;
     }

@@ -12,16 +12,16 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One command, from its start under a lease until nothing of it is left.
+ * One command, from its start under a lease until none of its processes is left.
  *
- * <p><b>Guarantee.</b> What it started is dead before the validity ends, as far as {@link ProcessTree} can see it; also if
- * this process is stopped or killed ({@link Guardian}). Only a pause of the whole machine, or a kill of this process and
- * of the guardian at once, goes beyond that.
+ * <p><b>Guarantee.</b> All its processes that {@link ProcessTree} can see are dead before the validity ends, even if this
+ * process is stopped or killed ({@link Guardian}). The exceptions are a pause of the whole machine, and a simultaneous kill of
+ * this process and the guardian.
  *
  * <p>With a terminal the command stays in our process group, so that the keyboard reaches it and job control works;
- * without one it is the leader of its own session, which can be signalled as a whole.
+ * without one it leads its own session, which can be signalled as a whole.
  *
- * <p><b>Threads.</b> For one thread; the receiver of signals may be called by any.
+ * <p><b>Threads.</b> For one thread; any thread may deliver signals.
  */
 public final class GuardedCommand implements AutoCloseable {
 
@@ -46,13 +46,13 @@ public final class GuardedCommand implements AutoCloseable {
     private @Nullable LongSupplier remaining;
 
     /**
-     * How a command is run.
+     * The settings of a command.
      *
      * @param command the command and its arguments
-     * @param onLost what happens to it when its lease runs out
+     * @param onLost the action when its lease runs out
      * @param grace between TERM and the end of the validity
      * @param ttl the lease's
-     * @param strongest the strongest way to be used to keep together what it starts
+     * @param strongest the strongest way to use for containing its processes
      */
     public record Settings(TypedWords command, OnLost onLost, Duration grace, Duration ttl, Containment strongest) {}
 
@@ -61,9 +61,9 @@ public final class GuardedCommand implements AutoCloseable {
      *
      * @param exitCode its own, or 128 + n after signal n
      * @param endedForLease whether it was asked to end, or killed, because its lease ran out
-     * @param leftBehind how many processes it left behind, which were ended
-     * @param survivors what could not be killed and lived when the validity ended
-     * @param unguarded whether it was asked to end, or killed, because nothing would have ended it after this process's death
+     * @param leftBehind the number of processes that it left behind, which were ended
+     * @param survivors the processes that could not be killed and lived when the validity ended
+     * @param unguarded whether it was asked to end, or killed, because no guardian would have ended it after this process's death
      */
     public record Ended(int exitCode, boolean endedForLease, int leftBehind, List<Long> survivors, boolean unguarded) {
         /** Copies the list. */
@@ -84,7 +84,7 @@ public final class GuardedCommand implements AutoCloseable {
     }
 
     /**
-     * Makes everything ready; the command does not run yet.
+     * Prepares the command; it does not run yet.
      *
      * @throws IOException if no guardian can be started: then nothing would end the command if this process were killed
      */
@@ -92,17 +92,17 @@ public final class GuardedCommand implements AutoCloseable {
         return new GuardedCommand(settings, ControllingTerminal.exists(), lookup);
     }
 
-    /** How what the command starts is kept together. */
+    /** The containment of the command's processes. */
     public Containment containment() {
         return enclosure.way();
     }
 
-    /** Where a store is told that nothing of the command is left, should this process die before it. */
+    /** The file that tells a store that no process of the command is left, if this process dies first. */
     public void tellEndIn(Path file) {
         guardian.life(file);
     }
 
-    /** What the person who starts it should know about this system, one line each. */
+    /** Warnings for the operator about this system, one line each. */
     public List<String> warnings() {
         return sessions.works()
                 ? List.of()
@@ -114,7 +114,7 @@ public final class GuardedCommand implements AutoCloseable {
     /**
      * Starts the command.
      *
-     * @param remainingNanos tells at any time how much validity is left
+     * @param remainingNanos the current remaining validity
      * @throws IOException if it cannot be started
      */
     public void start(Map<String, @Nullable String> environment, LongSupplier remainingNanos) throws IOException {
@@ -137,7 +137,7 @@ public final class GuardedCommand implements AutoCloseable {
     private void startUnderGuard(
             Map<String, @Nullable String> environment, LongSupplier remainingNanos, boolean ownSession)
             throws IOException {
-        // Before it there is no command that the keyboard could reach without us.
+        // Before that there is no command that the keyboard could reach without us.
         if (witness != null) {
             witness.awaitReady();
         }
@@ -154,19 +154,19 @@ public final class GuardedCommand implements AutoCloseable {
                 settings.ttl(),
                 all,
                 guardian,
-                started::isDeserted);
+                started::isAdopterGone);
         StrayWatch strayWatch = new StrayWatch(all, guardian, enclosure.way());
         remaining = remainingNanos;
         command = started;
         watch = lossWatch;
         strays = strayWatch;
-        guardian.onEnd(lossWatch::look);
-        started.onDesertion(lossWatch::look);
+        guardian.onEnd(lossWatch::check);
+        started.onAdopterEnd(lossWatch::check);
         lossWatch.start();
         strayWatch.start();
     }
 
-    /** Passes a signal on; where it went to our whole group, the command has had it already. */
+    /** Passes a signal on, unless it went to our whole group and therefore to the command. */
     public void deliver(ForwardedSignal signal) {
         SignalWitness others = witness;
         ProcessTree all = tree;
@@ -187,19 +187,19 @@ public final class GuardedCommand implements AutoCloseable {
         }
     }
 
-    /** The lease may have ended: look at once. */
-    public void look() {
+    /** The lease may have ended: checks at once. */
+    public void check() {
         LossWatch lossWatch = watch;
         if (lossWatch != null) {
-            lossWatch.look();
+            lossWatch.check();
         }
     }
 
     /**
-     * Waits until the command has ended and nothing that it should not leave is left. What cannot be killed is waited for as
-     * long as the lease is good: nobody else may have the lock while it lives.
+     * Waits until the command has ended with all processes that must not remain. While a process cannot be killed, the wait
+     * lasts as long as the lease is valid: no other client may have the lock while that process lives.
      *
-     * @param complaints gets a line when something cannot be killed
+     * @param complaints receives a line if a process cannot be killed
      */
     public Ended await(Consumer<String> complaints) throws InterruptedException {
         try {
@@ -210,7 +210,7 @@ public final class GuardedCommand implements AutoCloseable {
         }
     }
 
-    /** After a failure nobody watches the command any more: the lock is kept until nothing of it is left. */
+    /** After a failure the command is no longer watched: the lock is kept until none of its processes is left. */
     private void endAll() {
         if (watch != null) {
             watch.dismiss();
@@ -233,22 +233,22 @@ public final class GuardedCommand implements AutoCloseable {
         LossWatch lossWatch = started(watch);
         int exitCode = running.await();
         int leftBehind = 0;
-        if (lossWatch.deed() == LossWatch.Deed.NONE && !guardian.fired() && settings.onLost() != OnLost.IGNORE) {
+        if (lossWatch.action() == LossWatch.Action.NONE && !guardian.fired() && settings.onLost() != OnLost.IGNORE) {
             leftBehind = endLeftBehind(all, lossWatch, complaints);
         }
-        // Also if the lease ran out only while the rest was being ended: a stopped watch would not kill it any more.
+        // Even if the lease ran out while the rest was being ended: a stopped watch would not kill it.
         awaitNone(all, lossWatch);
         lossWatch.stop();
-        boolean endedForLease = lossWatch.deed() != LossWatch.Deed.NONE || guardian.fired();
+        boolean endedForLease = lossWatch.action() != LossWatch.Action.NONE || guardian.fired();
         if (!endedForLease) {
-            // Nobody tells it later ones, and what is left may stay.
+            // No later deadline follows, and the remaining processes may stay.
             guardian.noDeadline();
         }
         List<Long> survivors = endedForLease ? awaitSurvivors(all, complaints) : List.of();
         return new Ended(exitCode, endedForLease, leftBehind, survivors, lossWatch.unguarded());
     }
 
-    /** Those that live when the validity has ended. */
+    /** The processes that live when the validity has ended. */
     private List<Long> awaitSurvivors(ProcessTree tree, Consumer<String> complaints) {
         boolean complained = false;
         while (true) {
@@ -279,14 +279,14 @@ public final class GuardedCommand implements AutoCloseable {
 
     /** After TERM for the lease: the rest may use its grace; the watch kills it in time. */
     private static void awaitNone(ProcessTree tree, LossWatch watch) {
-        while (watch.deed() == LossWatch.Deed.TERMINATED && !tree.alive().isEmpty()) {
+        while (watch.action() == LossWatch.Action.TERMINATED && !tree.alive().isEmpty()) {
             LockSupport.parkNanos(POLL_NANOS);
         }
     }
 
     /**
-     * Ends what the command left in its group: it would run on without the lock. It first may end by itself, as the reader
-     * of a pipe does; then it is asked to, and after the grace it is killed.
+     * Ends the processes that the command left in its group, which would run on without the lock. They first may end by
+     * themselves, as the reader of a pipe does; then they receive TERM, and after the grace KILL.
      */
     private int endLeftBehind(ProcessTree tree, LossWatch watch, Consumer<String> complaints) {
         long group = tree.groupOfRoot();
@@ -295,12 +295,12 @@ public final class GuardedCommand implements AutoCloseable {
         }
         List<ProcessHandle> left = tree.membersInGroup(group);
         left.forEach(ProcessHandle::destroy);
-        if (watch.deed() == LossWatch.Deed.NONE
+        if (watch.action() == LossWatch.Action.NONE
                 && !awaitNoneInGroup(tree, group, settings.grace().toNanos())) {
             long startedAtNanos = System.nanoTime();
             boolean complained = false;
             List<ProcessHandle> stubborn = tree.membersInGroup(group);
-            while (!stubborn.isEmpty() && watch.deed() == LossWatch.Deed.NONE && !guardian.fired()) {
+            while (!stubborn.isEmpty() && watch.action() == LossWatch.Action.NONE && !guardian.fired()) {
                 stubborn.forEach(ProcessHandle::destroyForcibly);
                 LockSupport.parkNanos(POLL_NANOS);
                 stubborn = tree.membersInGroup(group);
@@ -324,7 +324,7 @@ public final class GuardedCommand implements AutoCloseable {
         return true;
     }
 
-    /** Dismisses the guardian; call it when the lease was given back. */
+    /** Dismisses the guardian; to be called after the release of the lease. */
     @Override
     public void close() {
         if (witness != null) {

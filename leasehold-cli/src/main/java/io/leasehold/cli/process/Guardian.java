@@ -21,17 +21,15 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A small shell beside this process that ends the command if this process cannot: because it was killed, which the
- * guardian learns from the end of a pipe whose only writer is this process, or because it was stopped or stalled until
- * the lease's validity ran out, which it learns from the clock.
+ * A small shell that ends the command if this process cannot: if this process is killed, the guardian reads the end of a pipe
+ * whose only writer is this process; if it is stopped or stalled until the lease's validity has run out, the guardian sees that from the clock.
  *
- * <p>The guardian is started before the command, in a session of its own, so that no moment is unguarded and neither the
+ * <p>The guardian is started before the command, in its own session, so that no moment is unguarded and neither the
  * keyboard nor a signal to our group reaches it. The kernel's parent-death signal is not used: it fires when the
- * <em>thread</em> that forked ends, reaches the command alone and not what it started, and exists on Linux only.
+ * <em>thread</em> that forked ends, reaches only the command and not its children, and exists only on Linux.
  *
- * <p>Deadlines are told on the kernel's up-time clock, which is read here <em>before</em> the validity is asked for: a
- * pause in between makes the deadline earlier, never later. Where that clock or {@code timeout(1)} is missing, the
- * guardian watches the pipe only. Any thread may use it.
+ * <p>Deadlines are sent in the kernel's up-time clock, which is read here <em>before</em> the validity: a pause in between
+ * makes the deadline earlier, never later. If that clock or {@code timeout(1)} is missing, the guardian watches only the pipe. Any thread may use it.
  */
 final class Guardian implements AutoCloseable {
 
@@ -39,7 +37,7 @@ final class Guardian implements AutoCloseable {
     private static final int MAX_RESTARTS = 5;
     private static final int TELLING_SECONDS = 2;
 
-    /** One that lived for so long was no failure from the start. */
+    /** A guardian that lived this long did not fail at its start. */
     private static final long GOOD_LIFE_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private final RunMark mark;
@@ -68,7 +66,7 @@ final class Guardian implements AutoCloseable {
         this.process = start();
     }
 
-    /** Starts a guardian of whatever carries the mark, and of what is in the group, if there is one. */
+    /** Starts a guardian of all processes that carry the mark or are in the group, if there is one. */
     static Guardian start(RunMark mark, Duration grace, SessionStarter sessions, @Nullable ControlGroup group)
             throws IOException {
         return new Guardian(mark, grace, sessions, group);
@@ -90,7 +88,7 @@ final class Guardian implements AutoCloseable {
                 group == null ? "" : group.directory().toString());
     }
 
-    /** The command was started; its process group, where it has one of its own, is killed as a whole. */
+    /** The command was started; its process group, if it has its own, is killed as a whole. */
     synchronized void command(StartedCommand command, ProcessTable table) {
         ProcessHandle adopter = command.adopter();
         if (adopter != null) {
@@ -111,7 +109,7 @@ final class Guardian implements AutoCloseable {
         }
     }
 
-    /** These belong to the run, though nothing but their parents shows it: they are to be remembered. */
+    /** Records processes of the run that only their parents identify. */
     synchronized void know(List<Row> strays) {
         known.retainAll(strays);
         for (Row stray : strays) {
@@ -121,19 +119,19 @@ final class Guardian implements AutoCloseable {
         }
     }
 
-    /** What to do when it ends, on a thread of its own: {@link #revive} may be of use. */
+    /** Registers an action for its end, on a separate thread, which may call {@link #revive}. */
     synchronized void onEnd(Runnable action) {
         onEnd = action;
         process.onExit().thenRun(action);
     }
 
-    /** The file to which it appends an {@code e} when nothing is left to guard and this process has died. */
+    /** Sets the file to which it appends an {@code e} when no process is left to guard and this process has died. */
     synchronized void life(Path file) {
         lifeLine = "life " + file;
         tell(lifeLine);
     }
 
-    /** The point of the up-time clock now, in hundredths of a second; to be read before the validity is. */
+    /** The up-time clock now, in hundredths of a second; must be read before the validity. */
     long now() {
         if (!hasClock) {
             return 0;
@@ -147,7 +145,7 @@ final class Guardian implements AutoCloseable {
         }
     }
 
-    /** Kills at {@code from} (a result of {@link #now}) plus this time, unless a later deadline is told before. */
+    /** Kills at {@code from} (a result of {@link #now}) plus this time, unless a later deadline is set before. */
     synchronized void deadline(long from, long inNanos) {
         if (hasClock && from > 0) {
             deadlineLine = "deadline " + (from + Math.max(0, inNanos) / 10_000_000L);
@@ -155,7 +153,7 @@ final class Guardian implements AutoCloseable {
         }
     }
 
-    /** The lease's end is no reason to kill any more; our own death still is. */
+    /** The lease's end no longer triggers a kill; our own death still does. */
     synchronized void noDeadline() {
         deadlineLine = null;
         tell("calm");
@@ -171,9 +169,9 @@ final class Guardian implements AutoCloseable {
     }
 
     /**
-     * Starts another one if somebody killed it.
+     * Starts another one if it was killed.
      *
-     * @return whether one lives
+     * @return whether a guardian lives
      */
     synchronized boolean revive() {
         if (process.isAlive() && !endIfStopped()) {
@@ -205,7 +203,7 @@ final class Guardian implements AutoCloseable {
         return true;
     }
 
-    /** One that was stopped guards nothing; whether it was, and has ended now. */
+    /** Ends a guardian that was stopped, since it guards nothing; returns whether it was, and has ended now. */
     private boolean endIfStopped() {
         try {
             String stat = Files.readString(
@@ -226,7 +224,7 @@ final class Guardian implements AutoCloseable {
         }
     }
 
-    /** Lets it end all there is to guard, as if this process had died, and waits until it has. */
+    /** Lets it end everything that it guards, as if this process had died, and waits for that. */
     void endAll() {
         Process ending;
         synchronized (this) {
@@ -235,13 +233,13 @@ final class Guardian implements AutoCloseable {
             try (OutputStream pipe = ending.getOutputStream()) {
                 pipe.flush();
             } catch (IOException gone) {
-                // Somebody killed it: what could be seen was killed before.
+                // It was killed: all visible processes were killed before.
             }
         }
         ending.onExit().join();
     }
 
-    /** A guardian that was stopped reads nothing: it is killed, and {@link #revive} starts another, which is told the latest. */
+    /** Sends a line. A guardian that was stopped reads nothing: it is killed, and {@link #revive} starts another, which receives the latest. */
     private void tell(String line) {
         Process told = process;
         Future<?> writing = writer.submit(() -> {
@@ -255,13 +253,13 @@ final class Guardian implements AutoCloseable {
         } catch (TimeoutException stopped) {
             told.destroyForcibly();
         } catch (ExecutionException gone) {
-            // Somebody killed it.
+            // It was killed.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
 
-    /** Dismisses it: there is nothing left to guard. */
+    /** Dismisses it: nothing is left to guard. */
     @Override
     public synchronized void close() {
         tell("done");

@@ -6,15 +6,15 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 
 /**
- * Catches signals by way of {@code sun.misc.Signal}, the only way the JDK has. It is called by reflection because the
- * compiler warns of it in a way that nothing can silence, and here warnings are errors.
+ * Catches signals through {@code sun.misc.Signal}, the only way in the JDK. It is called by reflection because the compiler
+ * warns of it in a way that cannot be suppressed, and warnings are errors here.
  */
 final class JvmSignals {
 
     private JvmSignals() {}
 
     /**
-     * Runs the action, on a thread of its own, whenever the signal comes; a signal that was ignored when this process
+     * Runs the action, on a separate thread, at each arrival of the signal; a signal that was ignored when this process
      * started stays ignored. Does nothing for a signal that the JVM keeps or this system does not have.
      */
     static void handle(String name, Runnable action) {

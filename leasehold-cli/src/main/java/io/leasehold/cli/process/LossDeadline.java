@@ -3,12 +3,11 @@ package io.leasehold.cli.process;
 import java.time.Duration;
 
 /**
- * Decides, from the validity that is left, when a command is told to end and when it is killed.
+ * Decides, from the validity that is left, when a command receives TERM and when it is killed.
  *
- * <p>TERM when no more than the grace is left, KILL when no more than the {@linkplain #killLead kill lead} is left, which
- * is the time set aside for the killing itself: 5 % of the ttl, at least 50 ms, at most 500 ms. A lease that the store
- * has already given to somebody else has nothing left, so its command is killed at once. Pure: it reads no clock. Not
- * for several threads at once.
+ * <p>TERM when no more than the grace is left, KILL when no more than the {@linkplain #killLead kill lead} is left, which is
+ * the time reserved for the killing itself: 5 % of the ttl, at least 50 ms, at most 500 ms. A lease that the store has already
+ * given to another client has no validity left, so its command is killed at once. Pure: it reads no clock. Not thread-safe.
  */
 final class LossDeadline {
 
@@ -32,7 +31,7 @@ final class LossDeadline {
                 MIN_LEAD_NANOS, Math.min(MAX_LEAD_NANOS, ttl.dividedBy(20).toNanos())));
     }
 
-    /** What to do now that so much validity is left. */
+    /** The step for this remaining validity. */
     Step on(long remainingNanos) {
         if (onLost == OnLost.IGNORE) {
             return new Step.Wait(Long.MAX_VALUE);
@@ -53,16 +52,16 @@ final class LossDeadline {
     /** One decision. */
     sealed interface Step {
         /**
-         * Nothing yet; ask again after this time, or when the validity has changed.
+         * Do nothing; ask again after this time, or when the validity has changed.
          *
-         * @param nanos how long the answer stands at most
+         * @param nanos the longest time for which the answer is valid
          */
         record Wait(long nanos) implements Step {}
 
-        /** Ask everything the command started to end. */
+        /** Send TERM to all processes of the command. */
         record Term() implements Step {}
 
-        /** End everything the command started. */
+        /** Kill all processes of the command. */
         record Kill() implements Step {}
     }
 }

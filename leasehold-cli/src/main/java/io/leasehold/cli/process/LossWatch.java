@@ -8,16 +8,16 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
 /**
- * Ends a running command before its lease does: asks {@link LossDeadline} what to do, does it, and keeps the {@link
- * Guardian} told of the latest deadline. The shell of a pure decision; it decides nothing itself.
+ * Ends a running command before its lease ends: performs the steps of {@link LossDeadline}, and sends the latest deadline to
+ * the {@link Guardian}. The shell of a pure decision; it decides nothing itself.
  */
 final class LossWatch {
 
-    /** What was done to the command because of its lease. */
-    enum Deed {
+    /** The action on the command because of its lease. */
+    enum Action {
         /** Nothing. */
         NONE,
-        /** It was asked to end. */
+        /** It received TERM. */
         TERMINATED,
         /** It was killed. */
         KILLED
@@ -26,7 +26,7 @@ final class LossWatch {
     private static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long MIN_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
     private static final long KILL_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
-    /** For so long the guardian may be missing before the command is ended. */
+    /** How long the guardian may be missing before the command is ended. */
     private static final long UNGUARDED_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private static final long UNGUARDED_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -40,9 +40,9 @@ final class LossWatch {
     private final long guardianLeadNanos;
     private final Thread thread = new Thread(this::watch, "leasehold-loss-watch");
     private final long graceNanos;
-    private final BooleanSupplier deserted;
+    private final BooleanSupplier adopterGone;
     private volatile boolean stopped;
-    private volatile Deed deed = Deed.NONE;
+    private volatile Action deed = Action.NONE;
     private volatile boolean unguarded;
     private boolean killed;
     private boolean missing;
@@ -50,9 +50,8 @@ final class LossWatch {
     private long endsAtNanos;
 
     /**
-     * A watch.
-     *
-     * @param deserted whether what keeps the command together is gone, so that what it starts gets lost
+     * Creates a watch. *
+     * @param adopterGone whether what keeps the command together is gone, so that what it starts gets lost
      */
     LossWatch(
             LongSupplier remainingNanos,
@@ -61,12 +60,12 @@ final class LossWatch {
             Duration ttl,
             ProcessTree tree,
             Guardian guardian,
-            BooleanSupplier deserted) {
+            BooleanSupplier adopterGone) {
         this.remainingNanos = remainingNanos;
         this.deadline = new LossDeadline(onLost, grace, ttl);
         this.tree = tree;
         this.guardian = guardian;
-        this.deserted = deserted;
+        this.adopterGone = adopterGone;
         this.graceNanos = grace.toNanos();
         this.ends = onLost != OnLost.IGNORE;
         this.tickNanos = Math.min(MAX_WAIT_NANOS, ttl.dividedBy(6).toNanos());
@@ -74,7 +73,7 @@ final class LossWatch {
         thread.setDaemon(true);
     }
 
-    /** How long before the end of the validity the guardian kills: after us, and still before the end. */
+    /** How long before the end of the validity the guardian kills: later than we do, but before the end. */
     static Duration guardianLead(Duration ttl) {
         return LossDeadline.killLead(ttl).dividedBy(2);
     }
@@ -83,8 +82,8 @@ final class LossWatch {
         thread.start();
     }
 
-    /** The validity may have changed: look at once. */
-    void look() {
+    /** The validity may have changed: checks at once. */
+    void check() {
         LockSupport.unpark(thread);
     }
 
@@ -94,17 +93,17 @@ final class LossWatch {
         LockSupport.unpark(thread);
     }
 
-    /** Ends the watch and waits for what it is doing. */
+    /** Ends the watch and waits for its current step. */
     void stop() throws InterruptedException {
         dismiss();
         thread.join();
     }
 
-    Deed deed() {
+    Action action() {
         return deed;
     }
 
-    /** Whether the command was ended because nothing would end it, were this process to die. */
+    /** Whether the command was ended because no guardian would end it after this process's death. */
     boolean unguarded() {
         return unguarded;
     }
@@ -114,7 +113,7 @@ final class LossWatch {
             try {
                 decide();
             } catch (RuntimeException | Error again) {
-                // No memory, no thread, no file descriptor: the deadline stays, and the next look may succeed.
+                // No memory, no thread, no file descriptor: the deadline stays, and the next check may succeed.
                 LockSupport.parkNanos(UNGUARDED_WAIT_NANOS);
             }
         }
@@ -134,7 +133,7 @@ final class LossWatch {
             long most = missing ? UNGUARDED_WAIT_NANOS : tickNanos;
             LockSupport.parkNanos(Math.max(MIN_WAIT_NANOS, Math.min(wait.nanos(), most)));
         } else if (step instanceof Step.Term) {
-            deed = Deed.TERMINATED;
+            deed = Action.TERMINATED;
             tree.terminate();
         } else {
             kill();
@@ -142,17 +141,17 @@ final class LossWatch {
     }
 
     private void kill() {
-        deed = Deed.KILLED;
+        deed = Action.KILLED;
         tree.kill(KILL_PATIENCE_NANOS);
         killed = true;
     }
 
-    /** The time left to the command without a guardian: its grace, once none could be started for a while. */
+    /** The remaining time of a command without a guardian: its grace, once none could be started for a while. */
     private long remainingGuardedNanos() {
         if (unguarded) {
             return endsAtNanos - System.nanoTime();
         }
-        if (guardian.revive() && !deserted.getAsBoolean()) {
+        if (guardian.revive() && !adopterGone.getAsBoolean()) {
             missing = false;
             return Long.MAX_VALUE;
         }

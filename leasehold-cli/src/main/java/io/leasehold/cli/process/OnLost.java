@@ -1,6 +1,6 @@
 package io.leasehold.cli.process;
 
-/** What happens to a command whose lease is running out. */
+/** The action on a command whose lease is running out. */
 public enum OnLost {
     /** TERM when the grace begins, KILL before the lease ends. */
     TERM,

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The processes of this machine at one moment, zombies left out: from {@code /proc} where it exists, else from
+ * The processes of this machine at one moment, without zombies: from {@code /proc} where it exists, else from
  * {@code ps}.
  */
 sealed interface ProcessTable {
@@ -23,7 +23,7 @@ sealed interface ProcessTable {
      * @param pid its id
      * @param parent its parent's id
      * @param group its process group
-     * @param start when it was started, in a unit of the system's: with the id it names one process for ever; 0 if unknown
+     * @param start its start, in a unit of the system: together with the id it identifies one process for ever; 0 if unknown
      */
     record Row(long pid, long parent, long group, long start) {}
 
@@ -35,10 +35,10 @@ sealed interface ProcessTable {
         return rows().stream().filter(row -> row.pid() == pid).findFirst();
     }
 
-    /** Whether the process was started with the mark in its environment, as far as one may look. */
+    /** Whether the process was started with the mark in its environment, as far as this process may read it. */
     boolean carries(Row row, byte[] mark);
 
-    /** The best table there is here. */
+    /** The best table on this system. */
     static ProcessTable ofThisSystem() {
         Path proc = Path.of("/proc");
         return Files.isReadable(proc.resolve("self/environ")) ? new Proc(proc) : new Ps();
@@ -51,10 +51,10 @@ sealed interface ProcessTable {
      */
     record Proc(Path root) implements ProcessTable {
 
-        /** Where the number of threads stands behind the name. */
+        /** The index of the number of threads after the name. */
         private static final int THREADS_FIELD = 17;
 
-        /** Where the start stands behind the name. */
+        /** The index of the start after the name. */
         private static final int START_FIELD = 19;
 
         @Override
@@ -87,9 +87,9 @@ sealed interface ProcessTable {
             } catch (IOException ended) {
                 return Optional.empty();
             }
-            // pid (name) state ppid pgrp …: the name may hold anything, also spaces and parentheses.
+            // pid (name) state ppid pgrp …: the name may contain any character, even spaces and parentheses.
             String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", START_FIELD + 2);
-            // One whose first thread alone has ended is shown as a zombie, too, and goes on in the others.
+            // A process of which only the first thread has ended is shown as a zombie, too, and goes on in the others.
             boolean zombie = fields[0].equals("Z") && Long.parseLong(fields[THREADS_FIELD]) <= 1;
             if (zombie || fields[0].equals("X")) {
                 return Optional.empty();
@@ -122,7 +122,7 @@ sealed interface ProcessTable {
         }
     }
 
-    /** Elsewhere. */
+    /** Other systems. */
     record Ps() implements ProcessTable {
 
         @Override

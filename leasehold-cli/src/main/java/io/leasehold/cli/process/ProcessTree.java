@@ -16,11 +16,11 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Everything that a command started and that still runs: its descendants, its process group if it has one of its own, whatever
- * carries the {@link RunMark}, what is in the run's {@link ControlGroup} or below the process that adopts orphans, and whatever
- * was one of these when somebody looked.
+ * The running processes of a command: its descendants, its process group if it has its own, the processes that carry the
+ * {@link RunMark}, are in the run's {@link ControlGroup} or below the process that adopts orphans, and those that were any of
+ * these at an earlier check.
  *
- * <p>What escapes is said at {@link Containment}. Any thread may use it.
+ * <p>{@link Containment} documents which processes escape. Any thread may use it.
  */
 final class ProcessTree {
 
@@ -34,7 +34,7 @@ final class ProcessTree {
     private final boolean ownGroup;
     private final @Nullable ControlGroup enclosing;
     private final long ownPid = ProcessHandle.current().pid();
-    /** Those seen once stay suspects: the kernel forgets whose child an orphan was. */
+    /** Processes that were seen once are kept: the kernel forgets an orphan's parent. */
     private final Map<Long, ProcessHandle> seen = new HashMap<>();
 
     private List<Row> strays = List.of();
@@ -54,9 +54,9 @@ final class ProcessTree {
         this.enclosing = enclosing;
     }
 
-    /** Those that run now; zombies do not. */
+    /** The processes that run now, without zombies. */
     synchronized List<ProcessHandle> members() {
-        // Before the table: what is started meanwhile has its parent in the table.
+        // Before the table: a process started meanwhile has its parent in the table.
         Set<Long> enclosed = enclosing == null ? Set.of() : enclosing.pids();
         List<Row> rows;
         try {
@@ -67,7 +67,7 @@ final class ProcessTree {
         Set<Long> alive = new HashSet<>();
         rows.forEach(row -> alive.add(row.pid()));
         seen.values().removeIf(process -> !alive.contains(process.pid()) || !process.isAlive());
-        // Once the command itself was collected, another process may be given its id.
+        // Once the command itself was collected, another process may have its id.
         boolean idIsOurs = command.isAlive() || !alive.contains(command.pid());
         Set<Long> found = new HashSet<>();
         List<Row> unseen = new ArrayList<>();
@@ -117,7 +117,7 @@ final class ProcessTree {
         return new ArrayList<>(seen.values());
     }
 
-    /** Looks; returns those of the members that nothing but their parents shows, so that somebody has to remember them. */
+    /** Checks; returns the members that only their parents identify, which must therefore be recorded. */
     synchronized List<Row> lookForStrays() {
         members();
         return strays;
@@ -135,7 +135,7 @@ final class ProcessTree {
         }
     }
 
-    /** Those of the members that are in this process group: a daemon has made a session of its own. */
+    /** The members in this process group: a daemon has created its own session. */
     List<ProcessHandle> membersInGroup(long group) {
         Set<Long> inGroup = new HashSet<>();
         try {
@@ -155,15 +155,15 @@ final class ProcessTree {
         return members;
     }
 
-    /** Asks all of them to end; does not wait. */
+    /** Sends TERM to all of them; does not wait. */
     void terminate() {
         members().forEach(ProcessHandle::destroy);
     }
 
-    /** Kills all of them, and what they start meanwhile, and waits until none is left or the patience has ended. */
+    /** Kills all of them, including processes that they start meanwhile, and waits until none is left or the patience has ended. */
     boolean kill(long patienceNanos) {
         long startedAtNanos = System.nanoTime();
-        // Before the first look: what is in there may be hidden, as another user's processes may be in /proc.
+        // Before the first check: its members may be hidden, as another user's processes may be in /proc.
         killEnclosed();
         while (!alive().isEmpty() && System.nanoTime() - startedAtNanos < patienceNanos) {
             killEnclosed();
@@ -179,7 +179,7 @@ final class ProcessTree {
         }
     }
 
-    /** Sends the signal to the whole group of the command, or to each member where the group is not its own. */
+    /** Sends the signal to the whole group of the command, or to each member if the group is not its own. */
     void signalAll(String name) throws IOException {
         if (ownGroup) {
             signals.send(name, List.of(-command.pid()));
@@ -188,7 +188,7 @@ final class ProcessTree {
         }
     }
 
-    /** Those of all that run, also of what is in the control group and cannot be seen. */
+    /** The ids of all running processes, including hidden ones in the control group. */
     List<Long> alive() {
         Set<Long> pids = new TreeSet<>(pids(members()));
         if (enclosing != null) {

@@ -7,11 +7,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The mark by which everything that one run started is recognised: a part of the environment variable
- * {@value #VARIABLE}, which processes hand down to whatever they start.
+ * The mark that identifies all processes of one run: a part of the environment variable {@value #VARIABLE}, which processes inherit.
  *
- * <p>A run inside a run adds its mark to the outer one's, so that the outer one still recognises all of it. The mark is
- * no secret: it proves nothing to a store.
+ * <p>A nested run appends its mark to the outer one's, so that the outer run still recognises its processes. The mark is not
+ * secret: it proves nothing to a store.
  */
 public final class RunMark {
 
@@ -26,14 +25,14 @@ public final class RunMark {
         this.text = text;
     }
 
-    /** A new one. */
+    /** Creates a new mark. */
     public static RunMark create() {
         byte[] random = new byte[BYTES];
         new SecureRandom().nextBytes(random);
         return new RunMark("run-" + HexFormat.of().formatHex(random));
     }
 
-    /** Puts the mark into the changes to a command's environment, behind the outer run's, or null. */
+    /** Puts the mark into the changes to a command's environment, after the outer run's mark, if not null. */
     void addTo(@Nullable String outer, Map<String, @Nullable String> changes) {
         changes.put(VARIABLE, outer == null ? text : outer + ":" + text);
     }

@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Starts commands in a session and process group of their own, by way of {@code setsid}, or of Perl where that is missing:
- * both replace themselves by the command, so that it keeps the process id.
+ * Starts commands in their own session and process group through {@code setsid}, or Perl if that is missing: both replace
+ * themselves by the command, which keeps the process id.
  */
 final class SessionStarter {
 
@@ -17,7 +17,7 @@ final class SessionStarter {
         this.prefix = prefix;
     }
 
-    /** Looks for a way. */
+    /** Finds an available way. */
     static SessionStarter find(CommandLookup lookup) {
         if (lookup.find("setsid") instanceof CommandLookup.Result.Found setsid) {
             return new SessionStarter(List.of(setsid.path().toString()));

@@ -8,16 +8,16 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Starts the scripts that lie beside this class as resources. */
+/** Starts the scripts in the resources of this package. */
 final class ShellScript {
 
     private ShellScript() {}
 
     /**
-     * Starts a script with a process that belongs to us and not to the command: without this run's mark or an outer run's,
-     * by which it would be ended with the command, and without a password in a store's URI.
+     * Starts a script in a process that belongs to us and not to the command: without this run's mark or an outer run's, which
+     * would end it with the command, and without a password in a store's URI.
      *
-     * @param name what a process list shows; the text of the script travels in the environment to keep that list readable
+     * @param name the name in process lists; the text of the script travels in the environment to keep that list readable
      */
     static Process start(SessionStarter sessions, String resource, String name, String... arguments)
             throws IOException {

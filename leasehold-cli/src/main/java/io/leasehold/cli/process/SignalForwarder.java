@@ -7,8 +7,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Catches the signals that are meant for the command and hands each to whoever is responsible at that moment; those that
- * come while nobody is are kept for the next who takes over.
+ * Catches the signals for the command and passes each to the current receiver; those that arrive without a receiver are kept for the next one.
  *
  * <p>A signal that was ignored when this process started (as by {@code nohup}) stays ignored, for the command, too.
  */
@@ -18,10 +17,10 @@ public final class SignalForwarder {
     private @Nullable Consumer<ForwardedSignal> responsible;
     private @Nullable ForwardedSignal first;
 
-    /** Catches nothing; see {@link #install}. */
+    /** Creates a forwarder that catches nothing; see {@link #install}. */
     SignalForwarder() {}
 
-    /** Catches from now on; nobody is responsible yet. */
+    /** Creates a forwarder that catches signals; it has no receiver yet. */
     public static SignalForwarder install() {
         SignalForwarder forwarder = new SignalForwarder();
         for (ForwardedSignal signal : ForwardedSignal.values()) {
@@ -35,7 +34,7 @@ public final class SignalForwarder {
         return JvmSignals.number(signal.name());
     }
 
-    /** The signal has come. */
+    /** The signal has arrived. */
     void received(ForwardedSignal signal) {
         Consumer<ForwardedSignal> receiver;
         synchronized (this) {
@@ -52,7 +51,7 @@ public final class SignalForwarder {
         }
     }
 
-    /** Makes this receiver responsible, and hands it what was kept; null to keep what comes. */
+    /** Sets the receiver, and passes it the kept signals; null keeps later ones. */
     public void handTo(@Nullable Consumer<ForwardedSignal> receiver) {
         List<ForwardedSignal> missed = List.of();
         synchronized (this) {
@@ -67,7 +66,7 @@ public final class SignalForwarder {
         }
     }
 
-    /** The first signal that came, or null. */
+    /** The first signal that arrived, or null. */
     public synchronized @Nullable ForwardedSignal first() {
         return first;
     }

@@ -13,19 +13,18 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells a signal that was sent to our whole process group, and so has reached the command already, from one that was sent
- * to this process alone and has to be passed on.
+ * Distinguishes a signal to our whole process group, which has reached the command already, from one to this process alone, which must be passed on.
  *
- * <p>The JDK does not say who sent a signal. A shell in the same group that catches the same signals does: what reached
- * it, too, went to the group. Without the witness Ctrl-C would interrupt the command twice, and many programs take the
- * second for "at once". Used where the command shares our group, which is where there is a terminal.
+ * <p>The JDK does not report the target of a signal. A shell in the same group catches the same signals: a signal that reached
+ * it, too, went to the group. Without the witness Ctrl-C would interrupt the command twice, and many programs treat the second
+ * as "at once". Used if the command shares our group, that is, with a terminal.
  */
 final class SignalWitness implements AutoCloseable {
 
-    /** For a witness that has fallen silent. One that works answers as soon as it is scheduled. */
+    /** The time limit for an answer. A working witness answers as soon as it is scheduled. */
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-    /** The kernel signals one process of a group after the other, and we may be before the witness. */
+    /** The kernel signals the processes of a group one after the other, perhaps this process before the witness. */
     private static final long LATE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private static final long MEMORY_NANOS = TimeUnit.SECONDS.toNanos(3);
@@ -68,7 +67,7 @@ final class SignalWitness implements AutoCloseable {
         }
     }
 
-    /** From now on every signal is passed on. */
+    /** The witness has ended: every signal is passed on from now on. */
     private synchronized void ended() {
         gone = true;
         notifyAll();
@@ -87,12 +86,12 @@ final class SignalWitness implements AutoCloseable {
         return seenAtNanos.computeIfAbsent(signal, any -> new ArrayDeque<>());
     }
 
-    /** Waits until it sees signals; what comes before that is not told apart. Bounded by the silence of a witness that does not begin. */
+    /** Waits until it catches signals; earlier ones cannot be distinguished. Bounded by the time limit. */
     synchronized void awaitReady() {
         await(() -> ready, PATIENCE_NANOS);
     }
 
-    /** Whether this signal, which has just reached us, went to the whole group; asks the witness. */
+    /** Asks the witness whether this signal, which has just reached us, went to the whole group. */
     synchronized boolean wentToGroup(ForwardedSignal signal) {
         if (saw(signal)) {
             return true;
@@ -100,7 +99,7 @@ final class SignalWitness implements AutoCloseable {
         if (ready && ask()) {
             await(() -> !seen(signal).isEmpty(), LATE_NANOS);
         }
-        // Also of one that has ended meanwhile: what it said last counts.
+        // Even if it has ended meanwhile: its last reports count.
         return saw(signal);
     }
 
@@ -112,7 +111,7 @@ final class SignalWitness implements AutoCloseable {
         return seen.pollFirst() != null;
     }
 
-    /** Whether it has told all that had come. */
+    /** Whether it has reported all signals that it received. */
     private boolean ask() {
         try {
             process.getOutputStream().write('\n');

@@ -12,7 +12,7 @@ final class Signals {
             "name=$1; shift; for target; do kill -s \"$name\" -- \"$target\"; done 2>/dev/null";
     private static final int PATIENCE_SECONDS = 5;
 
-    /** Sends the signal to each target, a pid or a negative process group; those that have ended are left alone. */
+    /** Sends the signal to each target, a pid or a negative process group; those that have ended are ignored. */
     void send(String name, List<Long> targets) throws IOException {
         if (targets.isEmpty()) {
             return;

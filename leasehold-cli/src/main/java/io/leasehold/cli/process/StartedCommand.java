@@ -16,8 +16,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A command that was started, and the process above it that adopts orphans, if there is one. That process tells by its title
- * which pid the command has and how it ended, since its standard streams are the command's.
+ * A started command, and the process above it that adopts orphans, if there is one. That process reports the command's pid and
+ * exit code in its title, since its standard streams are the command's.
  */
 final class StartedCommand {
 
@@ -25,7 +25,7 @@ final class StartedCommand {
     private static final long POLL_MILLIS = 20;
 
     private final Process process;
-    /** It stays the command's and its group's when the command has ended and has no handle any more. */
+    /** Remains the id of the command and its group after the command has ended and its handle is gone. */
     private final long pid;
 
     private final @Nullable ProcessHandle root;
@@ -43,7 +43,7 @@ final class StartedCommand {
     /**
      * Starts it.
      *
-     * @param ownSession whether it is to lead a session and group of its own
+     * @param ownSession whether it leads its own session and group
      */
     static StartedCommand start(
             Enclosure enclosure,
@@ -89,7 +89,7 @@ final class StartedCommand {
                 .toList();
     }
 
-    /** It begins where we are at that moment. Should we not come back, we are spared when the group is ended. */
+    /** The command starts in our current group. If we cannot leave it, we are spared when the group is ended. */
     private static Process startIn(ControlGroup group, ProcessBuilder builder) throws IOException {
         group.enter();
         try {
@@ -98,12 +98,12 @@ final class StartedCommand {
             try {
                 group.leave();
             } catch (IOException stays) {
-                // ControlGroup leaves this process out wherever it looks or kills.
+                // ControlGroup excludes this process from its lists and kills.
             }
         }
     }
 
-    /** The command below the process that adopts; that process itself if it has ended already, and so has the command. */
+    /** The command below the adopting process; the latter itself if it has ended already, and with it the command. */
     private static long childOf(Process adopter) {
         while (adopter.isAlive()) {
             Matcher title = title(adopter);
@@ -121,7 +121,7 @@ final class StartedCommand {
             Path file = Path.of("/proc", Long.toString(adopter.pid()), "cmdline");
             text = new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1);
         } catch (IOException ended) {
-            // Then its exit code says it.
+            // Its exit code reports it in this case.
         }
         return TITLE.matcher(text);
     }
@@ -136,12 +136,12 @@ final class StartedCommand {
         return root != null && root.isAlive();
     }
 
-    /** The command itself with what descends from it. */
+    /** The command itself with its descendants. */
     Stream<ProcessHandle> family() {
         return root == null ? Stream.empty() : Stream.concat(Stream.of(root), root.descendants());
     }
 
-    /** The process that adopts what loses its parent, or null. */
+    /** The process that adopts orphans, or null. */
     @Nullable
     ProcessHandle adopter() {
         return adopted ? process.toHandle() : null;
@@ -152,12 +152,12 @@ final class StartedCommand {
         return ownGroup;
     }
 
-    /** Whether the process that adopts was ended before the command: orphans get lost now. */
-    boolean isDeserted() {
+    /** Whether the adopting process ended before the command, so that orphans escape. */
+    boolean isAdopterGone() {
         return adopted && !process.isAlive() && isAlive();
     }
 
-    /** Waits for the command's end, or for the end of the process that adopts; returns the exit code, or 128 + n after signal n. */
+    /** Waits for the end of the command or of the adopting process; returns the exit code, or 128 + n after signal n. */
     int await() throws InterruptedException {
         if (!adopted) {
             return process.waitFor();
@@ -168,20 +168,20 @@ final class StartedCommand {
                 return Integer.parseInt(title.group(2));
             }
         }
-        if (root != null && isDeserted()) {
+        if (root != null && isAdopterGone()) {
             root.onExit().join();
         }
         return process.exitValue();
     }
 
-    /** What to do when the process that adopts ends, on a thread of its own. */
-    void onDesertion(Runnable action) {
+    /** Registers an action for the end of the adopting process, on a separate thread. */
+    void onAdopterEnd(Runnable action) {
         if (adopted) {
             process.onExit().thenRun(action);
         }
     }
 
-    /** Nothing is to be adopted any more. */
+    /** Ends the adopting process. */
     void close() {
         if (adopted) {
             process.destroyForcibly();

@@ -5,15 +5,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Looks again and again at what runs, so that what loses its parent is remembered, and tells the {@link Guardian} of what it
- * could not find by itself. A thread of its own; a look that fails is made again.
+ * Polls the running processes, so that orphans are recorded, and reports to the {@link Guardian} the processes that it could
+ * not find by itself. Runs on a separate thread; a failed poll is repeated.
  */
 final class StrayWatch {
 
     private static final Duration WHERE_LOOKING_IS_ALL = Duration.ofMillis(250);
     private static final Duration ELSEWHERE = Duration.ofSeconds(1);
 
-    /** Looking takes at most this part of a processor. */
+    /** Polling uses at most this share of a processor. */
     private static final int SHARE = 50;
 
     private final ProcessTree tree;
@@ -44,7 +44,7 @@ final class StrayWatch {
             try {
                 guardian.know(tree.lookForStrays());
             } catch (RuntimeException | Error again) {
-                // No memory, no thread, no file descriptor: there may be one at the next look.
+                // No memory, no thread, no file descriptor: the next poll may succeed.
             }
             long tookNanos = System.nanoTime() - startedAtNanos;
             LockSupport.parkNanos(Math.max(leastNanos, Math.min(tookNanos * SHARE, TimeUnit.SECONDS.toNanos(10))));

@@ -8,7 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The arguments and the environment of this process as the kernel keeps them, whatever the JVM made of them. */
+/** The arguments and the environment of this process as the kernel keeps them, independent of the JVM's decoding. */
 public final class TypedArguments {
 
     private static final Path ARGUMENTS = Path.of("/proc/self/cmdline");
@@ -16,7 +16,7 @@ public final class TypedArguments {
 
     private TypedArguments() {}
 
-    /** The words behind these arguments of {@code main}; the arguments themselves in UTF-8 where there is no {@code /proc}. */
+    /** The original words of these arguments of {@code main}; the arguments themselves in UTF-8 if there is no {@code /proc}. */
     public static TypedWords of(List<String> arguments) {
         try {
             TypedWords all = TypedWords.ofZeroTerminated(Files.readAllBytes(ARGUMENTS));
@@ -27,12 +27,12 @@ public final class TypedArguments {
                 }
             }
         } catch (IOException notLinux) {
-            // Elsewhere (macOS, BSD) a JVM spells in UTF-8.
+            // On other systems (macOS, BSD) a JVM encodes in UTF-8.
         }
         return TypedWords.ofTexts(arguments);
     }
 
-    /** The environment with values read as UTF-8; what is none has U+FFFD in it. */
+    /** The environment with values decoded as UTF-8; invalid bytes become U+FFFD. */
     public static Map<String, String> environment(Map<String, String> asTheJvmReadIt) {
         Map<String, String> exact = new HashMap<>(asTheJvmReadIt);
         try {
@@ -51,7 +51,7 @@ public final class TypedArguments {
         return exact;
     }
 
-    /** A value that the JVM spelled with question marks is ASCII, too: those are looked at as well. */
+    /** Whether a value is unchanged ASCII: one with question marks may be the JVM's replacement. */
     private static boolean isAscii(String value) {
         return StandardCharsets.US_ASCII.newEncoder().canEncode(value) && value.indexOf('?') < 0;
     }

@@ -13,8 +13,8 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * Words of a command line as the bytes that were typed. The texts of a JVM are made by the charset of its locale, which turns
- * into question marks what it cannot spell: two names become one. Immutable.
+ * Words of a command line as the typed bytes. The JVM decodes text by the charset of its locale, which replaces unknown
+ * characters by question marks: two names become one. Immutable.
  */
 public final class TypedWords {
 
@@ -31,7 +31,7 @@ public final class TypedWords {
                 .toList());
     }
 
-    /** Words that each end with a zero byte, as the kernel keeps them. */
+    /** Parses words that each end with a zero byte, as the kernel keeps them. */
     public static TypedWords ofZeroTerminated(byte[] bytes) {
         List<byte[]> words = new ArrayList<>();
         int start = 0;
@@ -44,17 +44,17 @@ public final class TypedWords {
         return new TypedWords(words);
     }
 
-    /** How many. */
+    /** The number of words. */
     public int size() {
         return words.size();
     }
 
-    /** Those from this one on. */
+    /** The words from this index on. */
     public TypedWords from(int index) {
         return new TypedWords(words.subList(index, words.size()));
     }
 
-    /** As text; what is not valid UTF-8 becomes U+FFFD. */
+    /** The words as text; invalid UTF-8 becomes U+FFFD. */
     public List<String> texts() {
         return words.stream()
                 .map(word -> new String(word, StandardCharsets.UTF_8))
@@ -75,7 +75,7 @@ public final class TypedWords {
         }
     }
 
-    /** Whether these may be the texts that a JVM made of the words: ASCII is the same in every charset of a locale. */
+    /** Whether these may be the JVM's texts for the words: ASCII is the same in every charset of a locale. */
     boolean mayBe(List<String> texts) {
         if (texts.size() != words.size()) {
             return false;
@@ -118,7 +118,7 @@ public final class TypedWords {
         return all;
     }
 
-    /** Whether this JVM hands all of them to what it starts as they are. */
+    /** Whether this JVM passes all of them unchanged to its child processes. */
     boolean areSpelledByThisJvm() {
         for (byte[] word : words) {
             if (!isAscii(word) && !isSpelled(word)) {
@@ -128,7 +128,7 @@ public final class TypedWords {
         return true;
     }
 
-    /** JDK 17 spells by its default charset, later ones by the locale's: both have to. */
+    /** JDK 17 encodes by its default charset, later ones by the locale's: both must be exact. */
     private static boolean isSpelled(byte[] word) {
         String text = new String(word, StandardCharsets.UTF_8);
         return Arrays.equals(word, text.getBytes(StandardCharsets.UTF_8))

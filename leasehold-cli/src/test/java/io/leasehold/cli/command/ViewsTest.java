@@ -78,7 +78,7 @@ class ViewsTest {
                 .isEqualTo("held by host/1/a (12.3s left)");
         assertThat(Json.of(HolderView.json(new Holder("host/1/a", null, OptionalLong.empty(), Holder.Ends.NEVER))))
                 .isEqualTo("{\"id\":\"host/1/a\",\"fencingToken\":null,\"remainingTtlMs\":null,\"ends\":\"never\"}");
-        assertThat(HolderView.sentence(null)).isEqualTo("held by somebody else");
+        assertThat(HolderView.sentence(null)).isEqualTo("held by another client");
     }
 
     @Test

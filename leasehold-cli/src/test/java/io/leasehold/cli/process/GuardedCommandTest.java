@@ -62,7 +62,7 @@ class GuardedCommandTest {
                 tell("go");
                 awaitEnd(root);
                 endsAtNanos.set(System.nanoTime() + GRACE.toNanos());
-                command.look();
+                command.check();
             });
             ending.start();
             GuardedCommand.Ended ended = command.await(complaint -> {});
@@ -89,7 +89,7 @@ class GuardedCommandTest {
             command.start(Map.of(), () -> endsAtNanos.get() - System.nanoTime());
             await("runs");
             endsAtNanos.set(System.nanoTime());
-            command.look();
+            command.check();
 
             GuardedCommand.Ended ended = command.await(complaint -> {});
 

@@ -10,12 +10,12 @@ import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a store gets its credentials: asks a {@link CredentialsProvider} on a thread for callbacks, once at a time, for all that
- * want them meanwhile. Safe for use by any thread.
+ * The source of a store's credentials: calls a {@link CredentialsProvider} on a callback thread, one call at a time for all
+ * concurrent requests. Safe for use by any thread.
  */
 public final class CredentialsDesk {
 
-    /** An answer that has not come by then is waited for no more. */
+    /** The time limit for an answer. */
     private static final long PATIENCE_NANOS = 10_000_000_000L;
 
     private final CredentialsProvider provider;
@@ -25,9 +25,9 @@ public final class CredentialsDesk {
     private long askedAtNanos;
 
     /**
-     * A desk for one store.
+     * The source for one store.
      *
-     * @param store as people would name it
+     * @param store its description for messages
      */
     public CredentialsDesk(CredentialsProvider provider, String store, LockRuntime runtime) {
         this.provider = Objects.requireNonNull(provider, "provider");
@@ -36,8 +36,8 @@ public final class CredentialsDesk {
     }
 
     /**
-     * The credentials now; fails with {@link StoreUnavailableException} where the provider does, or does not answer in time. One
-     * that hangs is not asked again before it has answered.
+     * The current credentials; fails with {@link StoreUnavailableException} if the provider fails or does not answer in time.
+     * A provider that hangs is not called again before it has answered.
      */
     public CompletableFuture<Credentials> ask() {
         CompletableFuture<Credentials> answer;
@@ -83,9 +83,9 @@ public final class CredentialsDesk {
     }
 
     /**
-     * The same for a thread that may wait.
+     * As {@link #ask()}, for a thread that may block.
      *
-     * @throws StoreUnavailableException where the provider fails, or does not answer in time
+     * @throws StoreUnavailableException if the provider fails or does not answer in time
      */
     public Credentials now() {
         CompletableFuture<Credentials> answer = ask();
@@ -120,14 +120,14 @@ public final class CredentialsDesk {
     private StoreUnavailableException late() {
         return new StoreUnavailableException(
                 "the credentials provider has not answered within " + PATIENCE_NANOS / 1_000_000_000 + " s for " + store
-                        + ", and is not asked again before it has; look at what it asks",
+                        + ", and is not called again before it has; check its source",
                 null);
     }
 
     private StoreUnavailableException failed(Throwable cause) {
         return new StoreUnavailableException(
                 "the credentials provider has no credentials for " + store + " now ("
-                        + cause.getClass().getName() + "); look at what it asks",
+                        + cause.getClass().getName() + "); check its source",
                 cause);
     }
 }

@@ -7,10 +7,10 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 
 /**
- * Why a request failed. Immutable.
+ * The failure of a request. Immutable.
  *
- * @param kind what the failure means for the effect of the request
- * @param error what the caller is told
+ * @param kind the effect of the failed request
+ * @param error the error for the caller
  */
 public record Failure(FailureKind kind, LockStoreException error) {
     /** Refuses nulls. */
@@ -19,7 +19,7 @@ public record Failure(FailureKind kind, LockStoreException error) {
         Objects.requireNonNull(error, "error");
     }
 
-    /** The error that a future failed with, without the exceptions that futures wrap around it. Safe for all threads. */
+    /** The error of a failed future, without the exceptions that futures wrap around it. Safe for all threads. */
     public static Throwable unwrapped(Throwable thrown) {
         Throwable cause = thrown.getCause();
         boolean isWrapper = thrown instanceof CompletionException || thrown instanceof ExecutionException;

@@ -4,17 +4,17 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
-/** What others wrote where a holder id is expected: it need not be text, and need not be short. */
+/** Foreign data in place of a holder id, which need not be text or short. */
 public final class ForeignText {
 
-    /** What is shown in place of a holder id that is none. */
+    /** The replacement for data that is not a holder id. */
     public static final String FOREIGN = "foreign";
 
     private static final int MAX_CHARACTERS = 256;
 
     private ForeignText() {}
 
-    /** The text if it can be shown to people as a holder id, else {@link #FOREIGN}. */
+    /** The text if it can be displayed as a holder id, else {@link #FOREIGN}. */
     public static String holderId(byte[] data) {
         try {
             String text = StandardCharsets.UTF_8

@@ -4,7 +4,7 @@ import io.leasehold.LockName;
 import java.util.Objects;
 import java.util.regex.Pattern;
 
-/** A glob over lock names: {@code *} is any text, {@code ?} one character, everything else itself. */
+/** A glob over lock names: {@code *} matches any text, {@code ?} one character, everything else itself. */
 public final class Glob {
 
     private final String text;
@@ -15,7 +15,7 @@ public final class Glob {
         this.names = names;
     }
 
-    /** Reads a glob; every text is one. */
+    /** Parses a glob; every text is valid. */
     public static Glob of(String text) {
         Objects.requireNonNull(text, "glob");
         StringBuilder regex = new StringBuilder();
@@ -24,7 +24,7 @@ public final class Glob {
         return new Glob(text, Pattern.compile(regex.toString(), Pattern.DOTALL));
     }
 
-    /** Whether the name matches, all of it. */
+    /** Whether the complete name matches. */
     public boolean matches(LockName name) {
         return matches(name.text());
     }
@@ -34,7 +34,7 @@ public final class Glob {
         return names.matcher(name).matches();
     }
 
-    /** The glob as it was written. */
+    /** The glob's text. */
     @Override
     public String toString() {
         return text;

@@ -4,11 +4,9 @@ import io.leasehold.spi.LockRuntime;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A point in time that may be moved, and a task that runs once it has passed: what a store forgets or removes by itself when
- * nobody asks for it any more.
+ * A deadline that may be moved, and a task that runs once it has passed, for entries that a store removes when they are no longer used.
  *
- * <p>Safe for use by any thread. The task runs on the timer thread of the runtime, at most once, with no lock of this class
- * held.
+ * <p>Safe for use by any thread. The task runs on the timer thread of the runtime, at most once, without a lock of this class.
  */
 public final class KeptUntil {
 
@@ -17,27 +15,27 @@ public final class KeptUntil {
     private boolean ended;
     private long untilAtNanos;
     private LockRuntime.@Nullable Timer timer;
-    /** When the timer fires; it looks again then, so that moving the end costs no timer. */
+    /** When the timer fires; it checks the deadline then, so that moving it needs no new timer. */
     private long timerAtNanos;
 
     /**
-     * Nothing runs before a time was given.
+     * Without a deadline nothing runs.
      *
-     * @param over short, and does not block
+     * @param over the task; short, and does not block
      */
     public KeptUntil(LockRuntime runtime, Runnable over) {
         this.runtime = runtime;
         this.over = over;
     }
 
-    /** It is kept until then, or for longer if that was said before. */
+    /** Moves the deadline to this time unless it is later already. */
     public synchronized void atLeast(long atNanos) {
         if (timer == null || untilAtNanos - atNanos < 0) {
             exactly(atNanos);
         }
     }
 
-    /** It is kept until then, whatever was said before. */
+    /** Sets the deadline to this time. */
     public synchronized void exactly(long atNanos) {
         untilAtNanos = atNanos;
         if (ended || (timer != null && timerAtNanos - atNanos <= 0)) {
@@ -47,7 +45,7 @@ public final class KeptUntil {
         arm();
     }
 
-    /** The task does not run any more. */
+    /** Prevents the task from running. */
     public synchronized void end() {
         ended = true;
         cancel();
@@ -62,12 +60,12 @@ public final class KeptUntil {
 
     private void arm() {
         timerAtNanos = untilAtNanos;
-        timer = runtime.schedule(untilAtNanos - runtime.nanoTime(), this::look);
+        timer = runtime.schedule(untilAtNanos - runtime.nanoTime(), this::checkExpiry);
     }
 
-    private void look() {
+    private void checkExpiry() {
         synchronized (this) {
-            // Perhaps a newer one than that which fires.
+            // The field may hold a newer timer than the one that fires.
             cancel();
             if (ended) {
                 return;

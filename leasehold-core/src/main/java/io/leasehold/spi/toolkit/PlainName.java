@@ -6,12 +6,11 @@ import java.util.HexFormat;
 import java.util.Optional;
 
 /**
- * Lock names as one segment of a path: for stores whose keys may not contain every character.
+ * Encodes lock names as one path segment, for stores whose keys must not contain every character.
  *
  * <p>The bytes of the name in UTF-8; letters and digits of ASCII and <code>. _ - :</code> stand for themselves, a dot not at the
- * beginning, everything else is <code>%</code> and two upper-case hexadecimal digits. Each name has one such form, no two
- * names share it, and none is <code>.</code> or <code>..</code> or contains <code>@</code>, which is left for keys that are no
- * locks.
+ * beginning, every other byte is <code>%</code> and two upper-case hexadecimal digits. Each name has one such form, no two
+ * names share it, and none is <code>.</code> or <code>..</code> or contains <code>@</code>, which is reserved for keys that are not locks.
  */
 public final class PlainName {
 
@@ -19,7 +18,7 @@ public final class PlainName {
 
     private PlainName() {}
 
-    /** Writes a name. */
+    /** Encodes a name. */
     public static String of(LockName name) {
         byte[] bytes = name.text().getBytes(StandardCharsets.UTF_8);
         StringBuilder out = new StringBuilder(bytes.length);
@@ -39,7 +38,7 @@ public final class PlainName {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || "._-:".indexOf(c) >= 0;
     }
 
-    /** Reads a name back; empty if none is written so. */
+    /** Decodes a name; empty if the text is not the form of one. */
     public static Optional<LockName> read(String plain) {
         byte[] bytes = new byte[plain.length()];
         int length = 0;

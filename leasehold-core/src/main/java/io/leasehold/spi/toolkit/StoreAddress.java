@@ -21,13 +21,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * The parts of a store URI with hosts: {@code scheme://[user:password@]host[:port],…[/path][?option=value&…]}.
  *
- * <p>User, password and option values are percent-decoded. What breaks a rule is an {@link IllegalArgumentException} that
- * names the rule; neither it nor {@link #toString()} shows secrets. Immutable.
+ * <p>User, password and option values are percent-decoded. A violation is an {@link IllegalArgumentException} that names the
+ * rule; neither it nor {@link #toString()} shows secrets. Immutable.
  */
 public final class StoreAddress {
 
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})(ms|s|m)");
-    /** An @ behind a ? or a # may end a password that has one of these in it: then no part of the URI is repeated. */
+    /** An @ behind a ? or a # may end a password that contains one of these: then messages repeat no part of the URI. */
     private static final Pattern CUT = Pattern.compile("(?s)[?#].*@");
 
     private static final Duration MIN_SPAN = Duration.ofMillis(1);
@@ -56,12 +56,12 @@ public final class StoreAddress {
     }
 
     /**
-     * What the URIs of a scheme look like.
+     * The form of a scheme's URIs.
      *
-     * @param pattern shown to who got it wrong
+     * @param pattern for error messages
      * @param defaultPort of a host without one
      * @param options the names of all options
-     * @param passwordAlone whether a password may stand without a user: {@code :password@}
+     * @param passwordAlone whether a password is allowed without a user: {@code :password@}
      */
     public record Form(String pattern, int defaultPort, List<String> options, boolean passwordAlone) {
         /** Copies the options, in order. */
@@ -76,7 +76,7 @@ public final class StoreAddress {
     }
 
     /**
-     * Takes a URI apart.
+     * Parses a URI.
      *
      * @throws IllegalArgumentException if it does not have this form, or has an unknown option, or one twice
      */
@@ -98,8 +98,8 @@ public final class StoreAddress {
             throw refused(
                     uri,
                     form.passwordAlone()
-                            ? "what stands before @ needs a password: write user:password@ or :password@"
-                            : "what stands before the host must be a user, a colon and a password");
+                            ? "the part before @ needs a password: write user:password@ or :password@"
+                            : "the part before the host must be a user, a colon and a password");
         }
         String hosts = slash < 0 ? main.substring(at + 1) : main.substring(at + 1, slash);
         String path = slash < 0 ? "" : main.substring(slash + 1);
@@ -155,7 +155,7 @@ public final class StoreAddress {
     }
 
     /**
-     * Decodes what is percent-encoded in a part of a URI.
+     * Decodes the percent-encoded characters of a part of a URI.
      *
      * @param what the part, for the message
      * @throws IllegalArgumentException if a % is not followed by two hexadecimal digits
@@ -172,13 +172,13 @@ public final class StoreAddress {
 
     private static IllegalArgumentException refused(StoreUri uri, String rule) {
         String told = CUT.matcher(uri.rest()).find()
-                ? "it cannot be read, and an @ stands behind a ? or a #; write ? and # in a password as %3F and %23, and @ in"
+                ? "it cannot be read, and an @ follows a ? or a #; write ? and # in a password as %3F and %23, and @ in"
                         + " an option as %40"
                 : rule;
         return new IllegalArgumentException("store URI \"" + uri.redacted() + "\": " + told);
     }
 
-    /** To be thrown if a part breaks a rule of the store. */
+    /** The exception for a part that violates a rule of the store. */
     public IllegalArgumentException refused(String rule) {
         return refused(uri, rule);
     }
@@ -188,7 +188,7 @@ public final class StoreAddress {
         return servers;
     }
 
-    /** What follows the hosts, not decoded, without slashes at its ends; empty if nothing does. */
+    /** The path after the hosts, not decoded, without slashes at its ends; may be empty. */
     public String path() {
         return path;
     }
@@ -198,7 +198,7 @@ public final class StoreAddress {
         return user;
     }
 
-    /** The password, or null if there is none; there is no user without one. Never for people. */
+    /** The password, or null if there is none; there is no user without one. Never for display. */
     public @Nullable String password() {
         return password;
     }
@@ -234,7 +234,7 @@ public final class StoreAddress {
     /**
      * Reads the value of an option as {@link #duration(String)} does.
      *
-     * @throws IllegalArgumentException if it is none
+     * @throws IllegalArgumentException if it is not a duration
      */
     public static Duration duration(StoreUri uri, String option, String value) {
         Matcher matcher = DURATION.matcher(value.toLowerCase(Locale.ROOT));
@@ -253,7 +253,7 @@ public final class StoreAddress {
         return span;
     }
 
-    /** The option {@code tokenBase}: what is added to the store's numbers to make fencing tokens; 0 unless given. */
+    /** The option {@code tokenBase}: the offset of the fencing tokens from the store's numbers; 0 unless given. */
     public long tokenBase() {
         String value = options.getOrDefault("tokenBase", "0");
         if (value.matches("[0-9]{1,16}") && Long.parseLong(value) < TokenRange.LIMIT) {
@@ -279,7 +279,7 @@ public final class StoreAddress {
         throw refused(option + ": there is no file \"" + value + "\" that can be read");
     }
 
-    /** Makes sure that options for TLS are given with {@code tls=true} only, and those for files name readable ones. */
+    /** Checks that options for TLS are given only with {@code tls=true}, and that those for files name readable files. */
     public void checkTls(List<String> files, List<String> others) {
         boolean tls = flag("tls");
         for (List<String> names : List.of(files, others)) {

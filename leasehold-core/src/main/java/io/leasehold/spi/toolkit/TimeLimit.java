@@ -7,16 +7,16 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
-/** Completes replies in time, whatever the store does: what the contract of {@link LockStore} asks of each. */
+/** Completes replies in time even if the store does not answer, as the contract of {@link LockStore} requires. */
 public final class TimeLimit {
 
     private TimeLimit() {}
 
     /**
-     * What the work completes with, as long as it is in time; never exceptional.
+     * The result of the work if it completes in time; never exceptional.
      *
-     * @param failed makes a reply of an error
-     * @param late makes the reply for when the time is up
+     * @param failed converts an error into a reply
+     * @param late creates the reply when the time is up
      */
     public static <T> CompletableFuture<T> within(
             LockRuntime runtime,
@@ -38,10 +38,10 @@ public final class TimeLimit {
     }
 
     /**
-     * The same for the questions of operators, which may fail.
+     * The same for administrative operations, which may fail.
      *
-     * @param failed makes the exception of an error
-     * @param late makes the exception for when the time is up
+     * @param failed converts an error into the exception
+     * @param late creates the exception when the time is up
      */
     public static <T> CompletableFuture<T> orFail(
             LockRuntime runtime,

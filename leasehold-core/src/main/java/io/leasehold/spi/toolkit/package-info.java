@@ -1,6 +1,6 @@
 /**
- * Tools for the author of a store: addresses and their passwords, plain names, globs, texts of others, time limits, credentials that
- * change. A store may do without them; the contract is {@link io.leasehold.spi}.
+ * Utilities for authors of a store: addresses with passwords, encoded names, globs, foreign text, time limits, rotating
+ * credentials. They are optional; the contract is {@link io.leasehold.spi}.
  */
 @NullMarked
 package io.leasehold.spi.toolkit;

@@ -9,17 +9,17 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * What an actor needs to know before it can act, as one line of words.
+ * The parameters of an act for an actor, as one line of words.
  *
- * @param directory where counter and history are
- * @param scheme which lock
+ * @param directory the directory of counter and history
+ * @param scheme the kind of lock
  * @param ttl of the lock
  * @param checking whether the counter refuses stale tokens
- * @param uris where the lock is: Leasehold's own URI, or the nodes
+ * @param uris the store of the lock: the URI for Leasehold, or the nodes
  */
 public record Act(Path directory, Scheme scheme, Duration ttl, boolean checking, List<String> uris) {
 
-    /** The lock that all ask for. */
+    /** The lock that all actors request. */
     static final String LOCK = "demo:counter";
 
     private static final int WORDS_BEFORE_URIS = 4;

@@ -7,7 +7,7 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code leasehold demo-actor}: a process of a demonstration that is told each step; not to be started by hand. */
+/** {@code leasehold demo-actor}: a process of a demonstration that receives each step; not to be started by hand. */
 @Command(name = ActorCommand.NAME, hidden = true, description = "One of the processes of demo.")
 public final class ActorCommand implements Callable<Integer> {
 

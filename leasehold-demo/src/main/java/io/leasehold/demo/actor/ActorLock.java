@@ -6,55 +6,55 @@ import java.time.Duration;
 interface ActorLock extends AutoCloseable {
 
     /**
-     * Asks for it, and goes on asking for as long as the patience lasts; zero is one try.
+     * Requests the lock until the patience ends; zero means one attempt.
      *
-     * @param between called where the lock takes two steps, between them
+     * @param between called between two steps of the lock, if it needs two
      */
     Answer acquire(Duration patience, Interlude between) throws InterruptedException;
 
     @Override
     void close();
 
-    /** What came of it. */
+    /** The outcome of a request. */
     sealed interface Answer {}
 
     /**
-     * It is ours, or seems to be.
+     * The lock was granted, or seems to be.
      *
-     * @param hold what we have
+     * @param hold the hold
      */
     record Granted(Hold hold) implements Answer {}
 
     /**
-     * It is not.
+     * The lock was not granted.
      *
-     * @param reason why, for people
+     * @param reason the human-readable reason
      */
     record Denied(String reason) implements Answer {}
 
-    /** What an actor has that was granted the lock. */
+    /** The hold of an actor. */
     interface Hold {
 
         /** The fencing token; 0 if the lock has none. */
         long fencingToken();
 
-        /** How long the holder may rely on it, as it knows; 0 if it is over, or if there is no lock. */
+        /** How long the holder may rely on it, to its knowledge; 0 if it is over, or if there is no lock. */
         long remainingNanos();
 
-        /** Whether so much is left, by whatever check the lock has. */
+        /** Whether this duration is left, by the lock's own check. */
         boolean isValidFor(Duration duration);
 
-        /** Calls back if it is lost and the lock tells; with the cause. */
+        /** Calls back with the cause if it is lost and the lock reports that. */
         void onLost(LossListener listener);
 
-        /** Gives it back; says what the lock says to that. */
+        /** Releases it; returns the lock's answer. */
         String release(Interlude between) throws InterruptedException;
     }
 
-    /** Who hears of a loss. */
+    /** A listener for a loss. */
     interface LossListener {
 
-        /** It is lost, for this cause. */
+        /** The hold is lost for this cause. */
         void lost(String cause);
     }
 }

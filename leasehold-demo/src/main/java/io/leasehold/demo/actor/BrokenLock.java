@@ -10,12 +10,11 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The locks on one Redis that people write by hand, each with its own mistake and right in everything else. Not to be
- * copied.
+ * The common hand-made locks on one Redis, each with its own mistake and otherwise correct. Not to be copied.
  */
 final class BrokenLock implements ActorLock {
 
-    /** Deletes the key if it has this value: what a release has to be. */
+    /** Deletes the key if it has this value: the correct release. */
     static final String COMPARE_AND_DELETE = ScriptFile.read(BrokenLock.class, "compare-and-delete.lua");
 
     private static final String SAME_FOR_ALL = "locked";
@@ -46,7 +45,7 @@ final class BrokenLock implements ActorLock {
                 return new Granted(hold);
             }
             if (System.nanoTime() - sinceNanos >= patience.toNanos()) {
-                // What the server says to PTTL of a key that nothing will ever remove.
+                // The server's answer to PTTL for a key that nothing will ever remove.
                 return new Denied(redis.pttl(key) == -1 ? "busy, and the key has no ttl" : "busy");
             }
             Thread.sleep(RETRY_MILLIS);
@@ -67,7 +66,7 @@ final class BrokenLock implements ActorLock {
                 : null;
     }
 
-    // SETNX is deprecated for what is shown here: it cannot set a ttl.
+    // SETNX is deprecated for the reason shown here: it cannot set a ttl.
     @SuppressWarnings("deprecation")
     private boolean setThenExpire(String value, Interlude between) throws InterruptedException {
         if (!redis.setnx(key, value)) {

@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 
-/** What the lock guards: the counter, either as it is or as one that refuses stale tokens, reads included. */
+/** The guarded counter, either plain or refusing stale tokens, even for reads. */
 interface Guarded {
 
     /** The number. */
@@ -15,7 +15,7 @@ interface Guarded {
     /** Writes the number. */
     void write(long fencingToken, long value) throws IOException;
 
-    /** The counter in this directory, which believes everybody. */
+    /** The counter in this directory, which accepts every access. */
     static Guarded naive(Path directory) {
         CounterFile counter = new CounterFile(directory);
         return new Guarded() {

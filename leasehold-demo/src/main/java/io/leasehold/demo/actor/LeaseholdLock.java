@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** Ours. */
+/** A lock of Leasehold. */
 final class LeaseholdLock implements ActorLock {
 
     private final LockClient client;
@@ -45,7 +45,7 @@ final class LeaseholdLock implements ActorLock {
         }
     }
 
-    /** How many nodes said what: {@code 1 busy, 1 granted, 1 refused (may have forgotten what it granted)}. */
+    /** The number of nodes per answer: {@code 1 busy, 1 granted, 1 refused (may have forgotten what it granted)}. */
     private static String words(List<NodeVote> votes) {
         Map<String, Integer> counts = new TreeMap<>();
         for (NodeVote vote : votes) {

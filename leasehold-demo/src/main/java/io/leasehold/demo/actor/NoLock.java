@@ -2,7 +2,7 @@ package io.leasehold.demo.actor;
 
 import java.time.Duration;
 
-/** Lets everybody in. */
+/** Grants every request. */
 final class NoLock implements ActorLock {
 
     @Override
@@ -12,7 +12,7 @@ final class NoLock implements ActorLock {
 
     @Override
     public void close() {
-        // There is nothing to close.
+        // Nothing to close.
     }
 
     private static final class Nothing implements Hold {
@@ -34,7 +34,7 @@ final class NoLock implements ActorLock {
 
         @Override
         public void onLost(LossListener listener) {
-            // Nobody tells.
+            // It never reports a loss.
         }
 
         @Override

@@ -14,10 +14,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** What an actor does at each step, written down before it is answered. For one thread. */
+/** Performs an actor's steps, and records each before its answer. For one thread. */
 final class Part implements AutoCloseable {
 
-    /** Far beyond what any step takes on a busy machine. */
+    /** Far longer than any step on a busy machine. */
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private final String name;
@@ -28,7 +28,7 @@ final class Part implements AutoCloseable {
     private long value;
     private boolean armed;
 
-    /** What an act has given. */
+    /** The state of an act. */
     private record Scenery(ActorLock lock, Guarded counter, HistoryFile history) {}
 
     Part(String name, Words words) {
@@ -36,7 +36,7 @@ final class Part implements AutoCloseable {
         this.words = words;
     }
 
-    /** Does one step; returns the answer. */
+    /** Performs one step; returns the answer. */
     String play(String[] step) throws IOException, InterruptedException {
         return switch (step[0]) {
             case Words.ACT -> begin(Act.of(rest(step)));
@@ -82,7 +82,7 @@ final class Part implements AutoCloseable {
 
     private ActorLock.Hold hold() {
         if (hold == null) {
-            throw new IllegalStateException("the lock was never had");
+            throw new IllegalStateException("the lock was never granted");
         }
         return hold;
     }
@@ -161,7 +161,7 @@ final class Part implements AutoCloseable {
         }
     }
 
-    /** Stops at the first turn that does not come off; answers how many did, and how long the slowest wait was. */
+    /** Stops at the first failed turn; answers the number of turns and the slowest wait. */
     private String work(int turns) throws IOException, InterruptedException {
         long slowestNanos = 0;
         for (int done = 0; done < turns; done++) {
@@ -188,7 +188,7 @@ final class Part implements AutoCloseable {
         append(scenery().history(), hold, kind, counter, detail);
     }
 
-    /** The time is read first: what it says about validity is never more than is true. */
+    /** The time is read first, so that it never overstates the validity. */
     private void append(HistoryFile history, ActorLock.@Nullable Hold of, Kind kind, long counter, String detail)
             throws IOException {
         long atNanos = System.nanoTime();

@@ -14,12 +14,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Redlock as it was published: {@code SET NX PX} at each node in turn, a quorum of yes, a validity of ttl minus elapsed
- * minus drift, compare-and-delete at all. Nodes are believed whatever happened to them. For a token each node that said yes
- * counts with {@code INCR}, and the largest count is taken.
+ * minus drift, compare-and-delete at all. Nodes are always trusted. For a token, each node that said yes counts with
+ * {@code INCR}; the largest count is the token.
  */
 final class PublishedRedlock implements ActorLock {
 
-    /** For nodes that are slow, not down: on a busy machine none may be missed. */
+    /** Long enough for slow nodes: on a busy machine no node must be missed. */
     private static final Duration NODE_TIMEOUT = Duration.ofSeconds(10);
 
     private static final long RETRY_MILLIS = 50;
@@ -82,12 +82,12 @@ final class PublishedRedlock implements ActorLock {
         return "deleted at " + deleted + " of " + nodes.size() + " nodes";
     }
 
-    /** What is asked of one node. */
+    /** A request to one node. */
     private interface Question {
         Long ask(RedisCommands<String, String> redis);
     }
 
-    /** Over a connection of its own, so that a node that was restarted is found again. Null if it cannot or will not. */
+    /** Uses a separate connection, so that a restarted node is reached again. Null if the node fails or refuses. */
     private @Nullable Long at(RedisURI node, Question question) {
         try (StatefulRedisConnection<String, String> connection = client.connect(node)) {
             return question.ask(connection.sync());

@@ -5,7 +5,7 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
-/** A Lua script that lies beside the class that sends it. */
+/** A Lua script in the resources of the class that sends it. */
 public final class ScriptFile {
 
     private ScriptFile() {}

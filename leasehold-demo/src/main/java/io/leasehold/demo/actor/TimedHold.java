@@ -2,17 +2,17 @@ package io.leasehold.demo.actor;
 
 import java.time.Duration;
 
-/** A hold of a lock that renews nothing and tells nobody: all its holder has is a ttl and a clock. */
+/** A hold without renewal and without callbacks: its holder has only a ttl and a clock. */
 final class TimedHold implements ActorLock.Hold {
 
     private final long fencingToken;
     private final long validUntilNanos;
     private final Release release;
 
-    /** How it is given back. */
+    /** The release of the hold. */
     interface Release {
 
-        /** Gives it back; says what the server says. */
+        /** Releases it; returns the server's answer. */
         String now(Interlude between) throws InterruptedException;
     }
 
@@ -39,7 +39,7 @@ final class TimedHold implements ActorLock.Hold {
 
     @Override
     public void onLost(ActorLock.LossListener listener) {
-        // Nobody tells.
+        // It never reports a loss.
     }
 
     @Override

@@ -10,49 +10,48 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
 
 /**
- * What an actor is told, a line a step, and what it answers to each. When nobody is left to tell it anything it ends at
- * once. Safe for use by any thread.
+ * The protocol of an actor: one line per step, one answer to each. It ends at once when its input ends. Safe for use by any thread.
  */
 public final class Words {
 
-    /** Answer: it can be told. */
+    /** Answer: it is ready. */
     public static final String READY = "ready";
-    /** Step: a new {@link Act} begins. */
+    /** Step: begin a new {@link Act}. */
     public static final String ACT = "act";
-    /** Step: ask for the lock, with this patience in milliseconds. */
+    /** Step: request the lock, with this patience in milliseconds. */
     public static final String ACQUIRE = "acquire";
-    /** Step: at the next place between two steps of the lock, wait to be told {@link #GO}. */
+    /** Step: at the next point between two steps of the lock, wait for {@link #GO}. */
     public static final String ARM = "arm";
-    /** Answer: it waits there. */
+    /** Answer: it waits at that point. */
     public static final String BETWEEN = "between";
     /** Step: go on from there. */
     public static final String GO = "go";
     /** Step: read the number. */
     public static final String READ = "read";
-    /** Step: is so much validity left, in milliseconds? */
+    /** Step: check that this validity is left, in milliseconds. */
     public static final String CHECK = "check";
-    /** Step: write one more than what was read. */
+    /** Step: write the number that was read plus one. */
     public static final String WRITE = "write";
-    /** Step: give the lock back. */
+    /** Step: release the lock. */
     public static final String RELEASE = "release";
     /** Step: wait until it is told of the loss. */
     public static final String HEAR = "hear";
-    /** Step: note that nobody will ever free the lock. */
+    /** Step: record that the lock will never be free. */
     public static final String GIVE_UP = "give-up";
-    /** Step: acquire, read, check, write, release, so many times. */
+    /** Step: acquire, read, check, write, release, this number of times. */
     public static final String WORK = "work";
     /** Step: end. */
     public static final String LEAVE = "leave";
-    /** Answer to that. */
+    /** Answer: it ends. */
     public static final String LEFT = "left";
 
     /** Answer: it has the lock, with this token. */
     public static final String ACQUIRED = "acquired";
-    /** Answer: it has not, for this reason. */
+    /** Answer: it does not have the lock, for this reason. */
     public static final String DENIED = "denied";
-    /** Answer: so it is, in words. */
+    /** Answer: yes, with details. */
     public static final String YES = "yes";
-    /** Answer: so it is not, in words. */
+    /** Answer: no, with details. */
     public static final String NO = "no";
 
     private final BlockingQueue<String> heard = new LinkedBlockingQueue<>();
@@ -62,7 +61,7 @@ public final class Words {
         this.out = out;
     }
 
-    /** Follows the stream on a thread of its own, and answers there. */
+    /** Follows the stream on a separate thread, and answers there. */
     static Words follow(InputStream input, Consumer<String> out) {
         Words words = new Words(out);
         Thread thread = new Thread(() -> words.read(input), "demo-words");

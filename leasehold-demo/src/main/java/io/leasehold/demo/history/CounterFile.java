@@ -9,8 +9,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * A number in a file, and nothing that protects it: what the lock is for. It always has the same width and is written in
- * one piece, so that whoever comes in between loses updates but never finds half a number.
+ * An unprotected number in a file, to be guarded by the lock. It always has the same width and is written in one piece, so
+ * that concurrent writers lose updates but never read half a number.
  */
 public final class CounterFile {
 
@@ -26,7 +26,7 @@ public final class CounterFile {
         file = directory.resolve(NAME);
     }
 
-    /** The number; 0 if nobody has written yet. */
+    /** The number; 0 before the first write. */
     public long read() throws IOException {
         return Files.exists(file)
                 ? Long.parseLong(
@@ -34,7 +34,7 @@ public final class CounterFile {
                 : 0;
     }
 
-    /** Writes the number, whatever it was before. */
+    /** Writes the number without a check. */
     public void write(long value) throws IOException {
         String text = text(value);
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
@@ -42,7 +42,7 @@ public final class CounterFile {
         }
     }
 
-    /** The whole file, if this is the number. */
+    /** The content of the file for this number. */
     public static String text(long value) {
         String digits = Long.toString(value);
         return "0".repeat(WIDTH - digits.length()) + digits + "\n";

@@ -5,12 +5,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The files that the workers of a demonstration have written. */
+/** The files of the workers of a demonstration. */
 public final class Histories {
 
     private Histories() {}
 
-    /** Judges what is in the files of these workers, and the counter, and nothing else. */
+    /** Judges only the files of these workers and the counter. */
     public static HistoryVerdict judge(Path directory, List<String> workers) throws IOException {
         List<HistoryEvent> events = new ArrayList<>();
         for (String worker : workers) {

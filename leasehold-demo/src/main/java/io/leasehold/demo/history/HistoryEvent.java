@@ -4,31 +4,31 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * One line of a worker's history: what it did, and when by the clock that all processes of one machine share
+ * One line of a worker's history: an action, with its time by the clock that all processes of one machine share
  * ({@link System#nanoTime()} is machine-wide on Linux and macOS).
  *
- * @param worker who wrote it
- * @param atNanos when; for an acquisition after it was granted, for a release before it was asked for
- * @param kind what
+ * @param worker its writer
+ * @param atNanos its time; for an acquisition after the grant, for a release before the request
+ * @param kind its kind
  * @param fencingToken the lease's token, or 0 where there is no lease
- * @param validUntilNanos until when the worker may rely on its hold, as it knew then; just {@code atNanos} if that is over,
+ * @param validUntilNanos until when the worker may rely on its hold, to its knowledge then; {@code atNanos} if that is over,
  *     or if there is no lock
  * @param counter the value written to the counter, or 0
- * @param detail why, in one word; {@value #NO_DETAIL} if there is nothing to say
+ * @param detail the reason, in one word; {@value #NO_DETAIL} if there is none
  */
 public record HistoryEvent(
         String worker, long atNanos, Kind kind, long fencingToken, long validUntilNanos, long counter, String detail) {
 
-    /** Instead of a detail. */
+    /** The placeholder for no detail. */
     public static final String NO_DETAIL = "-";
 
     private static final int COLUMNS = 6;
 
-    /** What can happen to a worker. */
+    /** The kinds of event. */
     public enum Kind {
         /** It is connected. */
         READY,
-        /** It has asked for the lock. */
+        /** It has requested the lock. */
         WAITING,
         /** It may touch the counter from here on. */
         ACQUIRED,
@@ -36,13 +36,13 @@ public record HistoryEvent(
         WRITING,
         /** It has written the counter. */
         INCREMENTED,
-        /** It wanted to read or write the counter, and was refused for its stale token. */
+        /** The counter refused its read or write because of a stale token. */
         REJECTED,
-        /** It gives the lock back. */
+        /** It releases the lock. */
         RELEASED,
-        /** It heard that its lease had ended, or was about to, before it was done; the detail is the cause. */
+        /** It was told before it was done that its lease had ended, or was about to; the detail is the cause. */
         LOST,
-        /** It gave up a lock that nobody holds and nobody will ever free. */
+        /** It gave up a lock that has no holder and will never be free. */
         LOCKED_OUT
     }
 
@@ -52,7 +52,7 @@ public record HistoryEvent(
                 + counter + " " + detail;
     }
 
-    /** Reads a line back; empty if it is none of ours, such as one that a killed process left unfinished. */
+    /** Parses a line; empty if it is invalid, such as one that a killed process left unfinished. */
     static Optional<HistoryEvent> parse(String worker, String line) {
         String[] columns = line.split(" ", -1);
         if (columns.length != COLUMNS) {
@@ -72,12 +72,12 @@ public record HistoryEvent(
         }
     }
 
-    /** Whether the worker holds, or believes so, after this event. */
+    /** Whether the worker believes after this event that it holds the lock. */
     public boolean holds() {
         return kind == Kind.ACQUIRED || kind == Kind.WRITING || kind == Kind.INCREMENTED;
     }
 
-    /** Whether, as the worker knew, any validity was left. */
+    /** Whether, to the worker's knowledge, any validity was left. */
     boolean isValid() {
         return validUntilNanos - atNanos > 0;
     }

@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The history of one worker. The worker appends, one write per line, so that what a killed process did is there to its
- * last event; the reader follows at its own pace. Any thread may append; one thread reads.
+ * The history of one worker. The worker appends, one write per line, so that the history of a killed process is complete; the
+ * reader follows at its own pace. Any thread may append; one thread reads.
  */
 public final class HistoryFile {
 

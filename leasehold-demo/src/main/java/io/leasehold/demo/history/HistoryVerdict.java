@@ -8,22 +8,21 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What the histories of all workers and the counter's last value prove. Pure: it knows nothing of locks, only of what
- * the workers wrote down.
+ * The verdict on the histories of all workers and the counter's last value. Pure: it knows nothing of locks, only the workers' records.
  *
  * <p>A worker holds from its acquisition to its release, its loss, or the end of the validity that it knew of last,
- * whichever comes first. A killed worker holds to the end of that validity: nobody may come in earlier.
+ * the earliest of these. A killed worker holds to the end of that validity: no other may hold earlier.
  *
  * @param holds how many times a worker held
- * @param overlaps two workers that held at the same time, each pair in words
- * @param tokens how many holds had a fencing token
- * @param tokenDisorders tokens that were not larger than all before them, in words
+ * @param overlaps the pairs of workers that held at the same time, human-readable
+ * @param tokens the number of holds with a fencing token
+ * @param tokenDisorders the tokens that were not larger than all before them, human-readable
  * @param increments how many times a worker says it has incremented the counter
- * @param unfinished writes of the counter of which nobody knows whether they happened, since the writer was killed
+ * @param unfinished the writes of the counter that may or may not have happened, since the writer was killed
  * @param counter the counter's last value
  * @param rejected how often the counter refused a worker whose token was stale
- * @param losses who heard that its lease had ended, and why, in words
- * @param lockedOut who gave up a lock that nobody holds and nobody will ever free
+ * @param losses the workers that were told of the end of their lease, with the cause
+ * @param lockedOut the workers that gave up a lock without a holder that will never be free
  */
 public record HistoryVerdict(
         int holds,
@@ -45,22 +44,22 @@ public record HistoryVerdict(
         lockedOut = List.copyOf(lockedOut);
     }
 
-    /** What a lock can promise; which of it one does promise depends on its store. */
+    /** The possible promises of a lock; its store decides which of them it gives. */
     public enum Promise {
-        /** No two hold at the same time. */
+        /** No two workers hold at the same time. */
         EXCLUSION,
         /** Each fencing token is larger than all before. */
         TOKENS,
         /** The counter shows every increment, and no other. */
         UPDATES,
-        /** Nobody is locked out for ever. */
+        /** No worker is locked out for ever. */
         PROGRESS
     }
 
-    /** All of it. */
+    /** All promises. */
     public static final Set<Promise> ALL = Set.of(Promise.values());
 
-    /** A time during which one worker held, or believed so. */
+    /** A time during which one worker held, or believed it held. */
     private record Holding(String worker, long fencingToken, long fromNanos, long untilNanos) {
 
         static int byStart(Holding one, Holding other) {
@@ -127,7 +126,7 @@ public record HistoryVerdict(
                 acquired = event;
                 validUntilNanos = event.validUntilNanos();
             } else if (event.isValid()) {
-                // One that is over does not begin again with whatever its holder does later.
+                // A hold that is over does not begin again with later actions of its holder.
                 validUntilNanos = event.validUntilNanos();
             }
         }
@@ -144,7 +143,7 @@ public record HistoryVerdict(
         };
     }
 
-    /** Whether it is a hold that ends by itself, also if it was over before its holder could say so. */
+    /** Whether it is a hold that ends by itself, even if it was over before its holder could record it. */
     private static boolean isTimed(HistoryEvent acquired) {
         return acquired.fencingToken() > 0 || acquired.isValid();
     }
@@ -154,7 +153,7 @@ public record HistoryVerdict(
     }
 
     /**
-     * When the hold ended that this event ends. Without a lock there is no validity, and the worker's word is all there is.
+     * The end of the hold that this event ends. Without a lock there is no validity, and only the worker's record counts.
      */
     private static long end(HistoryEvent ending, HistoryEvent acquired, long validUntilNanos) {
         boolean valid = !isTimed(acquired) || ending.isValid();
@@ -197,12 +196,12 @@ public record HistoryVerdict(
         return found;
     }
 
-    /** How many increments the counter does not show. */
+    /** The number of increments that the counter does not show. */
     public long lostUpdates() {
         return Math.max(0, increments - counter);
     }
 
-    /** How much the counter shows that nobody did. */
+    /** The number of increments that the counter shows but no worker made. */
     public long inventedUpdates() {
         return Math.max(0, counter - increments - unfinished);
     }
@@ -217,12 +216,12 @@ public record HistoryVerdict(
         };
     }
 
-    /** Whether all of these were kept; nothing done proves nothing. */
+    /** Whether all of these were kept; false if there were no actions. */
     public boolean held(Set<Promise> promises) {
         return holds > 0 && increments > 0 && promises.stream().allMatch(this::kept);
     }
 
-    /** A span of time for people. */
+    /** A duration in human-readable form. */
     public static String seconds(long nanos) {
         return String.format(Locale.ROOT, "%.2f s", nanos / 1e9);
     }

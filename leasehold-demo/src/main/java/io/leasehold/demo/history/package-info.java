@@ -1,4 +1,4 @@
-/** What processes write down while they fight for a lock, and what can be proved from nothing but that. */
+/** The records of processes that compete for a lock, and the verdict from these records alone. */
 @NullMarked
 package io.leasehold.demo.history;
 
