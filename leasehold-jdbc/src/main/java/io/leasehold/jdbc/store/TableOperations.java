@@ -63,8 +63,7 @@ final class TableOperations implements StoreOperations {
      *
      * @param takenAway is told that a lock is said to have been taken from this client
      */
-    TableOperations(
-            LeaseTableStore.Settings settings, LockRuntime runtime, WorkQueue queue, Consumer<LockName> takenAway) {
+    TableOperations(StoreSettings settings, LockRuntime runtime, WorkQueue queue, Consumer<LockName> takenAway) {
         this.store = settings.description();
         this.dialect = settings.dialect();
         this.clock = settings.clock();
