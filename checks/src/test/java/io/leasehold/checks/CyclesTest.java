@@ -36,7 +36,6 @@ class CyclesTest {
      */
     private static final Set<String> EXCEPTIONS = Set.of(
             "io.leasehold.simulator: Aftermath Shown SimulatedClient Simulation Waits WatchedLink WatchedStore",
-            "io.leasehold.simulator.proxy: Direction Flow ProxyConnection ProxyLoop",
             "io.leasehold.verify.queue: QueueAftermath QueueClient QueueModel QueuePlan QueueSimulation QueueSimulator QueueWire",
             "io.leasehold.verify.sql: RowAudit SimulatedJdbc SqlAftermath SqlClient SqlServer SqlSimulation Wire");
 
