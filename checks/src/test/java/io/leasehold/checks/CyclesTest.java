@@ -35,7 +35,6 @@ class CyclesTest {
      * cycle is broken or becomes smaller, its entry is removed or shortened.
      */
     private static final Set<String> EXCEPTIONS = Set.of(
-            "io.leasehold.simulator: Aftermath Shown SimulatedClient Simulation Waits WatchedLink WatchedStore",
             "io.leasehold.verify.queue: QueueAftermath QueueClient QueueModel QueuePlan QueueSimulation QueueSimulator QueueWire",
             "io.leasehold.verify.sql: RowAudit SimulatedJdbc SqlAftermath SqlClient SqlServer SqlSimulation Wire");
 
