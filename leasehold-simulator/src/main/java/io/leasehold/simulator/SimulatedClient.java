@@ -251,8 +251,8 @@ final class SimulatedClient {
                     && waitedNanos
                             > patience.plus(MAX_OVERTIME.multipliedBy(names.size()))
                                     .toNanos()) {
-                log.problem("patience: " + process.name() + " waited " + Duration.ofNanos(waitedNanos) + " for "
-                        + names + " with a patience of " + patience + ", until " + world.elapsed());
+                log.problem("patience: " + process.name() + " waited " + Duration.ofNanos(waitedNanos) + " for " + names
+                        + " with a patience of " + patience + ", until " + world.elapsed());
             }
             if (attempt instanceof Attempt.Acquired<H> acquired) {
                 hold(acquired.lease());
@@ -296,8 +296,8 @@ final class SimulatedClient {
         Duration left = hold.remainingValidity();
         // One that was slept through begins unconfirmed.
         if (justNow && !left.isZero() && left.compareTo(options.minimumValidity()) < 0) {
-            log.problem("validity: " + tokens.keySet() + " was shown with " + left
-                    + " left, below the minimum of " + options.minimumValidity() + ", at " + world.elapsed());
+            log.problem("validity: " + tokens.keySet() + " was shown with " + left + " left, below the minimum of "
+                    + options.minimumValidity() + ", at " + world.elapsed());
         }
     }
 

@@ -96,8 +96,8 @@ final class Simulation {
                 .filter(node -> node.everGranted(name, token, owner))
                 .count();
         if (votes <= nodes.size() / 2) {
-            log.problem("win: " + name + " was shown with token " + token + ", which only " + votes + " of " + nodes.size()
-                    + " nodes granted, at " + world.elapsed());
+            log.problem("win: " + name + " was shown with token " + token + ", which only " + votes + " of "
+                    + nodes.size() + " nodes granted, at " + world.elapsed());
         }
     }
 
@@ -110,8 +110,9 @@ final class Simulation {
                 .filter(node -> node.keepsUntil(name, owner, until))
                 .count();
         if (keeping <= nodes.size() / 2) {
-            log.problem("validity: " + name + " is believed in for " + Duration.ofNanos(until - nowNanos) + ", and only "
-                    + keeping + " of " + nodes.size() + " nodes keep it for as long, at " + world.elapsed());
+            log.problem(
+                    "validity: " + name + " is believed in for " + Duration.ofNanos(until - nowNanos) + ", and only "
+                            + keeping + " of " + nodes.size() + " nodes keep it for as long, at " + world.elapsed());
         }
     }
 

@@ -143,7 +143,8 @@ final class WatchedLink extends PassingNode {
         for (RenewBatch.Item item : batch.items()) {
             // The parts of one atomic grant share their owner token, and are given back one by one.
             if (endedNames.getOrDefault(item.owner(), Set.of()).contains(item.name())) {
-                log.problem("a renewal follows the end of its owner token at " + process.world().elapsed());
+                log.problem("a renewal follows the end of its owner token at "
+                        + process.world().elapsed());
             }
         }
         return super.renew(batch);

@@ -168,8 +168,8 @@ final class WatchedStore extends PassingStore {
     void shown(LockName name, long token, boolean justNow) {
         Granted by = find(name, token);
         if (by == null) {
-            log.problem("range: " + name + " was shown with token " + token + ", for which "
-                    + process.name() + " has no grant, at " + process.world().elapsed());
+            log.problem("range: " + name + " was shown with token " + token + ", for which " + process.name()
+                    + " has no grant, at " + process.world().elapsed());
             return;
         }
         if (by.ended) {
@@ -195,8 +195,7 @@ final class WatchedStore extends PassingStore {
         } else if (justNow && process.nanoTime() - by.atNanos > HAND_OVER_NANOS) {
             by.problem(
                     "fairness: a process kept",
-                    "and passed it on " + Duration.ofNanos(process.nanoTime() - by.atNanos)
-                            + " after its grant");
+                    "and passed it on " + Duration.ofNanos(process.nanoTime() - by.atNanos) + " after its grant");
         }
     }
 

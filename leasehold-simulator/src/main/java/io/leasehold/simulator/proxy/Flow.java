@@ -54,7 +54,12 @@ final class Flow {
         }
     }
 
-    Flow(ProxyConnection connection, ProxyLoop loop, DirectionFaults direction, SocketChannel source, SocketChannel sink) {
+    Flow(
+            ProxyConnection connection,
+            ProxyLoop loop,
+            DirectionFaults direction,
+            SocketChannel source,
+            SocketChannel sink) {
         this.connection = connection;
         this.loop = loop;
         this.direction = direction;
