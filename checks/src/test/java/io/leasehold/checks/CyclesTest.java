@@ -35,11 +35,6 @@ class CyclesTest {
      * cycle is broken or becomes smaller, its entry is removed or shortened.
      */
     private static final Set<String> EXCEPTIONS = Set.of(
-            "io.leasehold.jdbc.store: LeaseTableStore LeaseVerbs NotificationWatch TableOperations WakeWatch Waking",
-            "io.leasehold.simulator: Aftermath Shown SimulatedClient Simulation Waits WatchedLink WatchedStore",
-            "io.leasehold.simulator.proxy: Direction Flow ProxyConnection ProxyLoop",
-            "io.leasehold.testkit.tck: StoreDriver TckBench TckExtension Turns",
-            "io.leasehold.testkit.virtual: Strand Strands VirtualRuntime VirtualWorld WorldEvent",
             "io.leasehold.verify.queue: QueueAftermath QueueClient QueueModel QueuePlan QueueSimulation QueueSimulator QueueWire",
             "io.leasehold.verify.sql: RowAudit SimulatedJdbc SqlAftermath SqlClient SqlServer SqlSimulation Wire");
 

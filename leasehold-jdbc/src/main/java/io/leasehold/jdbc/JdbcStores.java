@@ -17,6 +17,7 @@ import io.leasehold.jdbc.store.Lives;
 import io.leasehold.jdbc.store.Loan;
 import io.leasehold.jdbc.store.SchemaCheck;
 import io.leasehold.jdbc.store.ServerOpener;
+import io.leasehold.jdbc.store.StoreSettings;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -62,13 +63,13 @@ public final class JdbcStores {
      * @throws LockStoreException if the database cannot be reached, or its lease table cannot be used
      */
     public static LockStore over(DataSource dataSource, SqlDialect dialect, LockRuntime runtime) {
-        return over(dataSource, dialect, runtime, LeaseTableStore.Settings.RETENTION);
+        return over(dataSource, dialect, runtime, StoreSettings.RETENTION);
     }
 
     /** As {@link #over(DataSource, SqlDialect, LockRuntime)}, in a dialect of the caller's. */
     public static LockStore over(DataSource dataSource, Dialect dialect, LockRuntime runtime) {
         Objects.requireNonNull(dialect, "dialect");
-        return over(dataSource, dialect, null, runtime, LeaseTableStore.Settings.RETENTION);
+        return over(dataSource, dialect, null, runtime, StoreSettings.RETENTION);
     }
 
     /** The same, with a retention: rows that were not used for so long are deleted. */
@@ -87,7 +88,7 @@ public final class JdbcStores {
         DatabaseClock clock = clock(statements, runtime);
         String where = statements.database() + " data source";
         SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), where);
-        LeaseTableStore.Spare connections = discreet(dataSource::getConnection);
+        StoreSettings.Spare connections = discreet(dataSource::getConnection);
         Tables tables = new Tables(connections, statements, schema, where, null, true);
         try {
             KeptConnection connection =
@@ -131,7 +132,7 @@ public final class JdbcStores {
             Dialect dialect,
             @Nullable CredentialsProvider credentials,
             LockRuntime runtime) {
-        return connect(url, redacted, dialect, null, credentials, runtime, LeaseTableStore.Settings.RETENTION);
+        return connect(url, redacted, dialect, null, credentials, runtime, StoreSettings.RETENTION);
     }
 
     /** A store with one connection of its own to a JDBC URL. */
@@ -141,8 +142,7 @@ public final class JdbcStores {
             SqlDialect dialect,
             @Nullable CredentialsProvider credentials,
             LockRuntime runtime) {
-        return connect(
-                url, redacted, dialect.statements(), dialect, credentials, runtime, LeaseTableStore.Settings.RETENTION);
+        return connect(url, redacted, dialect.statements(), dialect, credentials, runtime, StoreSettings.RETENTION);
     }
 
     /** A store with one connection of its own to a JDBC URL, which deletes what nobody has used for so long. */
@@ -162,7 +162,7 @@ public final class JdbcStores {
         SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), redacted);
         refuseWithoutDriver(statements, url, redacted);
         CredentialsDesk desk = credentials == null ? null : new CredentialsDesk(credentials, redacted, runtime);
-        LeaseTableStore.Spare opener = discreet(() -> DriverManager.getConnection(url, properties(dialect, url, desk)));
+        StoreSettings.Spare opener = discreet(() -> DriverManager.getConnection(url, properties(dialect, url, desk)));
         Tables tables =
                 new Tables(opener, statements, schema, redacted, ServerWaits.sessionLimit(dialect), desk != null);
         try {
@@ -187,7 +187,7 @@ public final class JdbcStores {
         return properties;
     }
 
-    private static LeaseTableStore.Spare discreet(LeaseTableStore.Spare connections) {
+    private static StoreSettings.Spare discreet(StoreSettings.Spare connections) {
         return () -> {
             try {
                 return connections.open();
@@ -205,7 +205,7 @@ public final class JdbcStores {
     /** Opens connections and looks at the tables at their other end. */
     private static final class Tables implements ServerOpener.Source {
 
-        private final LeaseTableStore.Spare connections;
+        private final StoreSettings.Spare connections;
         private final Dialect dialect;
         private final SchemaCheck schema;
         private final String where;
@@ -214,7 +214,7 @@ public final class JdbcStores {
         private volatile String url = "";
 
         Tables(
-                LeaseTableStore.Spare connections,
+                StoreSettings.Spare connections,
                 Dialect dialect,
                 SchemaCheck schema,
                 String where,
@@ -264,7 +264,7 @@ public final class JdbcStores {
             DatabaseClock clock,
             SchemaCheck schema,
             KeptConnection connection,
-            LeaseTableStore.Spare spare,
+            StoreSettings.Spare spare,
             Duration retention,
             LockRuntime runtime) {
         Guarantees guarantees = new Guarantees(
@@ -273,7 +273,7 @@ public final class JdbcStores {
                 Guarantee.Queueing.POLLING,
                 dialect.scope().apply(url));
         return LeaseTableStore.start(
-                new LeaseTableStore.Settings(
+                new StoreSettings(
                         description, dialect, guarantees, clock, schema, connection, spare, Lives.UNKNOWN, retention),
                 runtime);
     }

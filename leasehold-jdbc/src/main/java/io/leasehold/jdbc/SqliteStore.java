@@ -14,6 +14,7 @@ import io.leasehold.jdbc.store.KeptConnection;
 import io.leasehold.jdbc.store.LeaseTableStore;
 import io.leasehold.jdbc.store.MachineClock;
 import io.leasehold.jdbc.store.SchemaCheck;
+import io.leasehold.jdbc.store.StoreSettings;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.nio.file.Path;
@@ -76,7 +77,7 @@ public final class SqliteStore {
     }
 
     static LockStore open(Path path, Synchronous synchronous, FileSystems fileSystems, LockRuntime runtime) {
-        return open(path, synchronous, fileSystems, runtime, LeaseTableStore.Settings.RETENTION);
+        return open(path, synchronous, fileSystems, runtime, StoreSettings.RETENTION);
     }
 
     static LockStore open(
@@ -97,7 +98,7 @@ public final class SqliteStore {
         try {
             KeptConnection connection = KeptConnection.toFile(opener);
             return LeaseTableStore.start(
-                    new LeaseTableStore.Settings(
+                    new StoreSettings(
                             description,
                             dialect,
                             guarantees(clock, synchronous),

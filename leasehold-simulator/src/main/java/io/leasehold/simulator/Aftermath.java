@@ -37,19 +37,19 @@ final class Aftermath {
         simulation.waits.judgeAll();
         for (SimulatedClient client : simulation.clients) {
             if (client.pending() != 0) {
-                simulation.problem("liveness: " + client.process.name() + " has " + client.pending()
+                simulation.log.problem("liveness: " + client.process.name() + " has " + client.pending()
                         + " futures that never completed");
             }
         }
         // A clock that was set back may keep the key of a client that was killed for longer; one that is renewed stays
         // all the same.
         if (simulation.nodes.stream().anyMatch(node -> !left(node).isEmpty())) {
-            world.runFor(SimulatedClient.TTL.multipliedBy(2));
+            world.runFor(ClientOptions.TTL.multipliedBy(2));
         }
         for (SimulatedNode node : simulation.nodes) {
             List<LockRecord> left = left(node);
             if (!left.isEmpty()) {
-                simulation.problem("orphan: left behind at " + node.description() + ": " + left);
+                simulation.log.problem("orphan: left behind at " + node.description() + ": " + left);
             }
         }
         simulation.clients.forEach(SimulatedClient::judge);
@@ -64,7 +64,7 @@ final class Aftermath {
         world.runFor(Duration.ofSeconds(5));
         int left = world.pendingEvents();
         if (left != 0) {
-            simulation.problem("orphan: " + left + " timers or messages are left when all clients are closed");
+            simulation.log.problem("orphan: " + left + " timers or messages are left when all clients are closed");
         }
     }
 
@@ -79,9 +79,9 @@ final class Aftermath {
         long untilNanos = world.elapsedNanos() + TURNS.toNanos();
         int before;
         do {
-            before = simulation.history.size();
+            before = simulation.log.history.size();
         } while (!world.runUntil(over, Waits.BOUND)
-                && simulation.history.size() > before
+                && simulation.log.history.size() > before
                 && world.elapsedNanos() < untilNanos);
     }
 
@@ -100,7 +100,7 @@ final class Aftermath {
         CompletableFuture<Attempt<Lease>> taken =
                 second.locks.named(Simulation.lock(2)).attemptAsync(PATIENCE);
         if (!world.runUntil(taken::isDone, AT_ONCE)) {
-            simulation.problem("liveness: a grant that came too late for its caller was not given back");
+            simulation.log.problem("liveness: a grant that came too late for its caller was not given back");
             world.runUntil(taken::isDone, PATIENCE);
         }
         Lease lease = leaseOf(taken);
@@ -118,7 +118,7 @@ final class Aftermath {
         for (SimulatedClient client : simulation.clients) {
             Lease lease = take(simulation, client, SETTLING);
             if (lease == null) {
-                simulation.problem("liveness: a free lock is not granted when all is calm");
+                simulation.log.problem("liveness: a free lock is not granted when all is calm");
                 return false;
             }
             lease.releaseAsync();
@@ -139,7 +139,7 @@ final class Aftermath {
         VirtualWorld world = simulation.world;
         Lease lease = take(simulation, simulation.clients.get(0), PATIENCE);
         if (lease == null) {
-            simulation.problem("liveness: a free lock is not granted again when all is calm");
+            simulation.log.problem("liveness: a free lock is not granted again when all is calm");
             return;
         }
         SimulatedClient second = simulation.clients.get(simulation.clients.size() - 1);
@@ -150,14 +150,14 @@ final class Aftermath {
         world.runFor(Duration.ofMillis(200));
         lease.releaseAsync();
         if (!world.runUntil(waiting::isDone, AT_ONCE)) {
-            simulation.problem("liveness: a waiter was not woken by the release");
+            simulation.log.problem("liveness: a waiter was not woken by the release");
             world.runUntil(waiting::isDone, PATIENCE);
         } else {
-            simulation.counts.saw("passed on");
+            simulation.log.counts.saw("passed on");
         }
         Lease passed = leaseOf(waiting);
         if (passed == null) {
-            simulation.problem("liveness: a released lock is not granted to who waits for it: " + waiting);
+            simulation.log.problem("liveness: a released lock is not granted to who waits for it: " + waiting);
         } else {
             passed.releaseAsync();
         }
@@ -171,7 +171,7 @@ final class Aftermath {
         SimulatedClient last = simulation.clients.get(simulation.clients.size() - 1);
         Lease held = take(simulation, first, PATIENCE);
         if (held == null) {
-            simulation.problem("liveness: a free lock is not granted once more when all is calm");
+            simulation.log.problem("liveness: a free lock is not granted once more when all is calm");
             return;
         }
         int round = 2 + (int) (seed % 4);
@@ -189,7 +189,7 @@ final class Aftermath {
         world.runFor(Duration.ofMillis(200));
         held.releaseAsync();
         if (!world.runUntil(() -> served[0] > round, AT_ONCE.multipliedBy(round + 1L))) {
-            simulation.problem("liveness: of " + (round + 1) + " waiters only " + served[0]
+            simulation.log.problem("liveness: of " + (round + 1) + " waiters only " + served[0]
                     + " were served one after the other, up to " + world.elapsed());
             world.runFor(PATIENCE);
         }

@@ -2,16 +2,19 @@ package io.leasehold.simulator;
 
 import io.leasehold.Hold;
 import io.leasehold.HoldEnd;
+import io.leasehold.Lease;
 import io.leasehold.LockName;
+import io.leasehold.MultiLease;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** A lease, or several as one, that a holder has seen: the loss of any part is told, and so is its end. */
 @SuppressWarnings("FutureReturnValueIgnored")
 final class Shown {
 
-    private final Simulation simulation;
+    private final RunLog log;
     private final String client;
     final Hold hold;
     final Map<LockName, Long> tokens;
@@ -20,13 +23,24 @@ final class Shown {
     private boolean toldLost;
     private @Nullable HoldEnd end;
 
-    Shown(Simulation simulation, String client, Hold hold, Map<LockName, Long> tokens) {
-        this.simulation = simulation;
+    Shown(RunLog log, String client, Hold hold, Map<LockName, Long> tokens) {
+        this.log = log;
         this.client = client;
         this.hold = hold;
         this.tokens = tokens;
         hold.onLost(cause -> toldLost = true);
         hold.whenEnded().thenAccept(how -> end = how);
+    }
+
+    /** The fencing tokens of a hold, by lock. */
+    static Map<LockName, Long> tokens(Hold hold) {
+        Map<LockName, Long> tokens = new TreeMap<>();
+        if (hold instanceof Lease lease) {
+            tokens.put(lease.lockName(), lease.fencingToken());
+        } else if (hold instanceof MultiLease lease) {
+            lease.lockNames().forEach(lock -> tokens.put(lock, lease.fencingToken(lock)));
+        }
+        return tokens;
     }
 
     /** Its holder asks for the release. */
@@ -42,10 +56,10 @@ final class Shown {
     /** When all is over. */
     void judge() {
         if (lostBefore && !(toldLost && end instanceof HoldEnd.Lost)) {
-            simulation.problem("untold: the loss of one of " + tokens + " of " + client + " was not told: "
+            log.problem("untold: the loss of one of " + tokens + " of " + client + " was not told: "
                     + (toldLost ? "the end is " + end : "nothing was called"));
         } else if (end == null) {
-            simulation.problem("untold: the end of " + tokens + " of " + client + " was not told");
+            log.problem("untold: the end of " + tokens + " of " + client + " was not told");
         }
     }
 }

@@ -2,8 +2,6 @@ package io.leasehold.simulator;
 
 import io.leasehold.Acquirable;
 import io.leasehold.Attempt;
-import io.leasehold.Backoff;
-import io.leasehold.Fairness;
 import io.leasehold.Hold;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
@@ -11,8 +9,6 @@ import io.leasehold.LockClient;
 import io.leasehold.LockListener.AttemptOutcome;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
-import io.leasehold.MultiLease;
-import io.leasehold.Renewal;
 import io.leasehold.simulator.history.HistoryEvent;
 import io.leasehold.spi.LockStore;
 import io.leasehold.testkit.virtual.FaultyNode;
@@ -35,15 +31,8 @@ import java.util.function.Function;
 @SuppressWarnings("FutureReturnValueIgnored")
 final class SimulatedClient {
 
-    static final Duration TTL = Duration.ofSeconds(2);
-    static final Duration NODE_TIMEOUT = Duration.ofMillis(100);
-    static final Duration RECHECK = Duration.ofSeconds(1);
-    static final Duration LOCK_DELAY = Duration.ofMillis(500);
-    /** In which every store has to answer: a tenth of the ttl, or two node timeouts. */
-    static final Duration ANSWER = Duration.ofMillis(200);
-
     /** A request that has begun when the time is up is waited for; it may be a second one, whose answer is the last. */
-    private static final Duration MAX_OVERTIME = ANSWER.multipliedBy(2);
+    private static final Duration MAX_OVERTIME = ClientOptions.ANSWER.multipliedBy(2);
 
     /** So that what is passed on a few times comes to the end of what a process may keep, and to the least validity. */
     private static final long BRIEFLY_NANOS = 5_000_000L;
@@ -55,6 +44,8 @@ final class SimulatedClient {
     private static final long UNNOTICED_SLEEP_NANOS = 120_000_000L;
 
     private final Simulation simulation;
+    private final RunLog log;
+    private final Standstills standstills;
     private final VirtualWorld world;
     private final List<HistoryEvent> history;
     private final SimulatedResource.Connection resource;
@@ -62,11 +53,9 @@ final class SimulatedClient {
     final List<FaultyNode> links;
     private final List<WatchedLink> watched;
     final WatchedStore store;
-    final LockOptions options;
+    private final LockOptions options;
     final LockClient locks;
-    private int stops;
 
-    private final boolean single;
     private boolean stopped;
     private int pending;
     /** The sum of sleeps that are too short to be noticed. */
@@ -92,21 +81,24 @@ final class SimulatedClient {
             Function<List<WatchedLink>, LockStore> ofNodes) {
         this.simulation = simulation;
         this.world = process.world();
-        this.history = simulation.history;
+        this.log = simulation.log;
+        this.history = log.history;
+        this.standstills = new Standstills(process);
         this.process = process;
         this.links = links;
-        this.single = links.size() == 1;
         this.resource = simulation.resource.new Connection(process);
         this.watched = links.stream()
-                .map(link -> new WatchedLink(link, this, simulation))
+                .map(link -> new WatchedLink(link, process, standstills, log))
                 .toList();
-        this.store = new WatchedStore(ofNodes.apply(watched), this, simulation);
-        this.options = drawnOptions();
+        LockStore ofThem = ofNodes.apply(watched);
+        this.options = ClientOptions.draw(world, links.size() == 1);
+        this.store = new WatchedStore(
+                ofThem, process, standstills, new RenewalDuty(options), log, simulation.waits::changed);
         this.locks = Leasehold.builder()
                 .store(this.store)
                 .runtime(process)
                 .label(process.name())
-                .listener(new Ear(simulation.counts))
+                .listener(new Ear(log.counts))
                 .defaults(options)
                 .connect();
     }
@@ -121,7 +113,7 @@ final class SimulatedClient {
         public void attemptEnded(AttemptEnded event) {
             super.attemptEnded(event);
             if (event.outcome() == AttemptOutcome.ACQUIRED) {
-                made.put(event.name(), new Moment(world.elapsedNanos(), mark()));
+                made.put(event.name(), new Moment(world.elapsedNanos(), standstills.mark()));
             }
         }
 
@@ -135,65 +127,16 @@ final class SimulatedClient {
         }
     }
 
-    private LockOptions drawnOptions() {
-        LockOptions options = LockOptions.defaults()
-                .ttl(TTL)
-                .recheck(RECHECK)
-                .retry(Backoff.exponential(Duration.ofMillis(20), Duration.ofSeconds(1)));
-        if (!single) {
-            options = options.nodeTimeout(NODE_TIMEOUT);
-        }
-        return switch ((int) world.randomBelow(7)) {
-            case 0 -> options.renewal(Renewal.none());
-            case 1 -> options.fairness(Fairness.STRICT_FIFO);
-            case 2 -> single ? options.lockDelay(LOCK_DELAY) : options;
-            case 3 -> options.maxHold(Duration.ofSeconds(4));
-            case 4 -> options.minimumValidity(options.validity().minusMillis(15));
-            default -> options;
-        };
-    }
-
-    boolean isRenewed() {
-        return options.renewalInterval() != null;
-    }
-
-    /** Whether a hold is renewed for as long as a run may last. */
-    boolean mustRenew() {
-        return isRenewed() && options.maxHold().compareTo(Duration.ofHours(1)) > 0;
-    }
-
-    /** Between two renewals. */
-    long renewalNanos() {
-        Duration interval = options.renewalInterval();
-        return interval == null ? 0 : interval.toNanos();
-    }
-
-    /** After a renewal that failed: a quarter of the interval, or as many tries as the options allow. */
-    long renewalRetryNanos() {
-        long leftNanos = options.validity().toNanos() - renewalNanos();
-        return Math.max(renewalNanos() / 4, leftNanos / options.renewalTries());
-    }
-
-    /** A moment from which on it may be asked whether this process has stood still. */
-    int mark() {
-        return process.isFrozen() ? -1 : stops;
-    }
-
-    /** Whether it has not stood still since; not if it already did. */
-    boolean hasRunSince(int mark) {
-        return stops == mark;
-    }
-
     /** Stands still for so long. */
     void freeze(Duration span) {
-        stops++;
+        standstills.begin();
         simulation.disturbedFor(span);
         process.freeze(span);
     }
 
     /** Its machine sleeps. */
     void sleep(Duration span) {
-        stops++;
+        standstills.begin();
         simulation.disturbedFor(span);
         if (span.toNanos() < UNNOTICED_SLEEP_NANOS) {
             unnoticedNanos += span.toNanos();
@@ -207,9 +150,9 @@ final class SimulatedClient {
         if (pauseNanos == 0) {
             return 0;
         }
-        stops++;
+        standstills.begin();
         if (simulation.mayPauseAsleep() && world.chance(0.4)) {
-            simulation.saw(Fault.CLIENT_SUSPEND);
+            log.saw(Fault.CLIENT_SUSPEND);
             sleep(Duration.ofNanos(pauseNanos));
             // What comes next comes when it is awake again; a request that is about to be sent leaves before.
             return point == YieldPoint.BEFORE_SEND ? 0 : 1;
@@ -219,7 +162,7 @@ final class SimulatedClient {
 
     /** Looks at this lease, and gives it back a little later. */
     void showBriefly(Lease lease) {
-        look(lease, tokens(lease), believedUntil(lease));
+        look(lease, Shown.tokens(lease), believedUntil(lease));
         process.schedule(BRIEFLY_NANOS, lease::releaseAsync);
     }
 
@@ -269,7 +212,7 @@ final class SimulatedClient {
             if (world.chance(0.6)) {
                 names.remove((int) world.randomBelow(3));
             }
-            simulation.counts.saw("several at once");
+            log.counts.saw("several at once");
             attempt(locks.all(names.toArray(LockName[]::new)), patience, names);
         } else {
             LockName name = Simulation.lock(world.chance(0.8) ? 0 : 1);
@@ -279,7 +222,7 @@ final class SimulatedClient {
 
     private <H extends Hold> void attempt(Acquirable<H> lock, Duration patience, List<LockName> names) {
         long beganAtNanos = process.nanoTime();
-        int mark = mark();
+        int mark = standstills.mark();
         CompletableFuture<Attempt<H>> future = lock.attemptAsync(patience);
         if (names.size() > 1 && simulation.fallsAsleep()) {
             // The request is on its way, and its reply finds the machine asleep.
@@ -293,7 +236,7 @@ final class SimulatedClient {
         if (world.chance(0.1)) {
             process.schedule(world.randomBelow(20_000_000), () -> {
                 if (future.cancel(false)) {
-                    simulation.counts.saw(Fault.CANCEL);
+                    log.counts.saw(Fault.CANCEL);
                 }
             });
         }
@@ -304,12 +247,12 @@ final class SimulatedClient {
             }
             long waitedNanos = process.nanoTime() - beganAtNanos;
             if (!patience.equals(FOR_EVER)
-                    && hasRunSince(mark)
+                    && standstills.hasRunSince(mark)
                     && waitedNanos
                             > patience.plus(MAX_OVERTIME.multipliedBy(names.size()))
                                     .toNanos()) {
-                simulation.problem("patience: " + process.name() + " waited " + Duration.ofNanos(waitedNanos) + " for "
-                        + names + " with a patience of " + patience + ", until " + world.elapsed());
+                log.problem("patience: " + process.name() + " waited " + Duration.ofNanos(waitedNanos) + " for " + names
+                        + " with a patience of " + patience + ", until " + world.elapsed());
             }
             if (attempt instanceof Attempt.Acquired<H> acquired) {
                 hold(acquired.lease());
@@ -320,13 +263,13 @@ final class SimulatedClient {
     }
 
     private void hold(Hold hold) {
-        Map<LockName, Long> tokens = tokens(hold);
+        Map<LockName, Long> tokens = Shown.tokens(hold);
         long at = world.elapsedNanos();
         long until = believedUntil(hold);
         tokens.forEach(
                 (lock, token) -> history.add(new HistoryEvent.Acquired(at, process.name(), lock.text(), token, until)));
         look(hold, tokens, until);
-        Shown one = new Shown(simulation, process.name(), hold, tokens);
+        Shown one = new Shown(log, process.name(), hold, tokens);
         shown.add(one);
         long holdFor = world.chance(0.2) && !stopped ? 6_000_000_000L : 400_000_000L;
         long steps = 1 + world.randomBelow(4);
@@ -344,7 +287,7 @@ final class SimulatedClient {
         boolean justNow = true;
         for (Map.Entry<LockName, Long> token : tokens.entrySet()) {
             LockName name = token.getKey();
-            boolean now = new Moment(world.elapsedNanos(), stops).equals(made.get(name));
+            boolean now = new Moment(world.elapsedNanos(), standstills.count()).equals(made.get(name));
             store.shown(name, token.getValue(), now);
             simulation.mustHaveBeenWon(name, token.getValue(), store.ownerOf(name, token.getValue()));
             justNow &= now || tokens.size() > 1;
@@ -353,8 +296,8 @@ final class SimulatedClient {
         Duration left = hold.remainingValidity();
         // One that was slept through begins unconfirmed.
         if (justNow && !left.isZero() && left.compareTo(options.minimumValidity()) < 0) {
-            simulation.problem("validity: " + tokens.keySet() + " was shown with " + left
-                    + " left, below the minimum of " + options.minimumValidity() + ", at " + world.elapsed());
+            log.problem("validity: " + tokens.keySet() + " was shown with " + left + " left, below the minimum of "
+                    + options.minimumValidity() + ", at " + world.elapsed());
         }
     }
 
@@ -369,16 +312,6 @@ final class SimulatedClient {
         watched.forEach(WatchedLink::judge);
         store.judge();
         shown.forEach(Shown::judge);
-    }
-
-    private static Map<LockName, Long> tokens(Hold hold) {
-        Map<LockName, Long> tokens = new TreeMap<>();
-        if (hold instanceof Lease lease) {
-            tokens.put(lease.lockName(), lease.fencingToken());
-        } else if (hold instanceof MultiLease lease) {
-            lease.lockNames().forEach(lock -> tokens.put(lock, lease.fencingToken(lock)));
-        }
-        return tokens;
     }
 
     /**

@@ -7,7 +7,6 @@ import io.leasehold.quorum.QuorumMember;
 import io.leasehold.quorum.QuorumSettings;
 import io.leasehold.quorum.QuorumStore;
 import io.leasehold.simulator.history.History;
-import io.leasehold.simulator.history.HistoryEvent;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.testkit.virtual.ClockShape;
 import io.leasehold.testkit.virtual.FaultyNode;
@@ -27,20 +26,18 @@ import org.jspecify.annotations.Nullable;
 final class Simulation {
 
     private static final QuorumSettings SETTINGS =
-            QuorumSettings.standard().maxTtl(Duration.ofSeconds(3)).nodeTimeout(SimulatedClient.NODE_TIMEOUT);
+            QuorumSettings.standard().maxTtl(Duration.ofSeconds(3)).nodeTimeout(ClientOptions.NODE_TIMEOUT);
 
     private static final List<LockName> LOCKS = List.of(lock(0), lock(1), lock(2));
 
     private static final LinkFaults CALM = LinkFaults.none().delay(Duration.ofNanos(100_000), Duration.ofMillis(1));
 
     final VirtualWorld world;
-    final Counts counts = new Counts();
-    final List<HistoryEvent> history = new ArrayList<>(512);
-    final List<String> problems = new ArrayList<>();
+    final RunLog log;
     final List<SimulatedNode> nodes = new ArrayList<>();
     final List<SimulatedClient> clients = new ArrayList<>();
     final SimulatedResource resource;
-    final Waits waits = new Waits(this);
+    final Waits waits;
     final Habits habits;
     private final SimulationPlan plan;
     private final boolean mayPauseAsleep;
@@ -59,11 +56,15 @@ final class Simulation {
         if (trace != null) {
             world.onTrace(trace);
         }
-        this.resource = new SimulatedResource(world.process("resource"), history);
+        this.log = new RunLog(world);
+        // Not while nodes are in quarantine, or not believed.
+        boolean promisesProgress = plan.promisesOrder() && !(plan.nodes() > 1 && plan.forgets());
+        this.waits = new Waits(world, log, this::isIdle, this::calmFromNanos, promisesProgress);
+        this.resource = new SimulatedResource(world.process("resource"), log.history);
         for (int i = 0; i < plan.nodes(); i++) {
             VirtualRuntime host = world.process("node-" + i);
             runWrong(host, Fault.NODE_CLOCK_LINEAR, Fault.NODE_CLOCK_PERIODIC);
-            nodes.add(new SimulatedNode(host, variant, plan.lags(i), this::problem));
+            nodes.add(new SimulatedNode(host, variant, plan.lags(i), log::problem));
         }
         if (plan.nodes() > 1) {
             QuorumStore operator = new QuorumStore(members(nodes), SETTINGS, world.process("operator"));
@@ -86,11 +87,6 @@ final class Simulation {
         return LockName.exactly("lock-" + number);
     }
 
-    void problem(String what) {
-        problems.add(what);
-        world.note("PROBLEM " + what);
-    }
-
     /** {@code Win} of the model: who is shown a token has it from a quorum, each of which granted it to this owner token. */
     void mustHaveBeenWon(LockName name, long token, @Nullable OwnerToken owner) {
         if (owner == null) {
@@ -100,8 +96,8 @@ final class Simulation {
                 .filter(node -> node.everGranted(name, token, owner))
                 .count();
         if (votes <= nodes.size() / 2) {
-            problem("win: " + name + " was shown with token " + token + ", which only " + votes + " of " + nodes.size()
-                    + " nodes granted, at " + world.elapsed());
+            log.problem("win: " + name + " was shown with token " + token + ", which only " + votes + " of "
+                    + nodes.size() + " nodes granted, at " + world.elapsed());
         }
     }
 
@@ -114,8 +110,9 @@ final class Simulation {
                 .filter(node -> node.keepsUntil(name, owner, until))
                 .count();
         if (keeping <= nodes.size() / 2) {
-            problem("validity: " + name + " is believed in for " + Duration.ofNanos(until - nowNanos) + ", and only "
-                    + keeping + " of " + nodes.size() + " nodes keep it for as long, at " + world.elapsed());
+            log.problem(
+                    "validity: " + name + " is believed in for " + Duration.ofNanos(until - nowNanos) + ", and only "
+                            + keeping + " of " + nodes.size() + " nodes keep it for as long, at " + world.elapsed());
         }
     }
 
@@ -129,7 +126,7 @@ final class Simulation {
         if (calm || !mayPauseAsleep || world.randomBelow(100) >= 20) {
             return false;
         }
-        saw(Fault.CLIENT_SUSPEND);
+        log.saw(Fault.CLIENT_SUSPEND);
         return true;
     }
 
@@ -139,18 +136,14 @@ final class Simulation {
     }
 
     /** When the last fault was over; nothing is known of that before. */
-    long calmFromNanos() {
+    private long calmFromNanos() {
         return calm ? disturbedUntilNanos : Long.MAX_VALUE / 2;
     }
 
-    /** Whether a lock that is free must be granted soon: not while nodes are in quarantine, or not believed. */
-    boolean promisesProgress() {
-        return plan.promisesOrder() && !(plan.nodes() > 1 && plan.forgets());
-    }
-
-    void saw(Fault fault) {
-        counts.saw(fault);
-        world.note(fault.name());
+    /** Whether a client waits for this lock alone, and none has it. */
+    private boolean isIdle(LockName name) {
+        return clients.stream().anyMatch(client -> client.wants(name))
+                && clients.stream().noneMatch(client -> client.store.has(name));
     }
 
     private static List<QuorumMember> members(List<? extends LockNode> nodes) {
@@ -170,12 +163,12 @@ final class Simulation {
         long wave = world.chance(0.5) ? most / 3 : 0;
         process.monotonicClock(new ClockShape.Linear(
                 1.0 + (world.randomBelow(2 * (most - wave) + 1) - (most - wave)) / 1e6));
-        counts.saw(linear);
+        log.counts.saw(linear);
         if (wave > 0) {
             long periodNanos = 1_000_000_000L + world.randomBelow(9_000_000_000L);
             process.monotonicClock(new ClockShape.Periodic(
                     Duration.ofNanos((long) (periodNanos / 2.0 * wave / 1e6)), Duration.ofNanos(periodNanos)));
-            counts.saw(periodic);
+            log.counts.saw(periodic);
         }
     }
 
@@ -220,7 +213,7 @@ final class Simulation {
         if (calm || plan.pauses() == 0 || world.randomBelow(10_000) >= plan.pauses()) {
             return 0;
         }
-        saw(
+        log.saw(
                 switch (point) {
                     case BEFORE_SEND -> Fault.PAUSE_BEFORE_SEND;
                     case AFTER_REPLY -> Fault.PAUSE_AFTER_REPLY;
@@ -236,7 +229,7 @@ final class Simulation {
         FaultyNode link = client.links.get(harm.node());
         Duration span = Duration.ofMillis(harm.millis());
         disturbedFor(span);
-        saw(harm.fault());
+        log.saw(harm.fault());
         switch (harm.fault()) {
             case CUT_REQUESTS -> cut(link.requests(), span);
             case CUT_REPLIES -> cut(link.replies(), span);
@@ -293,15 +286,15 @@ final class Simulation {
         Aftermath.check(this, plan);
         countPackets();
         long modelSteps = nodes.stream().mapToLong(SimulatedNode::modelSteps).sum();
-        counts.saw("steps compared with the model", modelSteps);
-        counts.saw("traces compared with the model", modelSteps > 0 ? 1 : 0);
-        History all = History.of(history);
-        Judgement.of(plan, all, counts, problems);
+        log.counts.saw("steps compared with the model", modelSteps);
+        log.counts.saw("traces compared with the model", modelSteps > 0 ? 1 : 0);
+        History all = History.of(log.history);
+        Judgement.of(plan, all, log.counts, log.problems);
         return new SimulationResult(
                 plan,
-                problems,
-                counts.faults(),
-                counts.events(),
+                log.problems,
+                log.counts.faults(),
+                log.counts.events(),
                 all,
                 world.elapsed(),
                 world.eventsRun(),
@@ -328,13 +321,13 @@ final class Simulation {
     private void countPackets() {
         for (FaultyNode link : everyLink) {
             for (VirtualLink way : List.of(link.requests(), link.replies())) {
-                counts.saw(Fault.DELAY, way.sent() - way.lost());
-                counts.saw(Fault.LOSS, way.lost());
-                counts.saw(Fault.DUPLICATION, way.duplicated());
-                counts.saw(Fault.REORDERING, way.reordered());
+                log.counts.saw(Fault.DELAY, way.sent() - way.lost());
+                log.counts.saw(Fault.LOSS, way.lost());
+                log.counts.saw(Fault.DUPLICATION, way.duplicated());
+                log.counts.saw(Fault.REORDERING, way.reordered());
             }
-            counts.saw(Fault.RESET_AFTER_SEND, link.reset());
-            counts.saw(Fault.LATE_REPLY, link.late());
+            log.counts.saw(Fault.RESET_AFTER_SEND, link.reset());
+            log.counts.saw(Fault.LATE_REPLY, link.late());
         }
     }
 }

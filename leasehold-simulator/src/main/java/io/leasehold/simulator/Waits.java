@@ -1,9 +1,12 @@
 package io.leasehold.simulator;
 
 import io.leasehold.LockName;
+import io.leasehold.testkit.virtual.VirtualWorld;
 import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /**
  * How long a lock that nobody has stays without one although somebody waits for it. Under faults that may be long; once all is
@@ -16,31 +19,45 @@ final class Waits {
      * a waiter that is gone (a claim, no longer than the former), and the next looks again (recheck and a fifth; an answer, which
      * may come at the second request).
      */
-    static final Duration BOUND = SimulatedClient.TTL
-            .plus(SimulatedClient.LOCK_DELAY)
+    static final Duration BOUND = ClientOptions.TTL
+            .plus(ClientOptions.LOCK_DELAY)
             .plusMillis(22)
             .multipliedBy(2)
-            .plus(SimulatedClient.RECHECK.multipliedBy(12).dividedBy(10))
-            .plus(SimulatedClient.ANSWER.multipliedBy(2));
+            .plus(ClientOptions.RECHECK.multipliedBy(12).dividedBy(10))
+            .plus(ClientOptions.ANSWER.multipliedBy(2));
 
-    private final Simulation simulation;
+    private final VirtualWorld world;
+    private final RunLog log;
+    private final Predicate<LockName> isIdle;
+    private final LongSupplier calmFromNanos;
+    private final boolean promisesProgress;
     /** Since when each lock is wanted and nobody has it. */
     private final Map<LockName, Long> idleSinceNanos = new TreeMap<>();
 
-    Waits(Simulation simulation) {
-        this.simulation = simulation;
+    /**
+     * Of one run.
+     *
+     * @param isIdle whether a lock is wanted and nobody has it
+     * @param calmFromNanos when the last fault was over
+     * @param promisesProgress whether a free lock must be granted soon
+     */
+    Waits(
+            VirtualWorld world,
+            RunLog log,
+            Predicate<LockName> isIdle,
+            LongSupplier calmFromNanos,
+            boolean promisesProgress) {
+        this.world = world;
+        this.log = log;
+        this.isIdle = isIdle;
+        this.calmFromNanos = calmFromNanos;
+        this.promisesProgress = promisesProgress;
     }
 
     /** Somebody begins or ends to want this lock, or gets it, or gives it back. */
     void changed(LockName name) {
-        boolean wanted = false;
-        boolean taken = false;
-        for (SimulatedClient client : simulation.clients) {
-            wanted |= client.wants(name);
-            taken |= client.store.has(name);
-        }
-        if (wanted && !taken) {
-            idleSinceNanos.putIfAbsent(name, simulation.world.elapsedNanos());
+        if (isIdle.test(name)) {
+            idleSinceNanos.putIfAbsent(name, world.elapsedNanos());
         } else {
             Long since = idleSinceNanos.remove(name);
             if (since != null) {
@@ -55,12 +72,12 @@ final class Waits {
     }
 
     private void judge(LockName name, long sinceNanos) {
-        long fromNanos = Math.max(sinceNanos, simulation.calmFromNanos());
-        long idleNanos = simulation.world.elapsedNanos() - fromNanos;
-        if (idleNanos > BOUND.toNanos() && simulation.promisesProgress()) {
-            simulation.problem("waiting: " + name + " was free and wanted for " + Duration.ofNanos(idleNanos)
+        long fromNanos = Math.max(sinceNanos, calmFromNanos.getAsLong());
+        long idleNanos = world.elapsedNanos() - fromNanos;
+        if (idleNanos > BOUND.toNanos() && promisesProgress) {
+            log.problem("waiting: " + name + " was free and wanted for " + Duration.ofNanos(idleNanos)
                     + " although all was calm; at most " + BOUND + ", until "
-                    + simulation.world.elapsed());
+                    + world.elapsed());
         }
     }
 }

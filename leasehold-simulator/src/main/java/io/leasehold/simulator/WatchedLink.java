@@ -12,6 +12,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.testkit.virtual.PassingNode;
+import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -29,22 +30,24 @@ final class WatchedLink extends PassingNode {
     /** Between two of them, and what a timer may be late. */
     private static final long MAX_PAUSE_NANOS = 1_050_000_000L;
 
-    private final SimulatedClient client;
-    private final Simulation simulation;
+    private final VirtualRuntime process;
+    private final Standstills standstills;
+    private final RunLog log;
     private final Map<OwnerToken, Long> highest = new HashMap<>();
     private final Map<OwnerToken, Set<LockName>> endedNames = new HashMap<>();
     private final Map<OwnerToken, End> ends = new LinkedHashMap<>();
 
-    WatchedLink(LockNode node, SimulatedClient client, Simulation simulation) {
+    WatchedLink(LockNode node, VirtualRuntime process, Standstills standstills, RunLog log) {
         super(node);
-        this.client = client;
-        this.simulation = simulation;
+        this.process = process;
+        this.standstills = standstills;
+        this.log = log;
     }
 
     /** The end of an owner token. */
     private final class End {
         private final ReleaseRequest.Kind kind;
-        private final long begunAtNanos = client.process.nanoTime();
+        private final long begunAtNanos = process.nanoTime();
         private boolean answered;
         /** The last one went without an answer, and none has followed. */
         private boolean failed;
@@ -61,9 +64,9 @@ final class WatchedLink extends PassingNode {
         }
 
         void again() {
-            simulation.counts.saw("end sent again");
-            if (failed && client.hasRunSince(mark) && client.process.nanoTime() - failedAtNanos > MAX_PAUSE_NANOS) {
-                problem("was sent again only after " + Duration.ofNanos(client.process.nanoTime() - failedAtNanos));
+            log.counts.saw("end sent again");
+            if (failed && standstills.hasRunSince(mark) && process.nanoTime() - failedAtNanos > MAX_PAUSE_NANOS) {
+                problem("was sent again only after " + Duration.ofNanos(process.nanoTime() - failedAtNanos));
             }
             failed = false;
         }
@@ -72,19 +75,19 @@ final class WatchedLink extends PassingNode {
             boolean open = reply instanceof ReleaseReply.Failed no && no.kind() != FailureKind.PERMANENT;
             answered |= !open;
             failed = open;
-            failedAtNanos = client.process.nanoTime();
-            mark = client.mark();
+            failedAtNanos = process.nanoTime();
+            mark = standstills.mark();
         }
 
         void judge() {
-            if (failed && !answered && failedAtNanos - begunAtNanos < SimulatedClient.TTL.toNanos()) {
+            if (failed && !answered && failedAtNanos - begunAtNanos < ClientOptions.TTL.toNanos()) {
                 problem("was not answered, and not sent again");
             }
         }
 
         private void problem(String how) {
-            simulation.problem("repeated: the end (" + kind + ") of an owner token of " + client.process.name() + " at "
-                    + description() + " " + how + ", at " + simulation.world.elapsed());
+            log.problem("repeated: the end (" + kind + ") of an owner token of " + process.name() + " at "
+                    + description() + " " + how + ", at " + process.world().elapsed());
         }
     }
 
@@ -108,11 +111,11 @@ final class WatchedLink extends PassingNode {
     private void proposed(Ballot ballot) {
         Long before = highest.put(ballot.request().owner(), ballot.tokens().last());
         if (before != null) {
-            simulation.counts.saw("another ballot");
+            log.counts.saw("another ballot");
             if (ballot.candidate() <= before) {
-                simulation.problem("ballot " + ballot.candidate() + " follows "
+                log.problem("ballot " + ballot.candidate() + " follows "
                         + (before == Long.MAX_VALUE ? "the end" : before) + " of one attempt at "
-                        + simulation.world.elapsed());
+                        + process.world().elapsed());
             }
         }
     }
@@ -140,7 +143,8 @@ final class WatchedLink extends PassingNode {
         for (RenewBatch.Item item : batch.items()) {
             // The parts of one atomic grant share their owner token, and are given back one by one.
             if (endedNames.getOrDefault(item.owner(), Set.of()).contains(item.name())) {
-                simulation.problem("a renewal follows the end of its owner token at " + simulation.world.elapsed());
+                log.problem("a renewal follows the end of its owner token at "
+                        + process.world().elapsed());
             }
         }
         return super.renew(batch);

@@ -14,6 +14,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.TokenRange;
 import io.leasehold.testkit.virtual.PassingStore;
+import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -22,6 +23,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,14 +37,31 @@ final class WatchedStore extends PassingStore {
 
     private static final long HAND_OVER_NANOS = Duration.ofMillis(20).toNanos();
 
-    private final SimulatedClient client;
-    private final Simulation simulation;
+    private final VirtualRuntime process;
+    private final Standstills standstills;
+    private final RenewalDuty duty;
+    private final RunLog log;
+    private final Consumer<LockName> changed;
     private final Map<LockName, List<Granted>> granted = new TreeMap<>();
 
-    WatchedStore(LockStore store, SimulatedClient client, Simulation simulation) {
+    /**
+     * Over the store of a process.
+     *
+     * @param changed is told which locks the process gets, loses and gives back
+     */
+    WatchedStore(
+            LockStore store,
+            VirtualRuntime process,
+            Standstills standstills,
+            RenewalDuty duty,
+            RunLog log,
+            Consumer<LockName> changed) {
         super(store);
-        this.client = client;
-        this.simulation = simulation;
+        this.process = process;
+        this.standstills = standstills;
+        this.duty = duty;
+        this.log = log;
+        this.changed = changed;
     }
 
     /** What the store has granted: of several locks at once, each for itself. */
@@ -53,7 +72,7 @@ final class WatchedStore extends PassingStore {
 
         private final OwnerToken owner;
         private final TokenRange tokens;
-        private final long atNanos = client.process.nanoTime();
+        private final long atNanos = process.nanoTime();
         private long validUntilAtNanos;
         private long lastShown;
         private int shown;
@@ -77,22 +96,22 @@ final class WatchedStore extends PassingStore {
         }
 
         void extendedFrom(long sentAtNanos) {
-            validUntilAtNanos = sentAtNanos + client.options.validity().toNanos();
-            renewAtNanos = sentAtNanos + client.renewalNanos();
+            validUntilAtNanos = sentAtNanos + duty.options().validity().toNanos();
+            renewAtNanos = sentAtNanos + duty.intervalNanos();
             due(renewAtNanos);
         }
 
         void due(long atNanos) {
-            long nowNanos = client.process.nanoTime();
+            long nowNanos = process.nanoTime();
             long fromNanos = atNanos - nowNanos > 0 ? atNanos : nowNanos;
-            dueAtNanos = fromNanos + client.renewalNanos() / 16 + SimulatedClient.ANSWER.toNanos();
-            mark = client.mark();
+            dueAtNanos = fromNanos + duty.intervalNanos() / 16 + ClientOptions.ANSWER.toNanos();
+            mark = standstills.mark();
         }
 
         /** A renewal is sent, or was answered, or is needed no more: was the one that was due forgotten? */
         void judgeDuty() {
-            long lateNanos = Math.min(client.process.nanoTime() - dueAtNanos, validUntilAtNanos - dueAtNanos);
-            if (client.mustRenew() && !lost && lateNanos > 0 && client.hasRunSince(mark)) {
+            long lateNanos = Math.min(process.nanoTime() - dueAtNanos, validUntilAtNanos - dueAtNanos);
+            if (duty.mustRenew() && !lost && lateNanos > 0 && standstills.hasRunSince(mark)) {
                 problem(
                         "duty: no renewal was sent of",
                         "for " + Duration.ofNanos(lateNanos) + " longer than it may take");
@@ -101,8 +120,8 @@ final class WatchedStore extends PassingStore {
         }
 
         void problem(String what, String how) {
-            simulation.problem(what + " " + name + ", tokens " + tokens.first() + " to " + tokens.last() + " of "
-                    + client.process.name() + ", " + how + ", at " + simulation.world.elapsed());
+            log.problem(what + " " + name + ", tokens " + tokens.first() + " to " + tokens.last() + " of "
+                    + process.name() + ", " + how + ", at " + process.world().elapsed());
         }
     }
 
@@ -149,8 +168,8 @@ final class WatchedStore extends PassingStore {
     void shown(LockName name, long token, boolean justNow) {
         Granted by = find(name, token);
         if (by == null) {
-            simulation.problem("range: " + name + " was shown with token " + token + ", for which "
-                    + client.process.name() + " has no grant, at " + simulation.world.elapsed());
+            log.problem("range: " + name + " was shown with token " + token + ", for which " + process.name()
+                    + " has no grant, at " + process.world().elapsed());
             return;
         }
         if (by.ended) {
@@ -165,19 +184,18 @@ final class WatchedStore extends PassingStore {
     }
 
     private void passedOn(Granted by, boolean justNow) {
-        simulation.counts.saw("passed on in the process");
-        LockOptions options = client.options;
-        if (!client.isRenewed()) {
+        log.counts.saw("passed on in the process");
+        LockOptions options = duty.options();
+        if (!duty.isRenewed()) {
             by.problem("fairness: a fixed ttl was passed on of", "although nothing renews it");
         } else if (options.fairness() == Fairness.STRICT_FIFO) {
             by.problem("fairness: a lease was passed on of", "although the line is strict");
         } else if (by.shown > MAX_LEASES) {
             by.problem("fairness: a process kept", "for more than " + MAX_LEASES + " leases");
-        } else if (justNow && client.process.nanoTime() - by.atNanos > HAND_OVER_NANOS) {
+        } else if (justNow && process.nanoTime() - by.atNanos > HAND_OVER_NANOS) {
             by.problem(
                     "fairness: a process kept",
-                    "and passed it on " + Duration.ofNanos(client.process.nanoTime() - by.atNanos)
-                            + " after its grant");
+                    "and passed it on " + Duration.ofNanos(process.nanoTime() - by.atNanos) + " after its grant");
         }
     }
 
@@ -187,7 +205,7 @@ final class WatchedStore extends PassingStore {
         if (by != null) {
             by.judgeDuty();
             by.lost = true;
-            simulation.waits.changed(name);
+            changed.accept(name);
         }
     }
 
@@ -203,19 +221,19 @@ final class WatchedStore extends PassingStore {
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         if (request.reserve() > MAX_LEASES) {
-            simulation.problem("range: " + request.reserve() + " tokens were asked for " + request.names() + " at "
-                    + simulation.world.elapsed());
+            log.problem("range: " + request.reserve() + " tokens were asked for " + request.names() + " at "
+                    + process.world().elapsed());
         }
         if (!request.isWaiting() && !askedOnce.add(request.owner())) {
-            simulation.problem("patience: " + client.process.name() + " asked again for " + request.names()
-                    + " though it does not wait, at " + simulation.world.elapsed());
+            log.problem("patience: " + process.name() + " asked again for " + request.names()
+                    + " though it does not wait, at " + process.world().elapsed());
         }
         return super.acquire(request).thenApply(reply -> {
             if (reply instanceof AcquireReply.Granted yes) {
                 for (LockName name : request.names()) {
                     granted.computeIfAbsent(name, n -> new ArrayList<>())
                             .add(new Granted(name, request.owner(), yes.grant()));
-                    simulation.waits.changed(name);
+                    changed.accept(name);
                 }
             }
             return reply;
@@ -228,7 +246,7 @@ final class WatchedStore extends PassingStore {
             Granted by = find(item.name(), item.owner());
             if (by != null) {
                 by.judgeDuty();
-                by.due(client.process.nanoTime() + SimulatedClient.ANSWER.toNanos());
+                by.due(process.nanoTime() + ClientOptions.ANSWER.toNanos());
             }
         }
         return super.renew(batch).thenApply(reply -> {
@@ -251,7 +269,7 @@ final class WatchedStore extends PassingStore {
             by.mark = -1;
         } else {
             // One that the holder asked for does not bring the next automatic one forward.
-            long retryAtNanos = client.process.nanoTime() + client.renewalRetryNanos();
+            long retryAtNanos = process.nanoTime() + duty.retryNanos();
             by.due(by.renewAtNanos - retryAtNanos > 0 ? by.renewAtNanos : retryAtNanos);
         }
     }
@@ -263,7 +281,7 @@ final class WatchedStore extends PassingStore {
             if (by != null && !by.ended) {
                 by.judgeDuty();
                 by.ended = true;
-                simulation.waits.changed(name);
+                changed.accept(name);
             }
         }
         return super.release(request);

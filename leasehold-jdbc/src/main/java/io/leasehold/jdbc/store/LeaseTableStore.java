@@ -18,13 +18,10 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.toolkit.Glob;
-import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -46,7 +43,7 @@ public final class LeaseTableStore implements LockStore {
 
     private static final long CLOSE_LIMIT_NANOS = 5_000_000_000L;
 
-    private final Settings settings;
+    private final StoreSettings settings;
     private final LockRuntime runtime;
     private final WorkQueue queue;
     private final LeaseVerbs verbs;
@@ -55,57 +52,7 @@ public final class LeaseTableStore implements LockStore {
     private final TableOperations operations;
     private volatile @Nullable StoreSignals signals;
 
-    /**
-     * What makes one store differ from another.
-     *
-     * @param description the store for people, without secrets
-     * @param dialect its database
-     * @param guarantees what it promises
-     * @param clock the clock it lives by
-     * @param schema what was found there
-     * @param connections closed with the store
-     * @param spare gives a connection beside those, to listen at
-     * @param lives who is dead; closed with the store
-     * @param retention how long a row is kept after its last token. What is deleted leaves its fence in the store's floor,
-     *     so tokens go on increasing; the time only bounds how often rows of names in use are made anew. Clients of one
-     *     store may differ in it
-     */
-    public record Settings(
-            String description,
-            Dialect dialect,
-            Guarantees guarantees,
-            StoreClock clock,
-            SchemaCheck schema,
-            KeptConnection connections,
-            Spare spare,
-            Lives lives,
-            Duration retention) {
-
-        /** What nobody has used for a day is deleted. */
-        public static final Duration RETENTION = Duration.ofHours(24);
-
-        /** Refuses nulls. */
-        public Settings {
-            Objects.requireNonNull(description, "description");
-            Objects.requireNonNull(dialect, "dialect");
-            Objects.requireNonNull(guarantees, "guarantees");
-            Objects.requireNonNull(clock, "clock");
-            Objects.requireNonNull(schema, "schema");
-            Objects.requireNonNull(connections, "connections");
-            Objects.requireNonNull(spare, "spare");
-            Objects.requireNonNull(lives, "lives");
-            Objects.requireNonNull(retention, "retention");
-        }
-    }
-
-    /** Gives a connection, to be closed by whoever asked. */
-    @FunctionalInterface
-    public interface Spare {
-        /** One more connection. */
-        Connection open() throws SQLException;
-    }
-
-    private LeaseTableStore(Settings settings, LockRuntime runtime) {
+    private LeaseTableStore(StoreSettings settings, LockRuntime runtime) {
         this.settings = settings;
         this.runtime = runtime;
         this.queue = new WorkQueue(runtime, settings.description());
@@ -117,7 +64,7 @@ public final class LeaseTableStore implements LockStore {
         queue.explainDelaysBy(worker::delayedBy);
     }
 
-    private @Nullable Waking waking(Settings of) {
+    private @Nullable Waking waking(StoreSettings of) {
         Dialect.Waking waking = of.dialect().waking();
         if (waking instanceof Dialect.ByChanges changes) {
             return new WakeWatch(runtime, of.clock(), of.lives(), changes.query(), this::submitLook, this::wake);
@@ -134,7 +81,7 @@ public final class LeaseTableStore implements LockStore {
     }
 
     /** Starts the store's thread. */
-    public static LeaseTableStore start(Settings settings, LockRuntime runtime) {
+    public static LeaseTableStore start(StoreSettings settings, LockRuntime runtime) {
         LeaseTableStore store = new LeaseTableStore(settings, runtime);
         runtime.startThread("leasehold-jdbc", store.worker);
         if (settings.lives() != Lives.UNKNOWN) {

@@ -61,7 +61,7 @@ final class LeaseVerbs {
      * @param watch wakes waiters, or null if they poll
      * @param pruneSoon lets the worker call {@link #prune} soon
      */
-    LeaseVerbs(LeaseTableStore.Settings settings, LockRuntime runtime, @Nullable Waking watch, Runnable pruneSoon) {
+    LeaseVerbs(StoreSettings settings, LockRuntime runtime, @Nullable Waking watch, Runnable pruneSoon) {
         this.store = settings.description();
         this.runtime = runtime;
         this.clock = settings.clock();

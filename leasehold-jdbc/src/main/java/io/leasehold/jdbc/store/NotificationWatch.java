@@ -54,7 +54,7 @@ final class NotificationWatch implements Waking {
 
     private final LockRuntime runtime;
     private final Dialect.Driver driver;
-    private final LeaseTableStore.Spare source;
+    private final StoreSettings.Spare source;
     private final Consumer<String> submitEcho;
     private final Ear ear;
     private final String store;
@@ -93,7 +93,7 @@ final class NotificationWatch implements Waking {
     NotificationWatch(
             LockRuntime runtime,
             Dialect.Driver driver,
-            LeaseTableStore.Spare source,
+            StoreSettings.Spare source,
             Consumer<String> submitEcho,
             Ear ear,
             String store) {

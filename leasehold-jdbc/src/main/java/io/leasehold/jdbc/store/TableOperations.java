@@ -8,6 +8,7 @@ import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.lease.StoreTime;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreOperations;
+import io.leasehold.spi.toolkit.Failure;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -17,7 +18,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
@@ -63,8 +63,7 @@ final class TableOperations implements StoreOperations {
      *
      * @param takenAway is told that a lock is said to have been taken from this client
      */
-    TableOperations(
-            LeaseTableStore.Settings settings, LockRuntime runtime, WorkQueue queue, Consumer<LockName> takenAway) {
+    TableOperations(StoreSettings settings, LockRuntime runtime, WorkQueue queue, Consumer<LockName> takenAway) {
         this.store = settings.description();
         this.dialect = settings.dialect();
         this.clock = settings.clock();
@@ -100,7 +99,7 @@ final class TableOperations implements StoreOperations {
 
     /** What else can be wrong passes, or is heard of with the locks. */
     private void complainOfRights(@Nullable Throwable error) {
-        Throwable cause = error instanceof CompletionException ? error.getCause() : error;
+        Throwable cause = error == null ? null : Failure.unwrapped(error);
         if (cause instanceof StoreAccessException && !complained.getAndSet(true)) {
             LOG.warn(
                     "{}: this client cannot tell operators of itself, and `leasehold leaks` takes it for gone: it needs SELECT,"

@@ -7,7 +7,7 @@ import java.sql.SQLException;
 import java.util.List;
 
 /** How waiters learn that asking again is worth it. Used by the worker's thread, but for {@link #close}. */
-sealed interface Waking permits WakeWatch, NotificationWatch {
+interface Waking {
 
     /** Whether waiters are woken now; if not, they are to poll. */
     boolean isReady();

@@ -6,6 +6,7 @@ import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.SqlTrouble;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.Failure;
 import java.sql.SQLException;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -241,7 +242,7 @@ final class Worker implements Runnable {
             } catch (SQLException e) {
                 return failed(table, e, mayBeOutdated);
             } catch (LockStoreException e) {
-                Failure failure = Failure.of(e);
+                Failure failure = SqlFailures.of(e);
                 fit = table != null && rolledBack(table);
                 task.fail(failure.kind(), failure.error());
                 return Try.ENDED;
@@ -356,7 +357,7 @@ final class Worker implements Runnable {
                 if (task.rank() != Task.Rank.HOUSEKEEPING) {
                     return Try.AGAIN;
                 }
-                Failure failure = Failure.of(SqlTrouble.CONTENTION, task.what(), store, e);
+                Failure failure = SqlFailures.of(SqlTrouble.CONTENTION, task.what(), store, e);
                 task.fail(failure.kind(), failure.error());
                 return Try.ENDED;
             }
@@ -375,7 +376,7 @@ final class Worker implements Runnable {
                 }
                 return Try.MOVED;
             }
-            Failure failure = Failure.of(trouble, task.what(), store, e);
+            Failure failure = SqlFailures.of(trouble, task.what(), store, e);
             // What a single statement answers with an error has not happened; a commit that fails may have.
             boolean mayHaveCommitted =
                     committing && trouble != SqlTrouble.FULL && (!repeatable || trouble == SqlTrouble.UNREACHABLE);

@@ -54,9 +54,9 @@ class DyingHolderTest {
                 bench.table.insert(
                         bench.row(name, bench.held(VerbsBench.ANN, VerbsBench.TTL, "life of " + name), null));
             }
-            LeaseTableStore.Settings of = bench.settings;
+            StoreSettings of = bench.settings;
             LeaseTableStore store = LeaseTableStore.start(
-                    new LeaseTableStore.Settings(
+                    new StoreSettings(
                             of.description(),
                             of.dialect(),
                             of.guarantees(),

@@ -43,7 +43,7 @@ class NotificationWatchTest {
         real.close();
     }
 
-    private NotificationWatch watch(Dialect.Driver driver, LeaseTableStore.Spare source) {
+    private NotificationWatch watch(Dialect.Driver driver, StoreSettings.Spare source) {
         return new NotificationWatch(
                 runtime, driver, source, told::add, new NotificationWatch.Ear(woken::add, word -> {}), "here");
     }

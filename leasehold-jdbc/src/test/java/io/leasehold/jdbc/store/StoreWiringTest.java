@@ -152,7 +152,7 @@ class StoreWiringTest {
                 },
                 PATIENCE);
         LeaseTableStore made = LeaseTableStore.start(
-                new LeaseTableStore.Settings(
+                new StoreSettings(
                         "store X",
                         dialect,
                         GUARANTEES,

@@ -282,7 +282,7 @@ class TableOperationsTest {
     @Test
     void theDiagnosisTellsOfAWallClockAndOfADatabaseWhoseClockDiffers() throws SQLException {
         open();
-        LeaseTableStore.Settings of = bench.settings;
+        StoreSettings of = bench.settings;
         MachineClock wall = new MachineClock(bench.runtime, null);
         operations = new TableOperations(with(of, wall), bench.runtime, queue, takenAway::add);
         assertThat(diagnosis().get(2)).satisfies(finding -> {
@@ -299,8 +299,8 @@ class TableOperationsTest {
         });
     }
 
-    private static LeaseTableStore.Settings with(LeaseTableStore.Settings of, StoreClock clock) {
-        return new LeaseTableStore.Settings(
+    private static StoreSettings with(StoreSettings of, StoreClock clock) {
+        return new StoreSettings(
                 of.description(),
                 of.dialect(),
                 of.guarantees(),

@@ -49,7 +49,7 @@ final class VerbsBench implements AutoCloseable {
     final LeaseVerbs polling;
     final LeaseTable table;
     final Connection connection;
-    final LeaseTableStore.Settings settings;
+    final StoreSettings settings;
     long nowNanos = Duration.ofDays(20_000).toNanos();
     int looks;
     int prunesAsked;
@@ -107,7 +107,7 @@ final class VerbsBench implements AutoCloseable {
                     }
                 },
                 KeptConnection.Patience.ENDLESS);
-        settings = new LeaseTableStore.Settings(
+        settings = new StoreSettings(
                 "store X",
                 dialect,
                 new Guarantees(

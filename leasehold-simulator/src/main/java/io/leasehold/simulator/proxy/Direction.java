@@ -11,23 +11,12 @@ import java.time.Duration;
 public final class Direction {
     private final ProxyLoop loop;
     private final String name;
+    private final DirectionFaults faults;
 
-    // All state belongs to the loop's thread.
-    private long delayNanos;
-    private long jitterNanos;
-    private boolean stalled;
-    private boolean dropping;
-    private int bytesPerSecond;
-    private long bytesUntilReset = -1;
-    private long passed;
-    private long delayed;
-    private long held;
-    private long dropped;
-    private long dribbled;
-
-    Direction(ProxyLoop loop, String name) {
+    Direction(ProxyLoop loop, String name, DirectionFaults faults) {
         this.loop = loop;
         this.name = name;
+        this.faults = faults;
     }
 
     /** Makes every byte wait this long. Bytes already under way keep their time. */
@@ -42,20 +31,17 @@ public final class Direction {
     public Direction delay(Duration delay, Duration jitter) {
         long newDelayNanos = notNegative(delay, "delay");
         long newJitterNanos = notNegative(jitter, "jitter");
-        return change(() -> {
-            delayNanos = newDelayNanos;
-            jitterNanos = newJitterNanos;
-        });
+        return change(() -> faults.delay(newDelayNanos, newJitterNanos));
     }
 
     /** Holds all bytes, and ends of connections, back until {@link #resume()}; nothing is lost. A one-way block. */
     public Direction stall() {
-        return change(() -> stalled = true);
+        return change(() -> faults.stall(true));
     }
 
     /** Ends a stall: what was held back is delivered in order. */
     public Direction resume() {
-        return change(() -> stalled = false);
+        return change(() -> faults.stall(false));
     }
 
     /**
@@ -65,7 +51,7 @@ public final class Direction {
      * for the rest of its life and is reset by {@link #heal()}.
      */
     public Direction drop() {
-        return change(() -> dropping = true);
+        return change(faults::drop);
     }
 
     /** Delivers at most this many bytes a second on each connection. */
@@ -73,7 +59,7 @@ public final class Direction {
         if (newBytesPerSecond <= 0) {
             throw new IllegalArgumentException("bytes per second must be positive, not " + newBytesPerSecond);
         }
-        return change(() -> bytesPerSecond = newBytesPerSecond);
+        return change(() -> faults.dribble(newBytesPerSecond));
     }
 
     /**
@@ -84,86 +70,26 @@ public final class Direction {
         if (bytes <= 0) {
             throw new IllegalArgumentException("bytes until the reset must be positive, not " + bytes);
         }
-        return change(() -> bytesUntilReset = bytes);
+        return change(() -> faults.resetAfter(bytes));
     }
 
     /** Ends every fault of this direction and resets connections that lost bytes in it. */
     public Direction heal() {
         loop.run(() -> {
-            healInLoop();
-            loop.directionHealed(this);
+            faults.heal();
+            loop.directionHealed(faults);
         });
         return this;
     }
 
     /** What has happened to the bytes of this direction so far. */
     public Traffic traffic() {
-        return loop.call(() -> new Traffic(passed, delayed, held, dropped, dribbled));
+        return loop.call(faults::traffic);
     }
 
     @Override
     public String toString() {
         return name;
-    }
-
-    void healInLoop() {
-        delayNanos = 0;
-        jitterNanos = 0;
-        stalled = false;
-        dropping = false;
-        bytesPerSecond = 0;
-        bytesUntilReset = -1;
-    }
-
-    boolean isStalled() {
-        return stalled;
-    }
-
-    boolean isDropping() {
-        return dropping;
-    }
-
-    int bytesPerSecond() {
-        return bytesPerSecond;
-    }
-
-    /** How long a chunk read now has to wait; counts it if it has to. */
-    long delayNanosFor(int bytes) {
-        if (delayNanos == 0 && jitterNanos == 0) {
-            return 0;
-        }
-        delayed += bytes;
-        return delayNanos + (jitterNanos == 0 ? 0 : loop.random().nextLong(jitterNanos));
-    }
-
-    /** How many of so many bytes may be written before a reset that was asked for. */
-    int untilReset(int wanted) {
-        return bytesUntilReset < 0 ? wanted : (int) Math.min(wanted, bytesUntilReset);
-    }
-
-    /** Counts bytes written to the receiver; true if the reset that was asked for is due now. */
-    boolean countPassed(int bytes) {
-        passed += bytes;
-        if (bytesPerSecond > 0) {
-            dribbled += bytes;
-        }
-        if (bytesUntilReset < 0) {
-            return false;
-        }
-        bytesUntilReset -= bytes;
-        if (bytesUntilReset > 0) {
-            return false;
-        }
-        bytesUntilReset = -1;
-        return true;
-    }
-
-    void countDropped(long bytes) {
-        dropped += bytes;
-    }
-
-    void countStalled(long bytes) {
-        held += bytes;
     }
 
     private Direction change(Runnable change) {

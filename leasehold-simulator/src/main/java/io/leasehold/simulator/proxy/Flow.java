@@ -17,7 +17,7 @@ final class Flow {
 
     private final ProxyConnection connection;
     private final ProxyLoop loop;
-    private final Direction direction;
+    private final DirectionFaults direction;
     private final SocketChannel source;
     private final SocketChannel sink;
     private final ArrayDeque<Parcel> underWay = new ArrayDeque<>();
@@ -54,7 +54,12 @@ final class Flow {
         }
     }
 
-    Flow(ProxyConnection connection, ProxyLoop loop, Direction direction, SocketChannel source, SocketChannel sink) {
+    Flow(
+            ProxyConnection connection,
+            ProxyLoop loop,
+            DirectionFaults direction,
+            SocketChannel source,
+            SocketChannel sink) {
         this.connection = connection;
         this.loop = loop;
         this.direction = direction;
@@ -68,7 +73,7 @@ final class Flow {
         return connection;
     }
 
-    Direction direction() {
+    DirectionFaults direction() {
         return direction;
     }
 

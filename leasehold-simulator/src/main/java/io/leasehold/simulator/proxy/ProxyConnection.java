@@ -142,7 +142,7 @@ final class ProxyConnection {
     }
 
     /** Whether the stream of a direction has a hole, and a peer that still waits for the rest of it. */
-    boolean isHoled(Direction direction) {
+    boolean isHoled(DirectionFaults direction) {
         Flow flow = toServer.direction() == direction ? toServer : toClient;
         return flow.isHoled() && !cut;
     }

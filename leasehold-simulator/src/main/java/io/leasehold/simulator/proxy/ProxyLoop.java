@@ -17,8 +17,6 @@ import java.util.List;
 import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -36,58 +34,24 @@ final class ProxyLoop {
 
     private final Selector selector;
     private final Thread thread;
-    private final List<Task<?>> tasks = new ArrayList<>();
+    private final LoopTasks tasks = new LoopTasks();
     private final PriorityQueue<Wake> wakes = new PriorityQueue<>();
     private final Set<ProxyConnection> connections = new LinkedHashSet<>();
     private final List<ScheduledLoss> scheduledLosses = new ArrayList<>();
     private final ByteBuffer buffer = ByteBuffer.allocateDirect(64 * 1024);
-    private final SplittableRandom random;
-    private final Direction toServer = new Direction(this, "client to server");
-    private final Direction toClient = new Direction(this, "server to client");
+    private final DirectionFaults toServer;
+    private final DirectionFaults toClient;
     private int port;
     private SocketAddress target;
     private @Nullable ServerSocketChannel listener;
     private @Nullable Socket placeholder;
     private volatile boolean closing;
-    private boolean over;
     private long accepted;
     private long unreachable;
     private long resets;
     private long halfOpened;
     private long requestsLost;
     private long repliesLost;
-
-    /** What another thread asked for; it is told the result only when the sockets have felt it. */
-    private static final class Task<T> {
-        private final Supplier<T> action;
-        private final CompletableFuture<T> result = new CompletableFuture<>();
-        private Runnable completion = () -> {};
-
-        Task(Supplier<T> action) {
-            this.action = action;
-        }
-
-        void run() {
-            try {
-                T value = action.get();
-                completion = () -> result.complete(value);
-            } catch (RuntimeException | Error e) {
-                completion = () -> result.completeExceptionally(e);
-            }
-        }
-
-        void tell() {
-            completion.run();
-        }
-
-        T result() {
-            try {
-                return result.join();
-            } catch (CompletionException e) {
-                throw e.getCause() instanceof RuntimeException cause ? cause : e;
-            }
-        }
-    }
 
     /** A moment at which a flow has something to deliver. */
     private record Wake(long atNanos, Flow flow) implements Comparable<Wake> {
@@ -100,7 +64,9 @@ final class ProxyLoop {
     private ProxyLoop(SocketAddress target, Selector selector, long seed) {
         this.target = target;
         this.selector = selector;
-        this.random = new SplittableRandom(seed);
+        SplittableRandom random = new SplittableRandom(seed);
+        this.toServer = new DirectionFaults(random);
+        this.toClient = new DirectionFaults(random);
         this.thread = new Thread(this::loop, "leasehold-proxy");
         thread.setDaemon(true);
     }
@@ -123,11 +89,11 @@ final class ProxyLoop {
         return port;
     }
 
-    Direction toServer() {
+    DirectionFaults toServer() {
         return toServer;
     }
 
-    Direction toClient() {
+    DirectionFaults toClient() {
         return toClient;
     }
 
@@ -143,18 +109,7 @@ final class ProxyLoop {
         if (Thread.currentThread() == thread) {
             return action.get();
         }
-        Task<T> task = new Task<>(action);
-        synchronized (tasks) {
-            if (over) {
-                // The loop has ended, and its state is nobody's but the caller's.
-                task.run();
-                task.tell();
-            } else {
-                tasks.add(task);
-            }
-        }
-        selector.wakeup();
-        return task.result();
+        return tasks.call(action, selector::wakeup);
     }
 
     void close() {
@@ -177,10 +132,6 @@ final class ProxyLoop {
 
     long nanoTime() {
         return System.nanoTime();
-    }
-
-    SplittableRandom random() {
-        return random;
     }
 
     ByteBuffer buffer() {
@@ -242,13 +193,13 @@ final class ProxyLoop {
         forEachConnection(ProxyConnection::deliver);
     }
 
-    void directionHealed(Direction direction) {
+    void directionHealed(DirectionFaults direction) {
         forEachConnection(connection -> healConnection(connection, connection.isHoled(direction)));
     }
 
     void healAll() throws IOException {
-        toServer.healInLoop();
-        toClient.healInLoop();
+        toServer.heal();
+        toClient.heal();
         scheduledLosses.clear();
         forEachConnection(
                 connection -> healConnection(connection, connection.isHoled(toServer) || connection.isHoled(toClient)));
@@ -317,14 +268,7 @@ final class ProxyLoop {
             LOG.error("The proxy on port {} has failed and is closed", port, e);
         } finally {
             closeAll();
-            List<Task<?>> left;
-            synchronized (tasks) {
-                over = true;
-                left = List.copyOf(tasks);
-                tasks.clear();
-            }
-            left.forEach(Task::run);
-            left.forEach(Task::tell);
+            tasks.end();
         }
     }
 
@@ -383,18 +327,14 @@ final class ProxyLoop {
     }
 
     private void runTasks() throws IOException {
-        List<Task<?>> present;
-        synchronized (tasks) {
-            present = List.copyOf(tasks);
-            tasks.clear();
-        }
+        List<LoopTasks.Task<?>> present = tasks.take();
         if (present.isEmpty()) {
             return;
         }
-        present.forEach(Task::run);
+        present.forEach(LoopTasks.Task::run);
         // A channel that is registered is really closed by the next selection only.
         selector.selectNow(this::ready);
-        present.forEach(Task::tell);
+        present.forEach(LoopTasks.Task::tell);
     }
 
     private void wakeFlows() {

@@ -24,9 +24,13 @@ import java.util.function.Predicate;
  */
 public final class TcpProxy implements AutoCloseable {
     private final ProxyLoop loop;
+    private final Direction toServer;
+    private final Direction toClient;
 
     private TcpProxy(ProxyLoop loop) {
         this.loop = loop;
+        this.toServer = new Direction(loop, "client to server", loop.toServer());
+        this.toClient = new Direction(loop, "server to client", loop.toClient());
     }
 
     /** A proxy on any free port in front of a server on 127.0.0.1. */
@@ -72,12 +76,12 @@ public final class TcpProxy implements AutoCloseable {
 
     /** The direction of requests. */
     public Direction toServer() {
-        return loop.toServer();
+        return toServer;
     }
 
     /** The direction of replies. */
     public Direction toClient() {
-        return loop.toClient();
+        return toClient;
     }
 
     /** Holds everything back in both directions: a partition during which nothing is lost. */
@@ -211,8 +215,8 @@ public final class TcpProxy implements AutoCloseable {
     // Both at once: no byte sees one direction changed and the other not.
     private TcpProxy both(Consumer<Direction> change) {
         loop.run(() -> {
-            change.accept(loop.toServer());
-            change.accept(loop.toClient());
+            change.accept(toServer);
+            change.accept(toClient);
         });
         return this;
     }

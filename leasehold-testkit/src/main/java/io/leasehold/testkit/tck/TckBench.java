@@ -45,11 +45,11 @@ public final class TckBench {
 
     private final StoreFixture fixture;
     private final String test;
-    private final TckExtension.Gated gated;
+    private final Gated gated;
     private final String prefix;
     private final Deque<AutoCloseable> opened = new ArrayDeque<>();
 
-    TckBench(StoreFixture fixture, String test, TckExtension.Gated gated) {
+    TckBench(StoreFixture fixture, String test, Gated gated) {
         this.fixture = fixture;
         this.test = test;
         this.gated = gated;

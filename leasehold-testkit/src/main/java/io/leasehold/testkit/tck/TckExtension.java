@@ -3,8 +3,6 @@ package io.leasehold.testkit.tck;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Disabled;
 import org.junit.jupiter.api.Test;
@@ -27,30 +25,6 @@ public final class TckExtension implements BeforeAllCallback, ParameterResolver,
 
     /** For JUnit. */
     public TckExtension() {}
-
-    /** What was gated in one class, by why; its methods are synchronized. */
-    static final class Gated {
-        private final Map<String, String> reasons = new TreeMap<>();
-        private String backend = "";
-
-        synchronized void add(String fixture, String test, String reason) {
-            backend = fixture;
-            reasons.put(test, reason);
-        }
-
-        synchronized String line() {
-            return "TCK " + backend + ": gated: "
-                    + String.join(
-                            ", ",
-                            reasons.entrySet().stream()
-                                    .map(e -> e.getKey() + " (" + e.getValue() + ")")
-                                    .toList());
-        }
-
-        synchronized boolean isEmpty() {
-            return reasons.isEmpty();
-        }
-    }
 
     @Override
     public void beforeAll(ExtensionContext context) {

@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 /** A thread of a process of the virtual world. Its fields belong to the thread whose turn it is. */
 final class Strand {
 
-    final VirtualRuntime process;
+    final ProcessState process;
     final Runnable task;
     /** Which thread it runs on, once it does. */
     @Nullable
@@ -17,7 +17,7 @@ final class Strand {
     /** Whether what it waits for has come. */
     boolean woken;
 
-    Strand(VirtualRuntime process, Runnable task) {
+    Strand(ProcessState process, Runnable task) {
         this.process = process;
         this.task = task;
     }

@@ -87,7 +87,7 @@ final class Strands {
      * @return whether it was
      * @throws InterruptedException if the world ends
      */
-    boolean awaitOnStrand(VirtualRuntime process, CompletableFuture<?> future) throws InterruptedException {
+    boolean awaitOnStrand(ProcessState process, CompletableFuture<?> future) throws InterruptedException {
         Strand strand = turn;
         if (ending) {
             if (!future.isDone()) {
@@ -98,7 +98,7 @@ final class Strands {
             return false;
         } else if (strand.waits) {
             refuseInsideAnEvent();
-        } else if (!future.isDone() || process.isFrozen()) {
+        } else if (!future.isDone() || process.isFrozen(world.elapsedNanos())) {
             strand.woken = false;
             strand.waits = true;
             future.whenComplete((result, error) -> wake(strand));

@@ -22,21 +22,16 @@ public final class VirtualRuntime implements LockRuntime {
     private static final Instant FIRST_MOMENT = Instant.parse("2030-01-01T00:00:00Z");
 
     private final VirtualWorld world;
-    private final String name;
     private final SplittableRandom random;
-    private final DriftingClock monotonic;
     private final DriftingClock wall;
-    private long frozenUntilNanos = Long.MIN_VALUE;
-    private long asleepUntilNanos;
-    private boolean crashed;
+    private final ProcessState state;
     private boolean closed;
 
     VirtualRuntime(VirtualWorld world, String name, SplittableRandom random) {
         this.world = world;
-        this.name = name;
         this.random = random;
         long now = world.elapsedNanos();
-        this.monotonic = new DriftingClock(now, random.nextLong());
+        this.state = new ProcessState(name, new DriftingClock(now, random.nextLong()));
         this.wall = new DriftingClock(now, now);
     }
 
@@ -52,7 +47,7 @@ public final class VirtualRuntime implements LockRuntime {
 
     /** Its name, for people. */
     public String name() {
-        return name;
+        return state.name();
     }
 
     @Override
@@ -62,13 +57,13 @@ public final class VirtualRuntime implements LockRuntime {
     }
 
     private long monotonicNanos() {
-        return monotonic.read(world.elapsedNanos());
+        return state.monotonic().read(world.elapsedNanos());
     }
 
     /** Whatever calls, be it a test: the code of a process that has crashed does not go on, so it sends nothing. */
     private void requireAlive() {
-        if (crashed && !world.strands().areEnding()) {
-            throw new IllegalStateException("process \"" + name + "\" of the virtual world has crashed");
+        if (state.hasCrashed() && !world.strands().areEnding()) {
+            throw new IllegalStateException("process \"" + state.name() + "\" of the virtual world has crashed");
         }
     }
 
@@ -82,13 +77,13 @@ public final class VirtualRuntime implements LockRuntime {
     public Timer schedule(long delayNanos, Runnable task) {
         requireAlive();
         long due = nanoTime() + Math.max(0, Math.min(delayNanos, Long.MAX_VALUE / 4));
-        return world.enqueue(WorldEvent.Kind.TIMER, this, monotonic.worldNanosAt(due), due, task);
+        return world.enqueue(WorldEvent.Kind.TIMER, state, state.monotonic().worldNanosAt(due), due, task);
     }
 
     @Override
     public void execute(Runnable task) {
         requireAlive();
-        world.enqueue(WorldEvent.Kind.CALLBACK, this, world.elapsedNanos(), monotonicNanos(), task);
+        world.enqueue(WorldEvent.Kind.CALLBACK, state, world.elapsedNanos(), monotonicNanos(), task);
     }
 
     /**
@@ -98,13 +93,13 @@ public final class VirtualRuntime implements LockRuntime {
     @Override
     public void startThread(String threadName, Runnable task) {
         requireAlive();
-        Strand strand = new Strand(this, task);
+        Strand strand = new Strand(state, task);
         execute(() -> world.strands().goOn(strand));
     }
 
     /** Lets a message arrive here after a delay of the world's time. */
     void deliver(long delayNanos, Runnable arrival) {
-        world.enqueue(WorldEvent.Kind.MESSAGE, this, world.later(delayNanos), monotonicNanos(), arrival);
+        world.enqueue(WorldEvent.Kind.MESSAGE, state, world.later(delayNanos), monotonicNanos(), arrival);
     }
 
     @Override
@@ -128,17 +123,17 @@ public final class VirtualRuntime implements LockRuntime {
     @Override
     public void await(CompletableFuture<?> future) throws InterruptedException {
         world.requireOwner();
-        if (world.strands().awaitOnStrand(this, future)) {
+        if (world.strands().awaitOnStrand(state, future)) {
             return;
         }
-        while (!crashed && (!future.isDone() || isFrozen())) {
+        while (!state.hasCrashed() && (!future.isDone() || isFrozen())) {
             if (Thread.interrupted()) {
-                throw new InterruptedException("interrupted in the virtual world, process \"" + name + '"');
+                throw new InterruptedException("interrupted in the virtual world, process \"" + state.name() + '"');
             }
             if (future.isDone()) {
-                world.runBefore(frozenUntilNanos);
+                world.runBefore(state.frozenUntilNanos());
             } else if (!world.step()) {
-                throw world.deadlock("what process \"" + name + "\" waits for has not come");
+                throw world.deadlock("what process \"" + state.name() + "\" waits for has not come");
             }
         }
         requireAlive();
@@ -172,25 +167,20 @@ public final class VirtualRuntime implements LockRuntime {
      */
     public void pause(Duration duration) {
         freeze(duration);
-        world.runBefore(frozenUntilNanos);
+        world.runBefore(state.frozenUntilNanos());
     }
 
     /** Stops this process from outside for so long, and returns at once: a SIGSTOP that a SIGCONT follows. */
     public void freeze(Duration duration) {
         world.requireOwner();
-        frozenUntilNanos = Math.max(frozenUntilNanos, world.later(duration.toNanos()));
-        world.note(name + " frozen for " + duration);
+        state.freezeUntil(world.later(duration.toNanos()));
+        world.note(state.name() + " frozen for " + duration);
     }
 
     /** Like {@link #freeze}, and the monotonic clock stands still too, as when a machine sleeps: once, where two overlap. */
     public void suspend(Duration duration) {
         freeze(duration);
-        long untilNanos = world.later(duration.toNanos());
-        long moreNanos = untilNanos - Math.max(world.elapsedNanos(), asleepUntilNanos);
-        if (moreNanos > 0) {
-            monotonic.step(world.elapsedNanos(), -moreNanos);
-            asleepUntilNanos = untilNanos;
-        }
+        state.sleep(world.elapsedNanos(), world.later(duration.toNanos()));
     }
 
     /**
@@ -200,23 +190,23 @@ public final class VirtualRuntime implements LockRuntime {
      */
     public void crash() {
         world.requireOwner();
-        crashed = true;
-        world.note(name + " crashed");
+        state.crash();
+        world.note(state.name() + " crashed");
     }
 
     /** Whether {@link #crash} was called. */
     public boolean hasCrashed() {
-        return crashed;
+        return state.hasCrashed();
     }
 
     /** Whether it stands still now. */
     public boolean isFrozen() {
-        return frozenUntilNanos > world.elapsedNanos();
+        return state.isFrozen(world.elapsedNanos());
     }
 
     /** The moment of the world at which its monotonic clock will have gone on by so much. */
     public long worldNanosAfter(long localNanos) {
-        return monotonic.worldNanosAt(monotonicNanos() + localNanos);
+        return state.monotonic().worldNanosAt(monotonicNanos() + localNanos);
     }
 
     /** Steps the wall clock, forwards or backwards; no other clock is concerned. */
@@ -244,20 +234,11 @@ public final class VirtualRuntime implements LockRuntime {
      * expire; no monotonic clock of a client does that.
      */
     public void monotonicClock(ClockShape shape) {
-        monotonic.shape(world.elapsedNanos(), shape);
-    }
-
-    /** When an event that is due may really run: not while frozen, and a timer not before its own clock says so. */
-    long readyAtNanos(WorldEvent event) {
-        long ready = Math.max(event.runAtNanos, frozenUntilNanos);
-        if (event.kind == WorldEvent.Kind.TIMER && monotonic.read(ready) - event.localDueAtNanos < 0) {
-            ready = monotonic.worldNanosAt(event.localDueAtNanos);
-        }
-        return ready;
+        state.monotonic().shape(world.elapsedNanos(), shape);
     }
 
     @Override
     public String toString() {
-        return "VirtualRuntime(" + name + ", seed " + world.seed() + ')';
+        return "VirtualRuntime(" + state.name() + ", seed " + world.seed() + ')';
     }
 }

@@ -210,7 +210,7 @@ public final class VirtualWorld {
             throw new IllegalStateException(CIRCLE + " events without any time passing (" + where()
                     + "): something reschedules itself with no delay");
         }
-        VirtualRuntime process = next.process;
+        ProcessState process = next.process;
         if (process != null && process.hasCrashed()) {
             next.finish();
             return true;
@@ -254,7 +254,7 @@ public final class VirtualWorld {
     }
 
     WorldEvent enqueue(
-            WorldEvent.Kind kind, @Nullable VirtualRuntime process, long atNanos, long localDueAtNanos, Runnable task) {
+            WorldEvent.Kind kind, @Nullable ProcessState process, long atNanos, long localDueAtNanos, Runnable task) {
         requireOwner();
         WorldEvent event = new WorldEvent(
                 kind, process, numbered++, random.nextInt(), Math.max(atNanos, nowNanos), localDueAtNanos, task);

@@ -30,7 +30,7 @@ final class WorldEvent implements LockRuntime.Timer {
     }
 
     final Kind kind;
-    final @Nullable VirtualRuntime process;
+    final @Nullable ProcessState process;
     final long number;
     final int lot;
     final long dueAtNanos;
@@ -41,7 +41,7 @@ final class WorldEvent implements LockRuntime.Timer {
 
     WorldEvent(
             Kind kind,
-            @Nullable VirtualRuntime process,
+            @Nullable ProcessState process,
             long number,
             int lot,
             long dueAtNanos,

@@ -7,6 +7,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.jdbc.dialect.SqlTrouble;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.toolkit.Failure;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -16,13 +17,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** What a database's error is to the caller. */
 @Tag("quick")
-class FailureTest {
+class SqlFailuresTest {
 
     @ParameterizedTest
     @EnumSource
     void onlyWhatAPersonHasToMendLasts(SqlTrouble trouble) {
         SQLException cause = new SQLException("went wrong\nat line 3", "HY000", 77);
-        Failure failure = Failure.of(trouble, "acquire of x", "the store", cause);
+        Failure failure = SqlFailures.of(trouble, "acquire of x", "the store", cause);
         boolean lasts = trouble == SqlTrouble.ACCESS || trouble == SqlTrouble.DAMAGED;
         assertThat(failure.kind()).isEqualTo(lasts ? FailureKind.PERMANENT : FailureKind.NO_EFFECT);
         assertThat(failure.error())
@@ -42,18 +43,18 @@ class FailureTest {
     }
 
     private static String said(@Nullable String message) {
-        return String.valueOf(Failure.of(SqlTrouble.OTHER, "a look", "the store", new SQLException(message))
+        return String.valueOf(SqlFailures.of(SqlTrouble.OTHER, "a look", "the store", new SQLException(message))
                 .error()
                 .getMessage());
     }
 
     @Test
     void whatWasFoundAtTheOpeningLastsWhereAPersonHasToMendIt() {
-        assertThat(Failure.of(new StoreAccessException("no right", null)).kind())
+        assertThat(SqlFailures.of(new StoreAccessException("no right", null)).kind())
                 .isEqualTo(FailureKind.PERMANENT);
-        assertThat(Failure.of(new UnsafeStoreException("not safe", null)).kind())
+        assertThat(SqlFailures.of(new UnsafeStoreException("not safe", null)).kind())
                 .isEqualTo(FailureKind.PERMANENT);
-        assertThat(Failure.of(new StoreUnavailableException("away", null)).kind())
+        assertThat(SqlFailures.of(new StoreUnavailableException("away", null)).kind())
                 .isEqualTo(FailureKind.NO_EFFECT);
     }
 }

@@ -6,15 +6,13 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.jdbc.dialect.SqlTrouble;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.toolkit.Failure;
 import java.sql.SQLException;
 
-/**
- * A database's error in words, with what it means for the caller.
- *
- * @param kind for a request that did not reach its commit
- * @param error for the caller
- */
-record Failure(FailureKind kind, LockStoreException error) {
+/** What a database's error means for the caller, in words. */
+final class SqlFailures {
+
+    private SqlFailures() {}
 
     /**
      * Puts an error into words.

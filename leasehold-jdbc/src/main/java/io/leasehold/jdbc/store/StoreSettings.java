@@ -1,0 +1,58 @@
+package io.leasehold.jdbc.store;
+
+import io.leasehold.Guarantees;
+import io.leasehold.jdbc.dialect.Dialect;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * What makes one store differ from another.
+ *
+ * @param description the store for people, without secrets
+ * @param dialect its database
+ * @param guarantees what it promises
+ * @param clock the clock it lives by
+ * @param schema what was found there
+ * @param connections closed with the store
+ * @param spare gives a connection beside those, to listen at
+ * @param lives who is dead; closed with the store
+ * @param retention how long a row is kept after its last token. What is deleted leaves its fence in the store's floor,
+ *     so tokens go on increasing; the time only bounds how often rows of names in use are made anew. Clients of one
+ *     store may differ in it
+ */
+public record StoreSettings(
+        String description,
+        Dialect dialect,
+        Guarantees guarantees,
+        StoreClock clock,
+        SchemaCheck schema,
+        KeptConnection connections,
+        Spare spare,
+        Lives lives,
+        Duration retention) {
+
+    /** What nobody has used for a day is deleted. */
+    public static final Duration RETENTION = Duration.ofHours(24);
+
+    /** Refuses nulls. */
+    public StoreSettings {
+        Objects.requireNonNull(description, "description");
+        Objects.requireNonNull(dialect, "dialect");
+        Objects.requireNonNull(guarantees, "guarantees");
+        Objects.requireNonNull(clock, "clock");
+        Objects.requireNonNull(schema, "schema");
+        Objects.requireNonNull(connections, "connections");
+        Objects.requireNonNull(spare, "spare");
+        Objects.requireNonNull(lives, "lives");
+        Objects.requireNonNull(retention, "retention");
+    }
+
+    /** Gives a connection, to be closed by whoever asked. */
+    @FunctionalInterface
+    public interface Spare {
+        /** One more connection. */
+        Connection open() throws SQLException;
+    }
+}

@@ -1,0 +1,33 @@
+package io.leasehold.simulator;
+
+import io.leasehold.LockOptions;
+import java.time.Duration;
+
+/**
+ * When a client has to renew.
+ *
+ * @param options the options of its locks
+ */
+record RenewalDuty(LockOptions options) {
+
+    boolean isRenewed() {
+        return options.renewalInterval() != null;
+    }
+
+    /** Whether a hold is renewed for as long as a run may last. */
+    boolean mustRenew() {
+        return isRenewed() && options.maxHold().compareTo(Duration.ofHours(1)) > 0;
+    }
+
+    /** Between two renewals. */
+    long intervalNanos() {
+        Duration interval = options.renewalInterval();
+        return interval == null ? 0 : interval.toNanos();
+    }
+
+    /** After a renewal that failed: a quarter of the interval, or as many tries as the options allow. */
+    long retryNanos() {
+        long leftNanos = options.validity().toNanos() - intervalNanos();
+        return Math.max(intervalNanos() / 4, leftNanos / options.renewalTries());
+    }
+}

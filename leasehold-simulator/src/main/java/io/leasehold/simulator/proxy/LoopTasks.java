@@ -1,0 +1,81 @@
+package io.leasehold.simulator.proxy;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
+
+/** What other threads ask of a proxy's loop. Safe for use by any thread. */
+final class LoopTasks {
+    private final List<Task<?>> waiting = new ArrayList<>();
+    private boolean over;
+
+    /** What another thread asked for; it is told the result only when the sockets have felt it. */
+    static final class Task<T> {
+        private final Supplier<T> action;
+        private final CompletableFuture<T> result = new CompletableFuture<>();
+        private Runnable completion = () -> {};
+
+        Task(Supplier<T> action) {
+            this.action = action;
+        }
+
+        void run() {
+            try {
+                T value = action.get();
+                completion = () -> result.complete(value);
+            } catch (RuntimeException | Error e) {
+                completion = () -> result.completeExceptionally(e);
+            }
+        }
+
+        void tell() {
+            completion.run();
+        }
+
+        private T result() {
+            try {
+                return result.join();
+            } catch (CompletionException e) {
+                throw e.getCause() instanceof RuntimeException cause ? cause : e;
+            }
+        }
+    }
+
+    /** Lets the loop run this, and waits until its effect on sockets has reached the kernel. */
+    <T> T call(Supplier<T> action, Runnable wakeUp) {
+        Task<T> task = new Task<>(action);
+        synchronized (waiting) {
+            if (over) {
+                // The loop has ended, and its state is nobody's but the caller's.
+                task.run();
+                task.tell();
+            } else {
+                waiting.add(task);
+            }
+        }
+        wakeUp.run();
+        return task.result();
+    }
+
+    /** What was asked for and has not been taken. */
+    List<Task<?>> take() {
+        synchronized (waiting) {
+            List<Task<?>> taken = List.copyOf(waiting);
+            waiting.clear();
+            return taken;
+        }
+    }
+
+    /** The loop has ended: what is left runs here, and what comes later in the thread that asks. */
+    void end() {
+        List<Task<?>> left;
+        synchronized (waiting) {
+            over = true;
+            left = take();
+        }
+        left.forEach(Task::run);
+        left.forEach(Task::tell);
+    }
+}
