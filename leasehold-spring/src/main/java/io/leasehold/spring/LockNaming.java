@@ -54,7 +54,7 @@ final class LockNaming {
     }
 
     /** What an expression sees as its root. */
-    record Root(Method method, Object[] args, @Nullable Object target) {}
+    record Root(Method method, @Nullable Object target) {}
 
     /**
      * The naming of a method.
@@ -171,7 +171,7 @@ final class LockNaming {
             return constant;
         }
         MethodBasedEvaluationContext context =
-                new MethodBasedEvaluationContext(new Root(method, arguments, target), method, arguments, PARAMETERS);
+                new MethodBasedEvaluationContext(new Root(method, target), method, arguments, PARAMETERS);
         shared.applyDelegatesTo(context);
         if (placeholders > 1) {
             Object[] parts = new Object[keys.size()];
