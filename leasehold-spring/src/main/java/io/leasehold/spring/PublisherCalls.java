@@ -151,14 +151,9 @@ final class PublisherCalls {
             return call.onLoss() == OnLoss.INTERRUPT;
         }
 
-        /** Fails when the lease is lost, and never completes otherwise. */
+        /** Completes when the lease is lost, and never otherwise: that cancels the body, as an error here would not. */
         private static Mono<Object> loss(LeaseScope scope) {
-            return Mono.create(sink -> scope.hold().onLost(cause -> {
-                LeaseLostException lost = scope.loss();
-                if (lost != null) {
-                    sink.error(lost);
-                }
-            }));
+            return Mono.create(sink -> scope.hold().onLost(cause -> sink.success()));
         }
 
         private static Throwable told(LeaseScope scope, Throwable error) {

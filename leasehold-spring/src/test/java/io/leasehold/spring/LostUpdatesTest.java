@@ -246,7 +246,10 @@ class LostUpdatesTest {
         assertThat(value()).isLessThan(written);
     }
 
-    /** With the release allowed inside of the transaction, as an annotation of the wrong order does it. */
+    /**
+     * As an annotation does it that is applied inside of the transaction: a release before the commit. Ours would keep the lease until
+     * the transaction has completed, so a lease by hand stands for it.
+     */
     private static Counter wrongly(AnnotationConfigApplicationContext application) {
         ProxyFactory proxy = new ProxyFactory(new Counter(application.getBean(JdbcTemplate.class)));
         proxy.setProxyTargetClass(true);
