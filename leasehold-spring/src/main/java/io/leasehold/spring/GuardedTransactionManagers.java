@@ -7,7 +7,12 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.ReactiveTransactionManager;
 import org.springframework.util.ClassUtils;
 
-/** Puts the commit guard before the commits of every transaction manager. */
+/**
+ * Puts the commit guard before the commits of every transaction manager.
+ *
+ * <p>Reactive managers become proxies of their interfaces: their commit is a final method, and no listener of theirs sees the
+ * subscription. They have to be injected as {@link ReactiveTransactionManager}, then.
+ */
 final class GuardedTransactionManagers implements BeanPostProcessor {
 
     private static final boolean REACTOR =
@@ -23,7 +28,6 @@ final class GuardedTransactionManagers implements BeanPostProcessor {
 
     private static Object guarded(ReactiveTransactionManager manager) {
         ProxyFactory proxy = new ProxyFactory(manager);
-        proxy.setProxyTargetClass(true);
         proxy.addAdvice(new ReactiveCommitGuard(manager));
         return proxy.getProxy(manager.getClass().getClassLoader());
     }
