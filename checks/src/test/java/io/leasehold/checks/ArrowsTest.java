@@ -34,6 +34,7 @@ class ArrowsTest {
     private static final String ZOOKEEPER = "io.leasehold.zookeeper..";
     private static final String ETCD = "io.leasehold.etcd..";
     private static final String MICROMETER = "io.leasehold.micrometer..";
+    private static final String SPRING = "io.leasehold.spring";
     private static final String SERVERS = "io.leasehold.servers..";
     private static final String TESTKIT = "io.leasehold.testkit..";
     private static final String SIMULATOR = "io.leasehold.simulator..";
@@ -129,6 +130,13 @@ class ArrowsTest {
     void metersKnowOnlyTheApiAndTheirRegistry() {
         room(MICROMETER, API, ADMIN, FENCING, MICROMETER);
         outsideWorld(new String[] {MICROMETER}, "io.micrometer.core.instrument..");
+    }
+
+    @Test
+    void springKnowsOnlyTheApiAndSpring() {
+        room(SPRING, API, SPRING);
+        outsideWorld(
+                new String[] {SPRING}, "org.springframework..", "org.aopalliance..", "reactor..", "org.reactivestreams..");
     }
 
     @Test

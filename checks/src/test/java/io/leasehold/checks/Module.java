@@ -16,6 +16,7 @@ enum Module {
     ZOOKEEPER("leasehold-zookeeper", "io.leasehold.zookeeper"),
     ETCD("leasehold-etcd", "io.leasehold.etcd"),
     MICROMETER("leasehold-micrometer", "io.leasehold.micrometer"),
+    SPRING("leasehold-spring", "io.leasehold.spring"),
     SERVERS("leasehold-servers", "io.leasehold.servers"),
     TESTKIT("leasehold-testkit", "io.leasehold.testkit"),
     SIMULATOR("leasehold-simulator", "io.leasehold.simulator"),

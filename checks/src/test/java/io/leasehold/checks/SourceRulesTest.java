@@ -134,6 +134,7 @@ class SourceRulesTest {
                 Module.JDBC,
                 Module.ZOOKEEPER,
                 Module.ETCD,
+                Module.SPRING,
                 Module.SERVERS,
                 Module.TESTKIT,
                 Module.SIMULATOR)) {

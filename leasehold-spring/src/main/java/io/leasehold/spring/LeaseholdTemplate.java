@@ -91,18 +91,20 @@ public final class LeaseholdTemplate {
                 settings.outerTransaction(),
                 hold -> work.run((Lease) hold),
                 whenBusy::apply);
-        return LeaseholdTemplate.<T, X>run(call);
-    }
-
-    /** What is thrown is what the work throws, an interrupt while waiting, or unchecked: all of it is declared by the callers. */
-    @SuppressWarnings({"unchecked", "NullAway"}) // the work's own result, which is null only if T allows it
-    private static <T extends @Nullable Object, X extends Exception> T run(LockCall call) throws X, InterruptedException {
         try {
-            return (T) BlockingCalls.run(call);
+            return this.<T>uncheckedResult(BlockingCalls.run(call));
         } catch (InterruptedException | RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {
-            throw (X) e;
+            @SuppressWarnings("unchecked") // all else that can be thrown is what the work throws
+            X ofWork = (X) e;
+            throw ofWork;
         }
+    }
+
+    /** The result of the work or of what stands in for it, which is null only if T allows it. */
+    @SuppressWarnings({"unchecked", "NullAway", "TypeParameterUnusedInFormals"})
+    private <T extends @Nullable Object> T uncheckedResult(@Nullable Object result) {
+        return (T) result;
     }
 }

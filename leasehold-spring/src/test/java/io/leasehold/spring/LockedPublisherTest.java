@@ -198,7 +198,7 @@ class LockedPublisherTest {
         CountDownLatch cancelled = new CountDownLatch(1000);
         for (int i = 0; i < 1000; i++) {
             Disposable running = orders.slow("1").subscribe(value -> {}, error -> {});
-            cancelling.schedule(
+            var unused = cancelling.schedule(
                     () -> {
                         running.dispose();
                         cancelled.countDown();

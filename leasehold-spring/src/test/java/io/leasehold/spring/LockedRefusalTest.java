@@ -289,6 +289,7 @@ class LockedRefusalTest {
 
     static class Hidden {
         @Locked
+        @SuppressWarnings("UnusedMethod") // that is the mistake
         private void run() {}
     }
 

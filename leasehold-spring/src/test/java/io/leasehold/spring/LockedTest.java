@@ -3,6 +3,7 @@ package io.leasehold.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.leasehold.Attempt;
 import io.leasehold.Lease;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.core.SpringVersion;
 
 /** Blocking methods. */
 @Tag("quick")
@@ -106,6 +108,7 @@ class LockedTest {
             return "ran";
         }
 
+        @SuppressWarnings("UnusedMethod") // named by the annotation
         private String instead(String text, Attempt.Busy<?> busy) {
             return text + " " + busy.lockName();
         }
@@ -138,6 +141,12 @@ class LockedTest {
         public String unlocked() {
             return "ran";
         }
+    }
+
+    @Test
+    void theseAreTestsOfTheSpringThatIsMeant() {
+        assumeThat(System.getProperty("expected.spring")).isNotNull();
+        assertThat(SpringVersion.getVersion()).isEqualTo(System.getProperty("expected.spring"));
     }
 
     @Test
@@ -233,7 +242,7 @@ class LockedTest {
     void aLossInterruptsTheBodyAndTheExitTellsIt() {
         Throwable thrown = catchThrowable(() -> orders.run(() -> {
             locks.admin().forceRelease("outer", null);
-            Locks.current().renewAsync();
+            var unused = Locks.current().renewAsync();
             try {
                 new CountDownLatch(1).await();
                 return "not interrupted";
@@ -254,7 +263,7 @@ class LockedTest {
             CountDownLatch told = new CountDownLatch(1);
             Locks.current().onLost(cause -> told.countDown());
             locks.admin().forceRelease("outer", null);
-            Locks.current().renewAsync();
+            var unused = Locks.current().renewAsync();
             try {
                 told.await();
             } catch (InterruptedException e) {

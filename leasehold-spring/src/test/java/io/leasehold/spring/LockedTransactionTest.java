@@ -89,12 +89,10 @@ class LockedTransactionTest {
 
         private final JdbcTemplate jdbc;
         private final TransactionTemplate own;
-        private final LockClient locks;
 
-        Accounts(JdbcTemplate jdbc, PlatformTransactionManager manager, LockClient locks) {
+        Accounts(JdbcTemplate jdbc, PlatformTransactionManager manager) {
             this.jdbc = jdbc;
             this.own = new TransactionTemplate(manager);
-            this.locks = locks;
         }
 
         private void write(String what) {
