@@ -15,7 +15,7 @@ import org.springframework.core.Ordered;
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Documented
-@Import(LeaseholdRegistrar.class)
+@Import({LeaseholdConfiguration.class, LeaseholdRegistrar.class})
 public @interface EnableLeasehold {
 
     /** Whether proxies are subclasses of the bean's class, or have its interfaces only. */
@@ -23,7 +23,7 @@ public @interface EnableLeasehold {
 
     /**
      * The order of the lock among other advisors. Default: inside of retries and {@code @Async}, and before the transaction advisor,
-     * whatever its order. An order with which a transaction would begin before the lock is taken is refused at start.
+     * whatever its order; the property {@code leasehold.advisor-order} goes before this. An order with which a transaction would begin before the lock is taken is refused at start.
      */
     int order() default Ordered.LOWEST_PRECEDENCE;
 }
