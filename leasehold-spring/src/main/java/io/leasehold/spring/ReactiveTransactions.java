@@ -17,18 +17,30 @@ final class ReactiveTransactions {
     private ReactiveTransactions() {}
 
     static Mono<Boolean> isActive() {
-        return PRESENT
-                ? TransactionSynchronizationManager.forCurrentTransaction()
-                        .map(TransactionSynchronizationManager::isActualTransactionActive)
-                        .onErrorResume(NoTransactionException.class, none -> Mono.just(false))
-                : Mono.just(false);
+        return PRESENT ? OfSpring.isActive() : Mono.just(false);
     }
 
     /** The active transaction checks the lease before its commit, and gives it back when it has completed. */
     static Mono<Void> releaseAfterCompletion(LeaseScope scope) {
-        return TransactionSynchronizationManager.forCurrentTransaction()
-                .doOnNext(transaction -> transaction.registerSynchronization(new ReleasedWithTransaction(scope)))
-                .then();
+        return OfSpring.releaseAfterCompletion(scope);
+    }
+
+    /** A class of its own: without Spring's transactions it could not even be linked. */
+    private static final class OfSpring {
+
+        private OfSpring() {}
+
+        static Mono<Boolean> isActive() {
+            return TransactionSynchronizationManager.forCurrentTransaction()
+                    .map(TransactionSynchronizationManager::isActualTransactionActive)
+                    .onErrorResume(NoTransactionException.class, none -> Mono.just(false));
+        }
+
+        static Mono<Void> releaseAfterCompletion(LeaseScope scope) {
+            return TransactionSynchronizationManager.forCurrentTransaction()
+                    .doOnNext(transaction -> transaction.registerSynchronization(new ReleasedWithTransaction(scope)))
+                    .then();
+        }
     }
 
     /** Last, so that what others write before the commit is written first. */

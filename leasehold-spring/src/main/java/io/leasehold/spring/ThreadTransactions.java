@@ -16,7 +16,7 @@ final class ThreadTransactions {
     private ThreadTransactions() {}
 
     static boolean isActive() {
-        return PRESENT && TransactionSynchronizationManager.isActualTransactionActive();
+        return PRESENT && OfSpring.isActive();
     }
 
     /**
@@ -25,11 +25,25 @@ final class ThreadTransactions {
      * @throws IllegalStateException if its manager synchronizes nothing
      */
     static void releaseAfterCompletion(LeaseScope scope) {
-        if (!TransactionSynchronizationManager.isSynchronizationActive()) {
-            throw new IllegalStateException("the transaction of the caller cannot be told to release a lock when it has completed: its"
-                    + " manager has transactionSynchronization = NEVER. Lock outside the transaction");
+        OfSpring.releaseAfterCompletion(scope);
+    }
+
+    /** A class of its own: without Spring's transactions it could not even be linked. */
+    private static final class OfSpring {
+
+        private OfSpring() {}
+
+        static boolean isActive() {
+            return TransactionSynchronizationManager.isActualTransactionActive();
         }
-        TransactionSynchronizationManager.registerSynchronization(new ReleasedWithTransaction(scope));
+
+        static void releaseAfterCompletion(LeaseScope scope) {
+            if (!TransactionSynchronizationManager.isSynchronizationActive()) {
+                throw new IllegalStateException("the transaction of the caller cannot be told to release a lock when it has completed: its"
+                        + " manager has transactionSynchronization = NEVER. Lock outside the transaction");
+            }
+            TransactionSynchronizationManager.registerSynchronization(new ReleasedWithTransaction(scope));
+        }
     }
 
     /** Last, so that what others write before the commit is written first. */
