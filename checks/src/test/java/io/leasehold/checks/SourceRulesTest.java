@@ -135,6 +135,10 @@ class SourceRulesTest {
                 Module.ZOOKEEPER,
                 Module.ETCD,
                 Module.SPRING,
+                Module.SPRING_BOOT,
+                Module.SPRING_BOOT_TEST,
+                Module.SHEDLOCK,
+                Module.SPRING_INTEGRATION,
                 Module.SERVERS,
                 Module.TESTKIT,
                 Module.SIMULATOR)) {
