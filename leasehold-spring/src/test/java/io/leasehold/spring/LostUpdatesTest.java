@@ -1,6 +1,7 @@
 package io.leasehold.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
@@ -10,18 +11,25 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
 import io.leasehold.Renewal;
+import io.leasehold.fencing.Admission;
+import io.leasehold.fencing.StaleTokenException;
 import io.leasehold.jdbc.JdbcStores;
 import io.leasehold.jdbc.SqlDialect;
+import io.leasehold.jdbc.SqlFencingGuard;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.junit.jupiter.api.AfterAll;
@@ -31,15 +39,21 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.aop.Advisor;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionExecution;
+import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.interceptor.BeanFactoryTransactionAttributeSourceAdvisor;
@@ -48,10 +62,18 @@ import org.springframework.transaction.interceptor.BeanFactoryTransactionAttribu
  * Two clients with eight threads each change one row by reading and writing it, with no lock of the row: what the lock is for, and what
  * it cannot do in the wrong order.
  */
-@Tag("quick")
+@Tag("full")
 class LostUpdatesTest {
 
+    private static final Logger LOG = LoggerFactory.getLogger(LostUpdatesTest.class);
     private static final int THREADS = 8;
+
+    /** Updates of each thread: -Dleasehold.updates=20000 and -Dleasehold.pauses=500 for the figures in docs/spring.md. */
+    private static final int TIMES = Integer.getInteger("leasehold.updates", 400) / THREADS / 2;
+
+    /** Updates of each thread where some pause: every fifth does. */
+    private static final int TIMES_WITH_PAUSES =
+            Math.max(1, Integer.getInteger("leasehold.pauses", 6) * 5 / THREADS / 2);
 
     @TempDir
     private static Path directory;
@@ -70,7 +92,7 @@ class LostUpdatesTest {
         pool.setMaximumPoolSize(4 * THREADS + 8);
         database = new HikariDataSource(pool);
         new JdbcTemplate(database).execute(SqlDialect.POSTGRESQL.ddl());
-        new JdbcTemplate(database).execute("create table counter (id int primary key, value int not null)");
+        new JdbcTemplate(database).execute("create table counter (id int primary key, value int not null, token bigint)");
     }
 
     @AfterAll
@@ -84,7 +106,7 @@ class LostUpdatesTest {
     @BeforeEach
     void twoApplications() {
         new JdbcTemplate(database).execute("delete from counter");
-        new JdbcTemplate(database).execute("insert into counter values (1, 0)");
+        new JdbcTemplate(database).execute("insert into counter values (1, 0, null)");
         first = Application.of(Database.class);
         second = Application.of(Database.class);
     }
@@ -132,6 +154,11 @@ class LostUpdatesTest {
         }
 
         @Bean
+        FencedCounter fencedCounter(JdbcTemplate jdbc) {
+            return new FencedCounter(jdbc);
+        }
+
+        @Bean
         Counter counter(JdbcTemplate jdbc) {
             return new Counter(jdbc);
         }
@@ -140,9 +167,14 @@ class LostUpdatesTest {
     static class Counter {
 
         private final JdbcTemplate jdbc;
+        private volatile Runnable afterReading = () -> {};
 
         Counter(JdbcTemplate jdbc) {
             this.jdbc = jdbc;
+        }
+
+        void afterReading(Runnable told) {
+            afterReading = told;
         }
 
         @Locked(name = "counter:{}", key = "#id", maxWait = "1m")
@@ -156,10 +188,58 @@ class LostUpdatesTest {
         @Transactional
         public void incrementWithPause(int id, long pauseMillis) throws InterruptedException {
             Integer value = jdbc.queryForObject("select value from counter where id = ?", Integer.class, id);
+            afterReading.run();
             if (pauseMillis > 0) {
                 Thread.sleep(pauseMillis);
             }
             jdbc.update("update counter set value = ? where id = ?", value + 1, id);
+        }
+    }
+
+    /** With the fencing token in a column of the row, shown before anything is read. */
+    static class FencedCounter {
+
+        private static final SqlFencingGuard ROWS = SqlFencingGuard.of("counter", "id", "token");
+
+        private final JdbcTemplate jdbc;
+        private volatile Runnable whenEntered = () -> {};
+
+        FencedCounter(JdbcTemplate jdbc) {
+            this.jdbc = jdbc;
+        }
+
+        void whenEntered(Runnable told) {
+            whenEntered = told;
+        }
+
+        @Locked(name = "counter:{}", key = "#id", maxWait = "1m", client = "unrenewed", onLoss = OnLoss.NOTIFY)
+        @Transactional
+        public void increment(int id, @FencingToken long token) {
+            whenEntered.run();
+            jdbc.execute((ConnectionCallback<Admission>) connection -> {
+                Admission admission = ROWS.admit(connection, id, token);
+                admission.orElseThrow();
+                return admission;
+            });
+            Integer value = jdbc.queryForObject("select value from counter where id = ?", Integer.class, id);
+            jdbc.update("update counter set value = ? where id = ?", value + 1, id);
+        }
+    }
+
+    /** Stands still between the guard, which is asked first, and the commit, each fifth time. */
+    private static final class PauseBeforeCommit implements TransactionExecutionListener {
+
+        private final AtomicInteger commits = new AtomicInteger();
+
+        @Override
+        public void beforeCommit(TransactionExecution transaction) {
+            if (commits.incrementAndGet() % 5 == 0) {
+                try {
+                    Thread.sleep(200);
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+            }
         }
     }
 
@@ -204,8 +284,8 @@ class LostUpdatesTest {
     @Test
     void noUpdateIsLost() throws Exception {
         int written = inAllThreads(
-                25, List.of(incrementing(first.getBean(Counter.class)), incrementing(second.getBean(Counter.class))));
-        assertThat(written).isEqualTo(25 * THREADS * 2);
+                TIMES, List.of(incrementing(first.getBean(Counter.class)), incrementing(second.getBean(Counter.class))));
+        assertThat(written).isEqualTo(TIMES * THREADS * 2);
         assertThat(value()).isEqualTo(written);
     }
 
@@ -232,17 +312,108 @@ class LostUpdatesTest {
                 }
             });
         }
-        int written = inAllThreads(5, works);
-        assertThat(paused.get()).isEqualTo(5 * THREADS * 2 / 5);
+        int written = inAllThreads(TIMES_WITH_PAUSES, works);
+        assertThat(paused.get()).isEqualTo(TIMES_WITH_PAUSES * THREADS * 2 / 5);
         assertThat(refused.get()).isGreaterThanOrEqualTo(paused.get());
+        LOG.info("{} holders were paused beyond the ttl, {} commits refused, {} updates written", paused.get(), refused.get(), written);
         assertThat(value()).isEqualTo(written);
+    }
+
+    /** What the guard cannot see, and the documents say: a pause between it and the commit, until the lease of another has begun. */
+    @Test
+    void aPauseAfterTheGuardLosesAnUpdateWithoutTheTokenAndNoneWithIt() throws Exception {
+        CountDownLatch read = new CountDownLatch(1);
+        second.getBean(Counter.class).afterReading(read::countDown);
+        Counter counter = second.getBean(Counter.class);
+        assertThat(pausedBeforeCommitUntil(
+                        read,
+                        () -> first.getBean(Counter.class).incrementWithPause(1, 0),
+                        () -> counter.incrementWithPause(1, 0)))
+                .isEqualTo(1);
+
+        CountDownLatch entered = new CountDownLatch(1);
+        FencedCounter fenced = second.getBean(FencedCounter.class);
+        fenced.whenEntered(entered::countDown);
+        assertThat(pausedBeforeCommitUntil(
+                        entered, () -> first.getBean(FencedCounter.class).increment(1, 0), () -> fenced.increment(1, 0)))
+                .isEqualTo(2);
+    }
+
+    /** How far two updates come from zero of which the first stands still before its commit. */
+    private int pausedBeforeCommitUntil(CountDownLatch told, Update update, Update other) throws Exception {
+        new JdbcTemplate(database).execute("update counter set value = 0");
+        CountDownLatch pausing = new CountDownLatch(1);
+        TransactionExecutionListener pause = new TransactionExecutionListener() {
+            @Override
+            public void beforeCommit(TransactionExecution transaction) {
+                pausing.countDown();
+                try {
+                    assertThat(told.await(1, TimeUnit.MINUTES)).isTrue();
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+            }
+        };
+        ConfigurableTransactionManager manager =
+                (ConfigurableTransactionManager) first.getBean(PlatformTransactionManager.class);
+        manager.setTransactionExecutionListeners(
+                Stream.concat(manager.getTransactionExecutionListeners().stream().limit(1), Stream.of(pause))
+                        .toList());
+        CompletableFuture<Boolean> paused = CompletableFuture.supplyAsync(() -> {
+            try {
+                return committed(update);
+            } catch (Exception e) {
+                throw new AssertionError(e);
+            }
+        });
+        assertThat(pausing.await(1, TimeUnit.MINUTES)).isTrue();
+        other.run();
+        paused.get(1, TimeUnit.MINUTES);
+        return value();
+    }
+
+    /** The figure in docs/spring.md: only where it is asked for. */
+    @Test
+    void pausesAfterTheGuardInNumbers() throws Exception {
+        assumeThat(System.getProperty("leasehold.pauses")).as("-Dleasehold.pauses").isNotNull();
+        PauseBeforeCommit pause = new PauseBeforeCommit();
+        List<Callable<Boolean>> unfenced = new ArrayList<>();
+        List<Callable<Boolean>> fenced = new ArrayList<>();
+        for (AnnotationConfigApplicationContext application : List.of(first, second)) {
+            ((ConfigurableTransactionManager) application.getBean(PlatformTransactionManager.class)).addListener(pause);
+            Counter counter = application.getBean(Counter.class);
+            FencedCounter fencedCounter = application.getBean(FencedCounter.class);
+            unfenced.add(() -> committed(() -> counter.incrementWithPause(1, 0)));
+            fenced.add(() -> committed(() -> fencedCounter.increment(1, 0)));
+        }
+        inAllThreads(TIMES_WITH_PAUSES, unfenced);
+        int unfencedCommits = pause.commits.get();
+        LOG.info("updates lost to a pause after the guard, without the token column: {} of {}", unfencedCommits - value(), unfencedCommits);
+        new JdbcTemplate(database).execute("update counter set value = 0");
+        inAllThreads(TIMES_WITH_PAUSES, fenced);
+        LOG.info("and with it: {} of {}", pause.commits.get() - unfencedCommits - value(), pause.commits.get() - unfencedCommits);
+        assertThat(value()).isEqualTo(pause.commits.get() - unfencedCommits);
+    }
+
+    private interface Update {
+        void run() throws Exception;
+    }
+
+    /** Whether it went well; a lease that was over, or a token that was too old, is an answer here. */
+    private static boolean committed(Update update) throws Exception {
+        try {
+            update.run();
+            return true;
+        } catch (LeaseLostException | StaleTokenException e) {
+            return false;
+        }
     }
 
     /** The control: were this green with the lock inside of the transaction, the tests above would prove nothing. */
     @Test
     void inTheWrongOrderUpdatesAreLost() throws Exception {
-        int written = inAllThreads(25, List.of(incrementing(wrongly(first)), incrementing(wrongly(second))));
-        assertThat(written).isEqualTo(25 * THREADS * 2);
+        int written = inAllThreads(TIMES, List.of(incrementing(wrongly(first)), incrementing(wrongly(second))));
+        assertThat(written).isEqualTo(TIMES * THREADS * 2);
         assertThat(value()).isLessThan(written);
     }
 

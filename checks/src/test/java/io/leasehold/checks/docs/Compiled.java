@@ -26,6 +26,8 @@ final class Compiled {
             "io.leasehold.spring.Locked",
             "io.leasehold.spring.Locks",
             "io.leasehold.spring.OnBusy",
+            "io.leasehold.spring.boot.test.AutoConfigureLeasehold",
+            "io.leasehold.spring.boot.test.LockFaults",
             "io.lettuce.core.RedisURI",
             "io.lettuce.core.ScriptOutputType",
             "java.nio.file.Path",
