@@ -140,7 +140,11 @@ class ArrowsTest {
     void springKnowsOnlyTheApiAndSpring() {
         room(SPRING, API, SPRING);
         outsideWorld(
-                new String[] {SPRING}, "org.springframework..", "org.aopalliance..", "reactor..", "org.reactivestreams..");
+                new String[] {SPRING},
+                "org.springframework..",
+                "org.aopalliance..",
+                "reactor..",
+                "org.reactivestreams..");
         room(SPRING_BOOT, API, ADMIN, "io.leasehold.jdbc", "io.leasehold.redis", MICROMETER, SPRING, SPRING_BOOT);
         outsideWorld(
                 new String[] {SPRING_BOOT},

@@ -43,8 +43,9 @@ final class LeaseScope {
     static void refuseHeld(@Nullable LeaseScope innermost, List<LockName> names) {
         for (LeaseScope scope = innermost; scope != null; scope = scope.outer) {
             if (!Collections.disjoint(scope.names, names)) {
-                throw new IllegalStateException("the lock " + names + " is already held by a body around this call, and locks are not"
-                        + " reentrant: take it once, in the outermost method");
+                throw new IllegalStateException(
+                        "the lock " + names + " is already held by a body around this call, and locks are not"
+                                + " reentrant: take it once, in the outermost method");
             }
         }
     }

@@ -40,8 +40,7 @@ final class LeaseholdConfiguration implements ImportAware {
     static LockedMethods leaseholdMethods(ConfigurableBeanFactory beans) {
         StandardEvaluationContext expressions = new StandardEvaluationContext();
         expressions.setBeanResolver(new BeanFactoryResolver(beans));
-        return new LockedMethods(
-                new LockedMethodReader(text -> textOr(beans.resolveEmbeddedValue(text)), expressions));
+        return new LockedMethods(new LockedMethodReader(text -> textOr(beans.resolveEmbeddedValue(text)), expressions));
     }
 
     private static String textOr(@Nullable String text) {

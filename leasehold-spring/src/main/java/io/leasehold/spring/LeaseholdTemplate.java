@@ -77,7 +77,10 @@ public final class LeaseholdTemplate {
 
     /** As {@link #call(LockName, Duration, LockedWork)}, with a result of its own if the lock stayed busy. */
     public <T extends @Nullable Object, X extends Exception> T call(
-            LockName name, Duration maxWait, LockedWork<T, X> work, Function<? super Attempt.Busy<?>, ? extends T> whenBusy)
+            LockName name,
+            Duration maxWait,
+            LockedWork<T, X> work,
+            Function<? super Attempt.Busy<?>, ? extends T> whenBusy)
             throws X, InterruptedException {
         Objects.requireNonNull(work, "work");
         Objects.requireNonNull(whenBusy, "whenBusy");

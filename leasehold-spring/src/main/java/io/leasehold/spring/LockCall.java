@@ -47,7 +47,8 @@ record LockCall(
     }
 
     IllegalStateException refusedInTransaction() {
-        return new IllegalStateException("the lock " + names + " is asked for inside a transaction of the caller, which would commit"
-                + " after the release: lock outside that transaction, or set outerTransaction to RELEASE_AFTER_COMPLETION");
+        return new IllegalStateException(
+                "the lock " + names + " is asked for inside a transaction of the caller, which would commit"
+                        + " after the release: lock outside that transaction, or set outerTransaction to RELEASE_AFTER_COMPLETION");
     }
 }

@@ -17,7 +17,8 @@ final class LockedAdvisor implements PointcutAdvisor, Ordered {
     static final int USUAL_ORDER = LOWEST_PRECEDENCE - 1000;
 
     private static final boolean TRANSACTIONS = ClassUtils.isPresent(
-            "org.springframework.transaction.interceptor.TransactionAspectSupport", LockedAdvisor.class.getClassLoader());
+            "org.springframework.transaction.interceptor.TransactionAspectSupport",
+            LockedAdvisor.class.getClassLoader());
 
     private final LockedMethods methods;
     private final LockedInterceptor interceptor;
@@ -47,7 +48,8 @@ final class LockedAdvisor implements PointcutAdvisor, Ordered {
                 int transactions = ((Ordered) beans.getBean(name)).getOrder();
                 if (transactions == HIGHEST_PRECEDENCE) {
                     throw new LockedUsageException(
-                            "the transaction advisor \"" + name + "\" has the highest precedence, so that no lock can be taken before"
+                            "the transaction advisor \"" + name
+                                    + "\" has the highest precedence, so that no lock can be taken before"
                                     + " its transaction begins",
                             "Give it a lower precedence, such as @EnableTransactionManagement(order = 0)");
                 }

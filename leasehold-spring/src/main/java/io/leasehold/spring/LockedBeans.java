@@ -99,7 +99,8 @@ final class LockedBeans implements BeanPostProcessor, SmartInitializingSingleton
                 if (outside != null) {
                     throw LintFinding.refusal(
                             locked.method(),
-                            "is locked inside of the transaction of " + outside + ": the lock would be released before the commit",
+                            "is locked inside of the transaction of " + outside
+                                    + ": the lock would be released before the commit",
                             "Let that advisor come later: give it a larger order, such as @EnableTransactionManagement without an"
                                     + " order, or the lock a smaller one with @EnableLeasehold(order = …)");
                 }

@@ -39,9 +39,7 @@ final class LockedLint {
             }
             if (BaseStream.class.isAssignableFrom(method.getReturnType())) {
                 findings.add(LintFinding.of(
-                        method,
-                        "returns a stream, which is read after the lock has been released",
-                        "Return a List"));
+                        method, "returns a stream, which is read after the lock has been released", "Return a List"));
             }
         }
         SelfCalls.in(type, locked.stream().map(LockedMethod::method).toList())

@@ -33,12 +33,14 @@ final class LockedMethodReader {
 
     /** What runs after the method has returned, in a way that nobody can wait for; by name, since most of it is not on the class path. */
     private static final Map<String, String> ENDS_ELSEWHERE = Map.of(
-            "org.springframework.web.context.request.async.DeferredResult", STAGE_CURE,
-            "org.springframework.web.context.request.async.WebAsyncTask", STAGE_CURE,
+            "org.springframework.web.context.request.async.DeferredResult",
+            STAGE_CURE,
+            "org.springframework.web.context.request.async.WebAsyncTask",
+            STAGE_CURE,
             "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
-                    "Send from a @Locked method of a service that the emitter's thread calls",
+            "Send from a @Locked method of a service that the emitter's thread calls",
             "org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody",
-                    "Put @Locked on a method of a service that the body calls");
+            "Put @Locked on a method of a service that the body calls");
 
     private final UnaryOperator<String> placeholders;
     private final StandardEvaluationContext expressions;
@@ -97,7 +99,8 @@ final class LockedMethodReader {
     private static Style style(Method method) {
         Class<?> type = method.getReturnType();
         if (KotlinDetector.isSuspendingFunction(method)) {
-            throw LintFinding.refusal(method, "is a suspend function, which is not supported yet", "Return a Mono or a Flux");
+            throw LintFinding.refusal(
+                    method, "is a suspend function, which is not supported yet", "Return a Mono or a Flux");
         }
         if (type == CompletionStage.class || type == CompletableFuture.class) {
             return Style.STAGE;
@@ -135,7 +138,8 @@ final class LockedMethodReader {
                 multiLease = i;
             } else if (parameters[i].isAnnotationPresent(FencingToken.class)) {
                 if (type != long.class && type != Long.class) {
-                    throw LintFinding.refusal(method, "has a @FencingToken of type " + type.getSimpleName(), "Make it a long");
+                    throw LintFinding.refusal(
+                            method, "has a @FencingToken of type " + type.getSimpleName(), "Make it a long");
                 }
                 token = i;
             }
@@ -179,7 +183,9 @@ final class LockedMethodReader {
         if (onBusy != OnBusy.FALLBACK) {
             if (!name.isEmpty()) {
                 throw LintFinding.refusal(
-                        method, "names a fallback, which is never called", "Add onBusy = OnBusy.FALLBACK, or remove it");
+                        method,
+                        "names a fallback, which is never called",
+                        "Add onBusy = OnBusy.FALLBACK, or remove it");
             }
             return null;
         }
@@ -194,7 +200,8 @@ final class LockedMethodReader {
         if (name.isEmpty() || found == null || !method.getReturnType().isAssignableFrom(found.getReturnType())) {
             throw LintFinding.refusal(
                     method,
-                    "has the fallback \"" + name + "\", which is no method of its class with the same parameters and result",
+                    "has the fallback \"" + name
+                            + "\", which is no method of its class with the same parameters and result",
                     "Write " + method.getReturnType().getSimpleName() + " " + (name.isEmpty() ? "busy" : name)
                             + "(…) with its parameters, and Attempt.Busy as one more if you like");
         }

@@ -80,7 +80,8 @@ final class LockedMethods extends StaticMethodMatcherPointcut {
                 targetClass,
                 method -> {
                     LockedMethod locked = of(method, targetClass);
-                    if (locked != null && all.stream().noneMatch(one -> one.method().equals(locked.method()))) {
+                    if (locked != null
+                            && all.stream().noneMatch(one -> one.method().equals(locked.method()))) {
                         all.add(locked);
                     }
                 },

@@ -42,7 +42,8 @@ public final class Locks {
     private static Hold innermost() {
         LeaseScope scope = LeaseScope.current();
         if (scope == null) {
-            throw new IllegalStateException("no locked body runs on this thread: call this inside a @Locked method, on its thread");
+            throw new IllegalStateException(
+                    "no locked body runs on this thread: call this inside a @Locked method, on its thread");
         }
         return scope.hold();
     }

@@ -45,7 +45,8 @@ final class MethodLocks {
         if (ttl.compareTo(client.maxTtl()) > 0) {
             throw LintFinding.refusal(
                     locked.method(),
-                    "has a ttl of " + ttl + ", and " + client.storeDescription() + " accepts at most " + client.maxTtl(),
+                    "has a ttl of " + ttl + ", and " + client.storeDescription() + " accepts at most "
+                            + client.maxTtl(),
                     "Write a shorter ttl: a held lock renews itself");
         }
         this.commitGuard = commitGuard(locked, options);

@@ -101,7 +101,8 @@ final class PublisherCalls {
                 if (outer && call.outerTransaction() == OuterTransaction.FAIL) {
                     throw call.refusedInTransaction();
                 }
-                CompletableFuture<? extends Attempt<? extends Hold>> asked = call.lock().attemptAsync(call.maxWait());
+                CompletableFuture<? extends Attempt<? extends Hold>> asked =
+                        call.lock().attemptAsync(call.maxWait());
                 sink.onCancel(() -> asked.cancel(true));
                 asked.whenComplete((attempt, error) -> {
                     if (error != null) {
@@ -124,7 +125,9 @@ final class PublisherCalls {
 
         /** Hands the lease to the caller's transaction, if there is one. */
         private Mono<Void> begun(LeaseScope scope) {
-            return outer ? ReactiveTransactions.releaseAfterCompletion(scope).doOnSuccess(done -> handedOver()) : Mono.empty();
+            return outer
+                    ? ReactiveTransactions.releaseAfterCompletion(scope).doOnSuccess(done -> handedOver())
+                    : Mono.empty();
         }
 
         private synchronized void handedOver() {

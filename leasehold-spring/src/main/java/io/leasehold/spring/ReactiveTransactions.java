@@ -58,7 +58,8 @@ final class ReactiveTransactions {
 
         @Override
         public Mono<Void> afterCompletion(int status) {
-            return Mono.defer(() -> Mono.fromFuture(scope.hold().releaseAsync(), true)).then();
+            return Mono.defer(() -> Mono.fromFuture(scope.hold().releaseAsync(), true))
+                    .then();
         }
     }
 }

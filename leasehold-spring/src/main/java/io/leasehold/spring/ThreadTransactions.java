@@ -39,8 +39,9 @@ final class ThreadTransactions {
 
         static void releaseAfterCompletion(LeaseScope scope) {
             if (!TransactionSynchronizationManager.isSynchronizationActive()) {
-                throw new IllegalStateException("the transaction of the caller cannot be told to release a lock when it has completed: its"
-                        + " manager has transactionSynchronization = NEVER. Lock outside the transaction");
+                throw new IllegalStateException(
+                        "the transaction of the caller cannot be told to release a lock when it has completed: its"
+                                + " manager has transactionSynchronization = NEVER. Lock outside the transaction");
             }
             TransactionSynchronizationManager.registerSynchronization(new ReleasedWithTransaction(scope));
         }

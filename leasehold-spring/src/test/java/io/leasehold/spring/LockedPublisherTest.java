@@ -109,14 +109,19 @@ class LockedPublisherTest {
 
     @Test
     void theLockIsHeldUntilTheEnd() {
-        assertThat(orders.mono("1", Mono.fromSupplier(this::isHeld)).block(PATIENCE)).isTrue();
+        assertThat(orders.mono("1", Mono.fromSupplier(this::isHeld)).block(PATIENCE))
+                .isTrue();
         assertThat(orders.mono("1", Mono.empty()).block(PATIENCE)).isNull();
-        assertThat(orders.flux("1", Flux.range(0, 3).map(i -> isHeld())).collectList().block(PATIENCE))
+        assertThat(orders.flux("1", Flux.range(0, 3).map(i -> isHeld()))
+                        .collectList()
+                        .block(PATIENCE))
                 .isEqualTo(List.of(true, true, true));
-        assertThatThrownBy(() -> orders.mono("1", Mono.error(new IllegalStateException("of the body"))).block(PATIENCE))
+        assertThatThrownBy(() -> orders.mono("1", Mono.error(new IllegalStateException("of the body")))
+                        .block(PATIENCE))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessage("of the body");
-        assertThatThrownBy(() -> orders.flux("1", Flux.error(new IllegalStateException("of the body"))).blockLast(PATIENCE))
+        assertThatThrownBy(() -> orders.flux("1", Flux.error(new IllegalStateException("of the body")))
+                        .blockLast(PATIENCE))
                 .hasMessage("of the body");
         assertThat(isHeld()).isFalse();
     }
@@ -124,7 +129,8 @@ class LockedPublisherTest {
     @Test
     void aMonoIsNotCancelledOnceItHasItsValue() {
         AtomicBoolean cancelled = new AtomicBoolean();
-        assertThat(orders.mono("1", Mono.just("value").doOnCancel(() -> cancelled.set(true))).block(PATIENCE))
+        assertThat(orders.mono("1", Mono.just("value").doOnCancel(() -> cancelled.set(true)))
+                        .block(PATIENCE))
                 .isEqualTo("value");
         assertThat(cancelled).isFalse();
     }
@@ -148,7 +154,8 @@ class LockedPublisherTest {
                 .doOnCancel(cancelled::countDown);
         assertThatThrownBy(() -> orders.mono("1", body).block(PATIENCE)).isInstanceOf(LeaseLostException.class);
         assertThat(cancelled.await(1, TimeUnit.MINUTES)).isTrue();
-        assertThatThrownBy(() -> orders.flux("1", Flux.concat(Flux.just("one"), body)).blockLast(PATIENCE))
+        assertThatThrownBy(() ->
+                        orders.flux("1", Flux.concat(Flux.just("one"), body)).blockLast(PATIENCE))
                 .isInstanceOf(LeaseLostException.class);
     }
 
@@ -173,7 +180,8 @@ class LockedPublisherTest {
                         .block(PATIENCE))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("not reentrant");
-        assertThat(orders.mono("1", Mono.defer(() -> orders.mono("2", Mono.just("inner")))).block(PATIENCE))
+        assertThat(orders.mono("1", Mono.defer(() -> orders.mono("2", Mono.just("inner"))))
+                        .block(PATIENCE))
                 .isEqualTo("inner");
         assertThatThrownBy(() -> ReactiveLocks.current().block(PATIENCE)).isInstanceOf(IllegalStateException.class);
     }

@@ -62,7 +62,10 @@ class LockedRefusalTest {
     }
 
     static class TooFewKeys {
-        @Locked(name = "{}:{}:{}", key = {"#p0", "#a0"}, maxWait = "0")
+        @Locked(
+                name = "{}:{}:{}",
+                key = {"#p0", "#a0"},
+                maxWait = "0")
         public void run(String id) {}
     }
 
@@ -127,7 +130,10 @@ class LockedRefusalTest {
     }
 
     static class LeaseOfSeveral {
-        @Locked(name = "a:{}", key = {"#p0", "#p1"}, maxWait = "0")
+        @Locked(
+                name = "a:{}",
+                key = {"#p0", "#p1"},
+                maxWait = "0")
         public void run(String from, String to, Lease lease) {}
     }
 
@@ -137,7 +143,9 @@ class LockedRefusalTest {
     }
 
     static class TwoFairnesses {
-        @Locked(maxWait = "0", fairness = {Fairness.STRICT_FIFO, Fairness.BOUNDED_LOCAL_HAND_OVER})
+        @Locked(
+                maxWait = "0",
+                fairness = {Fairness.STRICT_FIFO, Fairness.BOUNDED_LOCAL_HAND_OVER})
         public void run() {}
     }
 
@@ -204,7 +212,8 @@ class LockedRefusalTest {
                 "@Locked method UnknownClient.run() names the client \"redis\", and no bean of type LockClient has that name. The clients"
                         + " are [locks].");
         assertThat(Application.refused(MemoryLocks.class, NoSpel.class))
-                .hasMessageStartingWith("@Locked method NoSpel.run(String) has the key \"#order.\", which is no SpEL: ");
+                .hasMessageStartingWith(
+                        "@Locked method NoSpel.run(String) has the key \"#order.\", which is no SpEL: ");
         assertThat(Application.refused(MemoryLocks.class, UnsafeTimings.class))
                 .hasMessageStartingWith("@Locked method UnsafeTimings.run() has unsafe timings: ");
     }
@@ -248,11 +257,13 @@ class LockedRefusalTest {
     @Test
     void aPlaceWhereLocksComeFromIsNeeded() {
         assertThat(Application.refused(NoClient.class, Plain.class))
-                .hasMessage("@Locked method Plain.run() has no place where locks come from: there is no bean of type"
-                        + " io.leasehold.LockClient. Declare one: @Bean LockClient locks() { return Leasehold.connect(\"redis://…\"); }.");
+                .hasMessage(
+                        "@Locked method Plain.run() has no place where locks come from: there is no bean of type"
+                                + " io.leasehold.LockClient. Declare one: @Bean LockClient locks() { return Leasehold.connect(\"redis://…\"); }.");
         assertThat(Application.refused(TwoClients.class, Plain.class))
-                .hasMessage("@Locked method Plain.run() names no client, and there are several: [one, two]. Write client = \"…\", or make"
-                        + " one of them primary.");
+                .hasMessage(
+                        "@Locked method Plain.run() names no client, and there are several: [one, two]. Write client = \"…\", or make"
+                                + " one of them primary.");
     }
 
     @Test
@@ -262,8 +273,18 @@ class LockedRefusalTest {
                 "public class Unnamed {"
                         + " @io.leasehold.spring.Locked(name = \"o:{}\", key = \"#id\", maxWait = \"0\") public void run(String id) {} }");
         ToolProvider.getSystemJavaCompiler()
-                .run(null, null, null, "-proc:none", "-cp", System.getProperty("java.class.path"), "-d", scratch.toString(), source.toString());
-        try (URLClassLoader loader = new URLClassLoader(new URL[] {scratch.toUri().toURL()}, getClass().getClassLoader())) {
+                .run(
+                        null,
+                        null,
+                        null,
+                        "-proc:none",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        "-d",
+                        scratch.toString(),
+                        source.toString());
+        try (URLClassLoader loader = new URLClassLoader(
+                new URL[] {scratch.toUri().toURL()}, getClass().getClassLoader())) {
             refused(
                     loader.loadClass("Unnamed"),
                     "@Locked method Unnamed.run(String) has the key \"#id\", and its class was compiled without the names of parameters."

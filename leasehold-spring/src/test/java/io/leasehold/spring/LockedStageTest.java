@@ -84,7 +84,8 @@ class LockedStageTest {
     void aBusyLockIsThrownSkippedOrHandedToTheFallback() throws Exception {
         assertThat(orders.falling("1").get()).isEqualTo("ran");
         try (Lease held = locks.named("order:1").acquire()) {
-            assertThatThrownBy(() -> orders.pay("1", new CompletableFuture<>(), null).get())
+            assertThatThrownBy(() ->
+                            orders.pay("1", new CompletableFuture<>(), null).get())
                     .cause()
                     .isInstanceOf(LockBusyException.class);
             assertThat(orders.skipping("1").toCompletableFuture().get()).isNull();
@@ -100,9 +101,10 @@ class LockedStageTest {
             Thread.onSpinWait();
         }
         locks.admin().forceRelease("order:1", null);
-        assertThatThrownBy(paid::get).cause().isInstanceOf(LeaseLostException.class).satisfies(lost -> assertThat(
-                        lost.getSuppressed()[0])
-                .isInstanceOf(CancellationException.class));
+        assertThatThrownBy(paid::get)
+                .cause()
+                .isInstanceOf(LeaseLostException.class)
+                .satisfies(lost -> assertThat(lost.getSuppressed()[0]).isInstanceOf(CancellationException.class));
         assertThat(payment).isCancelled();
     }
 }

@@ -64,7 +64,10 @@ class LockedTest {
             return Locks.current().lockName().text();
         }
 
-        @Locked(name = "account:{}", key = {"#from", "#to"}, maxWait = "0")
+        @Locked(
+                name = "account:{}",
+                key = {"#from", "#to"},
+                maxWait = "0")
         public MultiLease transfer(String from, String to, MultiLease lease) {
             assertThat(Locks.currentMulti()).isSameAs(lease);
             assertThat(lease.fencingToken("account:" + from)).isPositive();
@@ -83,7 +86,10 @@ class LockedTest {
             return lease;
         }
 
-        @Locked(name = "tenant:{}:user:{}", key = {"#tenant", "#user"}, maxWait = "0")
+        @Locked(
+                name = "tenant:{}:user:{}",
+                key = {"#tenant", "#user"},
+                maxWait = "0")
         public String parts(String tenant, int user) {
             return Locks.current().lockName().text();
         }
@@ -180,8 +186,9 @@ class LockedTest {
         assertThat(orders.oneOf(List.of("x"), null).lockName().text()).isEqualTo("account:x");
         assertThatThrownBy(() -> orders.oneOf(List.of("x", "y"), null))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("@Locked method Orders.oneOf(List, Lease): the key has 2 values, and the method takes the lease of one"
-                        + " lock; take a MultiLease");
+                .hasMessage(
+                        "@Locked method Orders.oneOf(List, Lease): the key has 2 values, and the method takes the lease of one"
+                                + " lock; take a MultiLease");
         try (Lease held = locks.named("account:b").acquire()) {
             assertThatThrownBy(() -> orders.transfer("a", "b", null)).isInstanceOf(LockBusyException.class);
             assertThat(locks.admin().inspect("account:a")).isEmpty();
@@ -192,8 +199,9 @@ class LockedTest {
     void keysThatNameNothingAreRefused() {
         assertThatThrownBy(() -> orders.pay(new Order(null), null))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("@Locked method Orders.pay(Order, Lease): the key \"#order.id\" is null; the body has not run, since it"
-                        + " would be guarded by the wrong lock");
+                .hasMessage(
+                        "@Locked method Orders.pay(Order, Lease): the key \"#order.id\" is null; the body has not run, since it"
+                                + " would be guarded by the wrong lock");
         assertThatThrownBy(() -> orders.token(" ", 0)).hasMessageContaining("the key \"#id\" is blank");
         assertThatThrownBy(() -> orders.all(List.of())).hasMessageContaining("the key \"#ids\" is an empty collection");
         assertThatThrownBy(() -> orders.pay(null, null))
@@ -207,7 +215,9 @@ class LockedTest {
         assertThat(orders.fallback("free")).isEqualTo("ran");
         assertThat(orders.skippedOptional()).contains("ran");
         try (Lease held = locks.named("busy").acquire()) {
-            assertThatThrownBy(orders::busy).isInstanceOf(LockBusyException.class).hasMessageContaining("\"busy\"");
+            assertThatThrownBy(orders::busy)
+                    .isInstanceOf(LockBusyException.class)
+                    .hasMessageContaining("\"busy\"");
             assertThat(orders.skipped()).isNull();
             assertThat(orders.skippedOptional()).isEmpty();
             assertThat(orders.fallback("instead of")).isEqualTo("instead of busy");
@@ -225,7 +235,9 @@ class LockedTest {
                     return Locks.current().lockName().text();
                 }))
                 .isEqualTo("outer");
-        assertThatThrownBy(Locks::current).isInstanceOf(IllegalStateException.class).hasMessageContaining("no locked body");
+        assertThatThrownBy(Locks::current)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("no locked body");
     }
 
     @Test
@@ -315,7 +327,8 @@ class LockedTest {
     void theTemplateDoesTheSame() throws Exception {
         LeaseholdTemplate template = new LeaseholdTemplate(locks).with(options -> options.ttl(Duration.ofSeconds(5)));
         LockName name = LockName.of("t:{}", 1);
-        assertThat(template.<Long, RuntimeException>call(name, Duration.ZERO, Lease::fencingToken)).isPositive();
+        assertThat(template.<Long, RuntimeException>call(name, Duration.ZERO, Lease::fencingToken))
+                .isPositive();
         assertThat(template.<String, InterruptedException>call(
                         name,
                         Duration.ZERO,

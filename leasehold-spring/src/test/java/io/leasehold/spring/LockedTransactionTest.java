@@ -251,7 +251,8 @@ class LockedTransactionTest {
 
     @Test
     void aTransactionOfTheCallerCanBeRefused() {
-        try (AnnotationConfigApplicationContext strict = Application.of(Database.class, Accounts.class, Refusing.class)) {
+        try (AnnotationConfigApplicationContext strict =
+                Application.of(Database.class, Accounts.class, Refusing.class)) {
             TransactionTemplate around = new TransactionTemplate(strict.getBean(PlatformTransactionManager.class));
             Accounts there = strict.getBean(Accounts.class);
             assertThatThrownBy(() -> around.executeWithoutResult(status -> there.pay(() -> {})))
@@ -339,8 +340,9 @@ class LockedTransactionTest {
     void anOrderInWhichTheLockWouldBeReleasedBeforeTheCommitIsRefused() {
         assertThat(Application.refused(WrongOrder.class, Beans.class, Accounts.class))
                 .hasMessageStartingWith("@Locked method Accounts.")
-                .hasMessageContaining("is locked inside of the transaction of BeanFactoryTransactionAttributeSourceAdvisor: the lock would be"
-                        + " released before the commit. Let that advisor come later");
+                .hasMessageContaining(
+                        "is locked inside of the transaction of BeanFactoryTransactionAttributeSourceAdvisor: the lock would be"
+                                + " released before the commit. Let that advisor come later");
         assertThat(Application.refused(FirstTransactions.class, Beans.class, Accounts.class))
                 .hasMessageContaining("has the highest precedence")
                 .hasMessageContaining("@EnableTransactionManagement(order = 0)");

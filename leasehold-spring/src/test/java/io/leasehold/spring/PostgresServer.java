@@ -23,8 +23,9 @@ final class PostgresServer implements AutoCloseable {
         }
         return new PostgresServer(EmbeddedPostgres.builder()
                 .setDataDirectory(directory.resolve("data"))
-                .setOverrideWorkingDirectory(
-                        Path.of("target", "servers", "postgresql").toAbsolutePath().toFile())
+                .setOverrideWorkingDirectory(Path.of("target", "servers", "postgresql")
+                        .toAbsolutePath()
+                        .toFile())
                 .setLocaleConfig("locale", "C")
                 .setPGStartupWait(Duration.ofMinutes(2))
                 .start());

@@ -83,7 +83,8 @@ class ReactiveTransactionTest {
         }
 
         @Override
-        public Mono<Void> doBegin(TransactionSynchronizationManager manager, Object transaction, TransactionDefinition definition) {
+        public Mono<Void> doBegin(
+                TransactionSynchronizationManager manager, Object transaction, TransactionDefinition definition) {
             return Mono.fromRunnable(() -> done.add("begin"));
         }
 
@@ -121,7 +122,8 @@ class ReactiveTransactionTest {
 
     @Test
     void theLockIsReleasedAfterTheCommit() {
-        assertThat(accounts.pay(Mono.fromSupplier(this::isHeld)).block(PATIENCE)).isTrue();
+        assertThat(accounts.pay(Mono.fromSupplier(this::isHeld)).block(PATIENCE))
+                .isTrue();
         assertThat(done).containsExactly("begin", "commit");
         assertThat(isHeld()).isFalse();
     }
@@ -149,7 +151,9 @@ class ReactiveTransactionTest {
 
     @Test
     void aTransactionOfTheCallerIsRolledBackIfTheLeaseIsLostBeforeItsCommit() {
-        assertThatThrownBy(() -> own.transactional(accounts.run(Mono.just("ran")).then(lost())).block(PATIENCE))
+        assertThatThrownBy(
+                        () -> own.transactional(accounts.run(Mono.just("ran")).then(lost()))
+                                .block(PATIENCE))
                 .isInstanceOf(LeaseLostException.class);
         assertThat(done).containsExactly("begin", "rollback");
     }

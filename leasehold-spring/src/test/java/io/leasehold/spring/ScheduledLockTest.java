@@ -44,7 +44,9 @@ class ScheduledLockTest {
         @Locked(name = "reactive-job")
         @Scheduled(fixedDelay = 5)
         public Mono<Void> runReactive() {
-            return ReactiveLocks.current().doOnNext(lease -> reactive.countDown()).then();
+            return ReactiveLocks.current()
+                    .doOnNext(lease -> reactive.countDown())
+                    .then();
         }
 
         @Locked(name = "skipped")
@@ -82,8 +84,10 @@ class ScheduledLockTest {
     @Test
     void theLockIsTakenWhereTheMethodRuns() throws Exception {
         try (AnnotationConfigApplicationContext application = Application.of(MemoryLocks.class, Jobs.class)) {
-            assertThat(application.getBean(Jobs.class).async().get(1, TimeUnit.MINUTES)).isEqualTo("async");
-            try (Lease held = application.getBean(LockClient.class).named("async").acquire()) {
+            assertThat(application.getBean(Jobs.class).async().get(1, TimeUnit.MINUTES))
+                    .isEqualTo("async");
+            try (Lease held =
+                    application.getBean(LockClient.class).named("async").acquire()) {
                 assertThatThrownBy(() -> application.getBean(Jobs.class).async().get(1, TimeUnit.MINUTES))
                         .hasMessageContaining("\"async\" is busy");
             }

@@ -61,7 +61,8 @@ public final class LeaseholdAutoConfiguration {
         try {
             return builder.connect();
         } catch (IllegalArgumentException e) {
-            throw new NoLockStoreException("The place for locks cannot be used: " + e.getMessage(), "Change leasehold.uri", e);
+            throw new NoLockStoreException(
+                    "The place for locks cannot be used: " + e.getMessage(), "Change leasehold.uri", e);
         } catch (LockStoreException e) {
             throw new NoLockStoreException(
                     "The place for locks cannot be used: " + e.getMessage(),

@@ -10,7 +10,8 @@ import org.springframework.context.annotation.Bean;
 
 /** The endpoint, where actuator is there and exposes it. */
 @AutoConfiguration(after = LeaseholdAutoConfiguration.class)
-@ConditionalOnClass(name = "org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint")
+@ConditionalOnClass(
+        name = "org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint")
 @ConditionalOnSingleCandidate(LockClient.class)
 public final class LeaseholdEndpointAutoConfiguration {
 

@@ -32,8 +32,12 @@ final class LeaseholdHealth {
             details.put("store", client.storeDescription());
             details.put("guarantees", client.guarantees().toString());
         }
-        details.put("held", status.held().stream().mapToInt(LeaseStatus.Count::count).sum());
-        details.put("waiting", status.waiting().stream().mapToInt(LeaseStatus.Count::count).sum());
+        details.put(
+                "held",
+                status.held().stream().mapToInt(LeaseStatus.Count::count).sum());
+        details.put(
+                "waiting",
+                status.waiting().stream().mapToInt(LeaseStatus.Count::count).sum());
         details.put("lost", status.lostSinceStart());
         return details;
     }

@@ -31,15 +31,20 @@ final class StoreOfApplication {
         String datasource = properties.jdbc().datasource();
         List<String> databases = present("javax.sql.DataSource", "io.leasehold.jdbc.JdbcStores");
         List<String> redis = present(
-                "org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory", "io.leasehold.redis.RedisStore");
+                "org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory",
+                "io.leasehold.redis.RedisStore");
         if (uri != null && !uri.isBlank()) {
             builder.store(uri);
         } else if (datasource != null && !datasource.isBlank()) {
-            require(databases.contains(datasource), "leasehold.jdbc.datasource is \"" + datasource + "\", and the DataSource beans are "
-                    + databases, "leasehold-jdbc");
+            require(
+                    databases.contains(datasource),
+                    "leasehold.jdbc.datasource is \"" + datasource + "\", and the DataSource beans are " + databases,
+                    "leasehold-jdbc");
             DataSourceStore.nameTo(builder, beans, datasource);
         } else if (properties.redis().reuseConnectionFactory()) {
-            require(!redis.isEmpty(), "leasehold.redis.reuse-connection-factory is true, and there is no LettuceConnectionFactory",
+            require(
+                    !redis.isEmpty(),
+                    "leasehold.redis.reuse-connection-factory is true, and there is no LettuceConnectionFactory",
                     "leasehold-redis");
             LettuceStore.nameTo(builder, beans);
         } else if (databases.size() == 1 && redis.isEmpty()) {
@@ -62,7 +67,9 @@ final class StoreOfApplication {
     private static void require(boolean there, String otherwise, String artefact) {
         if (!there) {
             throw new NoLockStoreException(
-                    otherwise, "Declare that bean, and have " + artefact + " on the class path, or set leasehold.uri", null);
+                    otherwise,
+                    "Declare that bean, and have " + artefact + " on the class path, or set leasehold.uri",
+                    null);
         }
     }
 

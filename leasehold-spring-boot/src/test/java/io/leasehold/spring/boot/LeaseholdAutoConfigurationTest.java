@@ -76,11 +76,13 @@ class LeaseholdAutoConfigurationTest {
 
     @Test
     void oneUriAndOneAnnotationAreEnough() {
-        inMemory.withBean(Jobs.class).withPropertyValues("leasehold.defaults.max-wait=3s").run(context -> {
-            assertThat(context.getBean(Jobs.class).run()).isEqualTo("job");
-            assertThat(context.getBean(LockClient.class).holderId()).contains("order-service");
-            assertThat(context).hasSingleBean(LeaseholdTemplate.class);
-        });
+        inMemory.withBean(Jobs.class)
+                .withPropertyValues("leasehold.defaults.max-wait=3s")
+                .run(context -> {
+                    assertThat(context.getBean(Jobs.class).run()).isEqualTo("job");
+                    assertThat(context.getBean(LockClient.class).holderId()).contains("order-service");
+                    assertThat(context).hasSingleBean(LeaseholdTemplate.class);
+                });
     }
 
     @Test
@@ -114,12 +116,15 @@ class LeaseholdAutoConfigurationTest {
             }
             assertThat(context.getBean(LockClient.class).storeDescription()).contains("h2");
         });
-        application.withUserConfiguration(Database.class)
+        application
+                .withUserConfiguration(Database.class)
                 .withPropertyValues("leasehold.jdbc.datasource=orders")
                 .run(context -> assertThat(context).hasNotFailed());
-        application.withUserConfiguration(Database.class)
+        application
+                .withUserConfiguration(Database.class)
                 .withPropertyValues("leasehold.uri=memory:")
-                .run(context -> assertThat(context.getBean(LockClient.class).storeDescription()).doesNotContain("h2"));
+                .run(context -> assertThat(context.getBean(LockClient.class).storeDescription())
+                        .doesNotContain("h2"));
     }
 
     private static FailureAnalysis analysis(Throwable failure) {
@@ -132,25 +137,33 @@ class LeaseholdAutoConfigurationTest {
         application.run(context -> {
             FailureAnalysis analysis = analysis(context.getStartupFailure());
             assertThat(analysis.getDescription())
-                    .isEqualTo("There is no place for locks: leasehold.uri is not set, and there is neither a DataSource with leasehold-jdbc"
-                            + " nor a LettuceConnectionFactory with leasehold-redis.");
+                    .isEqualTo(
+                            "There is no place for locks: leasehold.uri is not set, and there is neither a DataSource with leasehold-jdbc"
+                                    + " nor a LettuceConnectionFactory with leasehold-redis.");
             assertThat(analysis.getAction()).startsWith("Set leasehold.uri (redis://…");
         });
-        application.withPropertyValues("leasehold.uri=nosql://x").run(context -> assertThat(
-                        analysis(context.getStartupFailure()).getDescription())
-                .contains("the scheme \"nosql\" is not known"));
-        application.withPropertyValues("leasehold.uri=redis://localhost:1").run(context -> assertThat(
-                        analysis(context.getStartupFailure()).getAction())
-                .startsWith("Start it, let this application reach it"));
-        application.withPropertyValues("leasehold.jdbc.datasource=payments").run(context -> assertThat(
-                        analysis(context.getStartupFailure()).getDescription())
-                .isEqualTo("leasehold.jdbc.datasource is \"payments\", and the DataSource beans are []."));
-        application.withPropertyValues("leasehold.redis.reuse-connection-factory=true").run(context -> assertThat(
-                        analysis(context.getStartupFailure()).getDescription())
-                .startsWith("leasehold.redis.reuse-connection-factory is true, and there is no LettuceConnectionFactory"));
-        inMemory.withPropertyValues("leasehold.require.scope=network").run(context -> assertThat(
-                        analysis(context.getStartupFailure()).getDescription())
-                .contains("required was Scope NETWORK"));
+        application
+                .withPropertyValues("leasehold.uri=nosql://x")
+                .run(context -> assertThat(analysis(context.getStartupFailure()).getDescription())
+                        .contains("the scheme \"nosql\" is not known"));
+        application
+                .withPropertyValues("leasehold.uri=redis://localhost:1")
+                .run(context -> assertThat(analysis(context.getStartupFailure()).getAction())
+                        .startsWith("Start it, let this application reach it"));
+        application
+                .withPropertyValues("leasehold.jdbc.datasource=payments")
+                .run(context -> assertThat(analysis(context.getStartupFailure()).getDescription())
+                        .isEqualTo("leasehold.jdbc.datasource is \"payments\", and the DataSource beans are []."));
+        application
+                .withPropertyValues("leasehold.redis.reuse-connection-factory=true")
+                .run(
+                        context -> assertThat(
+                                        analysis(context.getStartupFailure()).getDescription())
+                                .startsWith(
+                                        "leasehold.redis.reuse-connection-factory is true, and there is no LettuceConnectionFactory"));
+        inMemory.withPropertyValues("leasehold.require.scope=network")
+                .run(context -> assertThat(analysis(context.getStartupFailure()).getDescription())
+                        .contains("required was Scope NETWORK"));
     }
 
     @Test
@@ -164,7 +177,8 @@ class LeaseholdAutoConfigurationTest {
 
     @Test
     void aClientOfTheApplicationsOwnIsTaken() {
-        application.withBean(LockClient.class, () -> Leasehold.connect("memory:"))
+        application
+                .withBean(LockClient.class, () -> Leasehold.connect("memory:"))
                 .withBean(Jobs.class)
                 .withPropertyValues("leasehold.defaults.max-wait=0")
                 .run(context -> assertThat(context.getBean(Jobs.class).run()).isEqualTo("job"));
@@ -187,8 +201,8 @@ class LeaseholdAutoConfigurationTest {
     @Test
     void lossesAreApplicationEvents() {
         BlockingQueue<Object> events = new LinkedBlockingQueue<>();
-        inMemory.withBean("heard", ApplicationListener.class, () -> (ApplicationListener<PayloadApplicationEvent<?>>)
-                        event -> events.add(event.getPayload()))
+        inMemory.withBean("heard", ApplicationListener.class, () ->
+                        (ApplicationListener<PayloadApplicationEvent<?>>) event -> events.add(event.getPayload()))
                 .run(context -> {
                     LockClient client = context.getBean(LockClient.class);
                     try (Lease lease = client.named("x").acquire()) {
@@ -217,13 +231,18 @@ class LeaseholdAutoConfigurationTest {
     @Test
     void healthIsUpWhileTheStoreAnswers() {
         inMemory.run(context -> {
-            LeaseholdHealth health = new LeaseholdHealth(context.getBeanProvider(LockClient.class), context.getBean(LeaseStatus.class));
+            LeaseholdHealth health =
+                    new LeaseholdHealth(context.getBeanProvider(LockClient.class), context.getBean(LeaseStatus.class));
             assertThat(health.code()).isEqualTo("UNKNOWN");
             LockClient client = context.getBean(LockClient.class);
             try (Lease lease = client.named("x").acquire()) {
-                assertThat(health.details()).containsEntry("held", 1).containsEntry("waiting", 0).containsKeys("store", "guarantees");
+                assertThat(health.details())
+                        .containsEntry("held", 1)
+                        .containsEntry("waiting", 0)
+                        .containsKeys("store", "guarantees");
                 client.admin().forceRelease("x", null);
-                assertThat(lease.whenEnded().toCompletableFuture().get(1, TimeUnit.MINUTES)).isNotNull();
+                assertThat(lease.whenEnded().toCompletableFuture().get(1, TimeUnit.MINUTES))
+                        .isNotNull();
             }
             assertThat(health.code()).isEqualTo("UP");
             assertThat(health.details()).containsEntry("held", 0).containsEntry("lost", 1L);
@@ -235,15 +254,17 @@ class LeaseholdAutoConfigurationTest {
 
     @Test
     void theEndpointShowsAndReleasesByForce() {
-        inMemory.withPropertyValues("management.endpoints.web.exposure.include=leasehold").run(context -> {
-            LeaseholdEndpoint endpoint = new LeaseholdEndpoint(context.getBean(LockClient.class), context.getBean(LeaseStatus.class));
-            LockClient client = context.getBean(LockClient.class);
-            try (Lease lease = client.named("x").acquire()) {
-                assertThat(endpoint.overview().toString()).contains("Count[lock=x, count=1]");
-                assertThat(endpoint.lock("x")).containsEntry("holder", client.holderId());
-                assertThat(endpoint.lock("y")).doesNotContainKey("holder");
-                assertThat(endpoint.forceRelease("x")).containsEntry("released", true);
-            }
-        });
+        inMemory.withPropertyValues("management.endpoints.web.exposure.include=leasehold")
+                .run(context -> {
+                    LeaseholdEndpoint endpoint = new LeaseholdEndpoint(
+                            context.getBean(LockClient.class), context.getBean(LeaseStatus.class));
+                    LockClient client = context.getBean(LockClient.class);
+                    try (Lease lease = client.named("x").acquire()) {
+                        assertThat(endpoint.overview().toString()).contains("Count[lock=x, count=1]");
+                        assertThat(endpoint.lock("x")).containsEntry("holder", client.holderId());
+                        assertThat(endpoint.lock("y")).doesNotContainKey("holder");
+                        assertThat(endpoint.forceRelease("x")).containsEntry("released", true);
+                    }
+                });
     }
 }

@@ -21,7 +21,9 @@ class MetadataTest {
     void namesEveryPropertyAndNoOther() throws IOException {
         Set<String> described = new TreeSet<>();
         JsonNode metadata = new ObjectMapper()
-                .readTree(new ClassPathResource("META-INF/spring-configuration-metadata.json", LeaseholdProperties.class.getClassLoader())
+                .readTree(new ClassPathResource(
+                                "META-INF/spring-configuration-metadata.json",
+                                LeaseholdProperties.class.getClassLoader())
                         .getInputStream());
         for (JsonNode property : metadata.get("properties")) {
             assertThat(property.get("description").asText()).endsWith(".");
@@ -34,7 +36,8 @@ class MetadataTest {
 
     private static void collect(String prefix, Class<?> type, Set<String> names) {
         for (RecordComponent one : type.getRecordComponents()) {
-            String name = prefix + "." + one.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT);
+            String name =
+                    prefix + "." + one.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT);
             if (one.getType().isRecord()) {
                 collect(name, one.getType(), names);
             } else {

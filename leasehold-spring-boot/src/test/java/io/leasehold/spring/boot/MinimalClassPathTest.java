@@ -18,8 +18,21 @@ import org.springframework.boot.SpringBootVersion;
 class MinimalClassPathTest {
 
     private static final List<String> OPTIONAL = List.of(
-            "spring-tx", "reactor", "micrometer-core", "spring-boot-actuator", "spring-boot-health", "spring-data", "lettuce", "netty",
-            "h2-", "leasehold-jdbc", "leasehold-redis", "leasehold-micrometer", "junit", "assertj", "jackson");
+            "spring-tx",
+            "reactor",
+            "micrometer-core",
+            "spring-boot-actuator",
+            "spring-boot-health",
+            "spring-data",
+            "lettuce",
+            "netty",
+            "h2-",
+            "leasehold-jdbc",
+            "leasehold-redis",
+            "leasehold-micrometer",
+            "junit",
+            "assertj",
+            "jackson");
 
     /** Compiled against, and of no use with Boot 3: its own auto-configuration would meet that of Boot 4. */
     private static final String OF_BOOT_4 =
@@ -27,15 +40,15 @@ class MinimalClassPathTest {
 
     private static String output(List<String> without, String... arguments) throws IOException, InterruptedException {
         String classPath = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
-                .filter(entry -> without.stream().noneMatch(absent -> Path.of(entry)
-                                .getFileName()
-                                .toString()
-                                .startsWith(absent)
-                        || entry.contains("/" + absent + "/target/")))
+                .filter(entry -> without.stream()
+                        .noneMatch(absent ->
+                                Path.of(entry).getFileName().toString().startsWith(absent)
+                                        || entry.contains("/" + absent + "/target/")))
                 .collect(Collectors.joining(File.pathSeparator));
         List<String> command = Stream.concat(
                         Stream.of(
-                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                                Path.of(System.getProperty("java.home"), "bin", "java")
+                                        .toString(),
                                 "-cp",
                                 classPath,
                                 MinimalApplication.class.getName(),
@@ -56,7 +69,8 @@ class MinimalClassPathTest {
 
     @Test
     void eachOptionalThingMayBeMissing() throws IOException, InterruptedException {
-        for (String absent : List.of("spring-tx", "reactor", "micrometer-core", "spring-boot-actuator", "leasehold-jdbc")) {
+        for (String absent :
+                List.of("spring-tx", "reactor", "micrometer-core", "spring-boot-actuator", "leasehold-jdbc")) {
             // What is Spring Data's own cannot be linked without some of these.
             assertThat(output(List.of(absent, "spring-data", "lettuce", OF_BOOT_4), "--leasehold.uri=memory:"))
                     .as("without " + absent)

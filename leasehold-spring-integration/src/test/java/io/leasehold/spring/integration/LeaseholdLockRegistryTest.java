@@ -72,7 +72,8 @@ class LeaseholdLockRegistryTest {
 
     @Test
     void workRunsUnderALock() throws Exception {
-        assertThat(registry.<Boolean, Exception>executeLocked("k", () -> triedElsewhere("k"))).isFalse();
+        assertThat(registry.<Boolean, Exception>executeLocked("k", () -> triedElsewhere("k")))
+                .isFalse();
         try (Lease other = client.named("flow:k").acquire()) {
             assertThatThrownBy(() -> registry.executeLocked("k", Duration.ofMillis(10), () -> true))
                     .isInstanceOf(TimeoutException.class);
@@ -98,8 +99,8 @@ class LeaseholdLockRegistryTest {
     @Test
     void aLeaderThatLostItsLockIsRevokedBeforeItIsGrantedAgain() throws InterruptedException {
         BlockingQueue<String> events = new LinkedBlockingQueue<>();
-        LockRegistryLeaderInitiator initiator = new LockRegistryLeaderInitiator(
-                registry, new DefaultCandidate("me", "role") {
+        LockRegistryLeaderInitiator initiator =
+                new LockRegistryLeaderInitiator(registry, new DefaultCandidate("me", "role") {
                     @Override
                     public void onGranted(Context context) {
                         events.add("granted");

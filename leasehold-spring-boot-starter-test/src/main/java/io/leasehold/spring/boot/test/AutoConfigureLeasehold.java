@@ -17,8 +17,5 @@ import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 @Retention(RetentionPolicy.RUNTIME)
 @Documented
 @Inherited
-@ImportAutoConfiguration({
-    LeaseholdTestAutoConfiguration.class,
-    LeaseholdAutoConfiguration.class
-})
+@ImportAutoConfiguration({LeaseholdTestAutoConfiguration.class, LeaseholdAutoConfiguration.class})
 public @interface AutoConfigureLeasehold {}

@@ -52,7 +52,8 @@ class LockFaultsTest {
 
     @Test
     void aLockCanBeLost() {
-        assertThatThrownBy(() -> orders.pay(() -> assertThat(faults.lose("order")).isTrue()))
+        assertThatThrownBy(
+                        () -> orders.pay(() -> assertThat(faults.lose("order")).isTrue()))
                 .isInstanceOf(LeaseLostException.class);
     }
 
