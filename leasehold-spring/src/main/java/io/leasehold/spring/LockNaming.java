@@ -1,6 +1,7 @@
 package io.leasehold.spring;
 
 import io.leasehold.LockName;
+import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -32,7 +33,7 @@ import org.springframework.util.ObjectUtils;
  */
 final class LockNaming {
 
-    private static final ParameterNameDiscoverer PARAMETERS = new DefaultParameterNameDiscoverer();
+    private static final ParameterNameDiscoverer REFLECTED = new DefaultParameterNameDiscoverer();
     private static final Pattern PLACEHOLDER = Pattern.compile("\\{[^}]*}");
     private static final Pattern BY_POSITION = Pattern.compile("[pa]\\d+");
 
@@ -41,6 +42,7 @@ final class LockNaming {
     private final int placeholders;
     private final List<Expression> keys;
     private final StandardEvaluationContext shared;
+    private final ParameterNameDiscoverer parameters;
     /** Where nothing depends on the call. */
     private final @Nullable List<LockName> constant;
 
@@ -50,7 +52,28 @@ final class LockNaming {
         this.placeholders = (int) PLACEHOLDER.matcher(template).results().count();
         this.keys = keys;
         this.shared = shared;
+        this.parameters = new Known(REFLECTED.getParameterNames(method));
         this.constant = keys.isEmpty() ? List.of(nameWithoutKey()) : null;
+    }
+
+    /** The names of one method's parameters, found once. */
+    private static final class Known implements ParameterNameDiscoverer {
+
+        private final String @Nullable [] names;
+
+        Known(String @Nullable [] names) {
+            this.names = names;
+        }
+
+        @Override
+        public String @Nullable [] getParameterNames(Method method) {
+            return names;
+        }
+
+        @Override
+        public String @Nullable [] getParameterNames(Constructor<?> constructor) {
+            return null;
+        }
     }
 
     /** What an expression sees as its root. */
@@ -117,7 +140,7 @@ final class LockNaming {
                     "has the key \"" + key + "\", which is no SpEL: " + e.getMessage(),
                     "Write an expression over the parameters, such as \"#id\"; a text stands in '…'");
         }
-        String[] parameters = PARAMETERS.getParameterNames(method);
+        String[] parameters = REFLECTED.getParameterNames(method);
         Set<String> unknown = new TreeSet<>();
         collectVariables(expression.getAST(), unknown);
         unknown.remove("root");
@@ -156,6 +179,12 @@ final class LockNaming {
         return template;
     }
 
+    /** The names of the locks of every call, or null where they depend on it. */
+    @Nullable
+    List<LockName> constant() {
+        return constant;
+    }
+
     /** Whether each call has several locks, whatever its arguments. */
     boolean isAlwaysSeveral() {
         return placeholders == 1 && keys.size() > 1;
@@ -171,7 +200,7 @@ final class LockNaming {
             return constant;
         }
         MethodBasedEvaluationContext context =
-                new MethodBasedEvaluationContext(new Root(method, target), method, arguments, PARAMETERS);
+                new MethodBasedEvaluationContext(new Root(method, target), method, arguments, parameters);
         shared.applyDelegatesTo(context);
         if (placeholders > 1) {
             Object[] parts = new Object[keys.size()];

@@ -1,12 +1,15 @@
 package io.leasehold.spring;
 
 import io.leasehold.Acquirable;
+import io.leasehold.DistributedLock;
 import io.leasehold.Hold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
+import io.leasehold.MultiLock;
 import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The locks of one method, at its client.
@@ -18,9 +21,13 @@ final class MethodLocks {
     private final LockedMethod locked;
     private final LockClient client;
     private final LockOptions options;
+    private final boolean changed;
     private final Duration maxWait;
     private final Duration commitGuard;
     private final OuterTransaction outerTransaction;
+    /** Where the name does not depend on the call: made once, since making it costs more than acquiring allocates. */
+    private final @Nullable Acquirable<? extends Hold> constant;
+
 
     /** @throws LockedUsageException if the method has no patience, or the client cannot do what it asks for */
     MethodLocks(LockedMethod locked, LockClient client, LeaseholdSettings settings) {
@@ -49,7 +56,10 @@ final class MethodLocks {
                             + client.maxTtl(),
                     "Write a shorter ttl: a held lock renews itself");
         }
+        this.changed = !options.equals(given);
         this.commitGuard = commitGuard(locked, options);
+        List<LockName> constant = locked.naming().constant();
+        this.constant = constant == null ? null : made(constant);
     }
 
     private static Duration commitGuard(LockedMethod locked, LockOptions options) {
@@ -93,16 +103,22 @@ final class MethodLocks {
      * @throws IllegalArgumentException if they are several, and the method takes the lease of one
      */
     Acquirable<? extends Hold> of(List<LockName> names) {
+        return constant != null ? constant : made(names);
+    }
+
+    private Acquirable<? extends Hold> made(List<LockName> names) {
         boolean one = names.size() == 1
                 && locked.slots().multiLease() < 0
                 && !locked.naming().isAlwaysSeveral();
         if (one) {
-            return client.named(names.get(0)).with(standard -> options);
+            DistributedLock lock = client.named(names.get(0));
+            return changed ? lock.with(standard -> options) : lock;
         }
         if (locked.slots().wantOne()) {
             throw new IllegalArgumentException(LintFinding.shown(locked.method()) + ": the key has " + names.size()
                     + " values, and the method takes the lease of one lock; take a MultiLease");
         }
-        return client.all(names.toArray(LockName[]::new)).with(standard -> options);
+        MultiLock several = client.all(names.toArray(LockName[]::new));
+        return changed ? several.with(standard -> options) : several;
     }
 }
