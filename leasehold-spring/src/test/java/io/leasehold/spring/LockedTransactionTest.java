@@ -65,6 +65,15 @@ class LockedTransactionTest {
                     .connect();
         }
 
+        /** Its leases are long, and are renewed by nothing but the guard. */
+        @Bean(autowireCandidate = false)
+        LockClient long_() {
+            return Leasehold.builder()
+                    .store("memory:")
+                    .defaults(LockOptions.defaults().ttl(Duration.ofSeconds(60)).renewal(Renewal.none()))
+                    .connect();
+        }
+
         @Bean
         DataSource database() {
             JdbcDataSource database = new JdbcDataSource();
@@ -127,11 +136,11 @@ class LockedTransactionTest {
             sleep(250);
         }
 
-        @Locked(name = "guarded", maxWait = "0", client = "short_", commitGuard = "190ms", onLoss = OnLoss.NOTIFY)
+        @Locked(name = "guarded", maxWait = "0", client = "long_", commitGuard = "58600ms", onLoss = OnLoss.NOTIFY)
         @Transactional
         public void slow() {
             write("renewed");
-            sleep(30);
+            sleep(1000); // of 59.398 s, so much is left that a renewal is needed, and helps
         }
 
         private static void sleep(long millis) {
@@ -308,6 +317,11 @@ class LockedTransactionTest {
         @Bean(autowireCandidate = false)
         LockClient short_() {
             return beans.short_();
+        }
+
+        @Bean(autowireCandidate = false)
+        LockClient long_() {
+            return beans.long_();
         }
 
         @Bean
