@@ -28,7 +28,6 @@ final class MethodLocks {
     /** Where the name does not depend on the call: made once, since making it costs more than acquiring allocates. */
     private final @Nullable Acquirable<? extends Hold> constant;
 
-
     /** @throws LockedUsageException if the method has no patience, or the client cannot do what it asks for */
     MethodLocks(LockedMethod locked, LockClient client, LeaseholdSettings settings) {
         this.locked = locked;

@@ -41,7 +41,8 @@ class AheadOfTimeTest {
                 beans.initialize(fresh);
                 fresh.refresh();
                 assertThat(fresh.getBean(Jobs.class).run("1")).isEqualTo("job:1");
-                assertThat(fresh.getBean(LockClient.class).admin().inspect("job:1")).isEmpty();
+                assertThat(fresh.getBean(LockClient.class).admin().inspect("job:1"))
+                        .isEmpty();
             }
         });
     }
