@@ -19,7 +19,21 @@ class ApiTextTest {
     private static final String UPDATE = "./mvnw -pl checks -am test -Dtest='Api*Test' -Dapi.update=true";
 
     @ParameterizedTest
-    @EnumSource(names = {"CORE", "REDIS", "JDBC", "ZOOKEEPER", "ETCD", "SERVERS", "TESTKIT", "SIMULATOR"})
+    @EnumSource(
+            names = {
+                "CORE",
+                "REDIS",
+                "JDBC",
+                "ZOOKEEPER",
+                "ETCD",
+                "SPRING",
+                "SPRING_BOOT_TEST",
+                "SHEDLOCK",
+                "SPRING_INTEGRATION",
+                "SERVERS",
+                "TESTKIT",
+                "SIMULATOR"
+            })
     void publicApiIsTheCommittedOne(Module module) throws IOException {
         Path file = module.folder().resolve("api").resolve(module.folder().getFileName() + ".api");
         List<String> actual = module.hasSources() ? text(module) : List.of();

@@ -34,6 +34,11 @@ class ArrowsTest {
     private static final String ZOOKEEPER = "io.leasehold.zookeeper..";
     private static final String ETCD = "io.leasehold.etcd..";
     private static final String MICROMETER = "io.leasehold.micrometer..";
+    private static final String SPRING = "io.leasehold.spring";
+    private static final String SPRING_BOOT = "io.leasehold.spring.boot";
+    private static final String SPRING_BOOT_TEST = "io.leasehold.spring.boot.test";
+    private static final String SHEDLOCK = "io.leasehold.shedlock..";
+    private static final String SPRING_INTEGRATION = "io.leasehold.spring.integration..";
     private static final String SERVERS = "io.leasehold.servers..";
     private static final String TESTKIT = "io.leasehold.testkit..";
     private static final String SIMULATOR = "io.leasehold.simulator..";
@@ -129,6 +134,33 @@ class ArrowsTest {
     void metersKnowOnlyTheApiAndTheirRegistry() {
         room(MICROMETER, API, ADMIN, FENCING, MICROMETER);
         outsideWorld(new String[] {MICROMETER}, "io.micrometer.core.instrument..");
+    }
+
+    @Test
+    void springKnowsOnlyTheApiAndSpring() {
+        room(SPRING, API, SPRING);
+        outsideWorld(
+                new String[] {SPRING},
+                "org.springframework..",
+                "org.aopalliance..",
+                "reactor..",
+                "org.reactivestreams..");
+        room(SPRING_BOOT, API, ADMIN, "io.leasehold.jdbc", "io.leasehold.redis", MICROMETER, SPRING, SPRING_BOOT);
+        outsideWorld(
+                new String[] {SPRING_BOOT},
+                "org.springframework..",
+                "io.micrometer.core.instrument..",
+                "io.lettuce.core..");
+        room(SPRING_BOOT_TEST, API, ADMIN, SPI, NODE, MEMORY, TESTKIT, SPRING_BOOT, SPRING_BOOT_TEST);
+        outsideWorld(new String[] {SPRING_BOOT_TEST}, "org.springframework..");
+    }
+
+    @Test
+    void adaptersKnowOnlyTheApiAndWhatTheyAdapt() {
+        room(SHEDLOCK, API, SHEDLOCK);
+        outsideWorld(new String[] {SHEDLOCK}, "net.javacrumbs.shedlock..");
+        room(SPRING_INTEGRATION, API, SPRING_INTEGRATION);
+        outsideWorld(new String[] {SPRING_INTEGRATION}, "org.springframework.integration.support.locks..");
     }
 
     @Test

@@ -134,6 +134,11 @@ class SourceRulesTest {
                 Module.JDBC,
                 Module.ZOOKEEPER,
                 Module.ETCD,
+                Module.SPRING,
+                Module.SPRING_BOOT,
+                Module.SPRING_BOOT_TEST,
+                Module.SHEDLOCK,
+                Module.SPRING_INTEGRATION,
                 Module.SERVERS,
                 Module.TESTKIT,
                 Module.SIMULATOR)) {

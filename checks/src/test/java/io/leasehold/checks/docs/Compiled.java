@@ -21,12 +21,23 @@ final class Compiled {
             "io.leasehold.micrometer.*",
             "io.leasehold.redis.*",
             "io.leasehold.simulator.*",
+            "io.leasehold.spring.EnableLeasehold",
+            "io.leasehold.spring.LeaseholdTemplate",
+            "io.leasehold.spring.Locked",
+            "io.leasehold.spring.Locks",
+            "io.leasehold.spring.OnBusy",
+            "io.leasehold.spring.boot.test.AutoConfigureLeasehold",
+            "io.leasehold.spring.boot.test.LockFaults",
             "io.lettuce.core.RedisURI",
             "io.lettuce.core.ScriptOutputType",
             "java.nio.file.Path",
             "java.time.Duration",
             "java.util.*",
             "java.util.concurrent.*",
+            "org.springframework.context.annotation.Bean",
+            "org.springframework.context.annotation.Configuration",
+            "org.springframework.scheduling.annotation.Scheduled",
+            "org.springframework.transaction.annotation.Transactional",
             "reactor.core.publisher.Mono");
 
     private Compiled() {}

@@ -1,0 +1,107 @@
+package io.leasehold.shedlock;
+
+import io.leasehold.Lease;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import net.javacrumbs.shedlock.core.AbstractSimpleLock;
+import net.javacrumbs.shedlock.core.ClockProvider;
+import net.javacrumbs.shedlock.core.LockConfiguration;
+import net.javacrumbs.shedlock.core.SimpleLock;
+
+/** A lock of ShedLock that is held, with the lease that holds it. */
+public final class LeaseholdSimpleLock extends AbstractSimpleLock {
+
+    private final Lease lease;
+    private final LeaseEnd end;
+
+    private LeaseholdSimpleLock(LockConfiguration configuration, Lease lease, LeaseEnd end) {
+        super(configuration);
+        this.lease = lease;
+        this.end = end;
+    }
+
+    static LeaseholdSimpleLock held(LockConfiguration configuration, Lease lease, long endsAtNanos) {
+        LeaseEnd end = new LeaseEnd(lease);
+        end.movedTo(endsAtNanos);
+        return new LeaseholdSimpleLock(configuration, lease, end);
+    }
+
+    /** The lease: it tells a loss, which ShedLock has no word for. */
+    public Lease lease() {
+        return lease;
+    }
+
+    /** For the resource: see {@link Lease#fencingToken()}. */
+    public long fencingToken() {
+        return lease.fencingToken();
+    }
+
+    @Override
+    public void doUnlock() {
+        end.movedTo(System.nanoTime() + remaining(lockConfiguration).toNanos());
+    }
+
+    private static Duration remaining(LockConfiguration configuration) {
+        Duration kept = Duration.between(ClockProvider.now(), configuration.getLockAtLeastUntil());
+        return kept.isNegative() ? Duration.ZERO : kept;
+    }
+
+    @Override
+    public Optional<SimpleLock> doExtend(LockConfiguration longer) {
+        boolean held = end.movedTo(System.nanoTime() + longer.getLockAtMostFor().toNanos());
+        return held ? Optional.of(new LeaseholdSimpleLock(longer, lease, end)) : Optional.empty();
+    }
+
+    /**
+     * When a lease is to be given back, whether or not its holder is done.
+     *
+     * <p>Guarded by {@code this}; the store is asked outside.
+     */
+    private static final class LeaseEnd {
+
+        private final Lease lease;
+        private long endsAtNanos;
+        private boolean begun;
+        private boolean over;
+
+        LeaseEnd(Lease lease) {
+            this.lease = lease;
+        }
+
+        /** Whether it is held still; false if its end has come before, or the lease was lost. */
+        boolean movedTo(long atNanos) {
+            synchronized (this) {
+                long now = System.nanoTime();
+                boolean late = begun && now - endsAtNanos >= 0;
+                endsAtNanos = late || over ? endsAtNanos : atNanos;
+                begun = true;
+                over |= late || !lease.isValid();
+                if (!over && atNanos - now > 0) {
+                    lookAgainIn(atNanos - now);
+                    return true;
+                }
+                over = true;
+            }
+            lease.close();
+            return false;
+        }
+
+        private void lookAgainIn(long nanos) {
+            Executor later = CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS);
+            later.execute(this::endIfDue);
+        }
+
+        private void endIfDue() {
+            synchronized (this) {
+                if (over || System.nanoTime() - endsAtNanos < 0) {
+                    return; // it was moved, and a later look will come
+                }
+                over = true;
+            }
+            lease.close();
+        }
+    }
+}

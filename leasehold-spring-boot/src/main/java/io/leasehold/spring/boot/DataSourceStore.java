@@ -1,0 +1,42 @@
+package io.leasehold.spring.boot;
+
+import io.leasehold.Leasehold;
+import io.leasehold.jdbc.JdbcStores;
+import io.leasehold.jdbc.SqlDialect;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Locale;
+import javax.sql.DataSource;
+import org.springframework.beans.factory.ListableBeanFactory;
+
+/** A database of the application as the place for locks. */
+final class DataSourceStore {
+
+    private DataSourceStore() {}
+
+    static void nameTo(Leasehold.Builder builder, ListableBeanFactory beans, String name) {
+        DataSource database = beans.getBean(name, DataSource.class);
+        builder.store(JdbcStores.over(database, dialect(database, name)));
+    }
+
+    private static SqlDialect dialect(DataSource database, String name) {
+        String product;
+        try (Connection connection = database.getConnection()) {
+            product = connection.getMetaData().getDatabaseProductName().toUpperCase(Locale.ROOT);
+        } catch (SQLException e) {
+            throw new NoLockStoreException(
+                    "The DataSource \"" + name + "\", which is to keep the locks, does not answer: " + e.getMessage(),
+                    "Start the database, or set leasehold.uri",
+                    e);
+        }
+        for (SqlDialect dialect : SqlDialect.values()) {
+            if (product.equals(dialect.name())) {
+                return dialect;
+            }
+        }
+        throw new NoLockStoreException(
+                "The DataSource \"" + name + "\" is a " + product + ", which cannot keep locks",
+                "Use PostgreSQL, MariaDB, MySQL or H2, or set leasehold.uri",
+                null);
+    }
+}

@@ -1,0 +1,101 @@
+package io.leasehold.spring.boot;
+
+import io.leasehold.LockListener;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What this process holds and waits for, and whether the store answered the last time.
+ *
+ * <p>Guarded by {@code this}: counting is all that is done inside.
+ */
+final class LeaseStatus implements LockListener {
+
+    /** Whether the store answered. */
+    enum Answers {
+        /** Nothing was asked yet. */
+        UNKNOWN,
+        /** It did. */
+        YES,
+        /** The last attempt or renewal failed for want of an answer. */
+        NO
+    }
+
+    private final Map<String, Integer> held = new TreeMap<>();
+    private final Map<String, Integer> waiting = new TreeMap<>();
+    private Answers answers = Answers.UNKNOWN;
+    private long lost;
+
+    /**
+     * A name and how often.
+     *
+     * @param lock the name
+     * @param count how often
+     */
+    record Count(String lock, int count) {}
+
+    @Override
+    public synchronized void attemptBegan(AttemptBegan event) {
+        waiting.merge(event.name().text(), 1, Integer::sum);
+    }
+
+    @Override
+    public synchronized void attemptEnded(AttemptEnded event) {
+        less(waiting, event.name().text());
+        switch (event.outcome()) {
+            case ACQUIRED -> {
+                held.merge(event.name().text(), 1, Integer::sum);
+                answers = Answers.YES;
+            }
+            case BUSY, TIMEOUT -> answers = Answers.YES;
+            case ERROR, AMBIGUOUS -> answers = Answers.NO;
+            default -> {
+                // an attempt that was called off says nothing about the store
+            }
+        }
+    }
+
+    @Override
+    public synchronized void renewed(Renewed event) {
+        answers = event.outcome() == RenewalOutcome.FAILED ? Answers.NO : Answers.YES;
+    }
+
+    @Override
+    public synchronized void lost(Lost event) {
+        lost++;
+        less(held, event.name().text());
+    }
+
+    @Override
+    public synchronized void released(Released event) {
+        less(held, event.name().text());
+    }
+
+    private static void less(Map<String, Integer> counts, String name) {
+        counts.computeIfPresent(name, (key, count) -> count > 1 ? Integer.valueOf(count - 1) : null);
+    }
+
+    synchronized Answers answers() {
+        return answers;
+    }
+
+    synchronized long lostSinceStart() {
+        return lost;
+    }
+
+    synchronized List<Count> held() {
+        return counts(held);
+    }
+
+    synchronized List<Count> waiting() {
+        return counts(waiting);
+    }
+
+    private static List<Count> counts(Map<String, Integer> counts) {
+        List<Count> all = new ArrayList<>();
+        counts.forEach((name, count) -> all.add(new Count(name, count)));
+        return all;
+    }
+}

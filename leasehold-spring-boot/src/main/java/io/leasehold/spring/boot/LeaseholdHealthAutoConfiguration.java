@@ -1,0 +1,50 @@
+package io.leasehold.spring.boot;
+
+import io.leasehold.LockClient;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/** A health contributor named {@code leasehold}, as the version of Boot that is there wants it. */
+@AutoConfiguration(after = LeaseholdAutoConfiguration.class)
+@ConditionalOnBean(LeaseStatus.class)
+@ConditionalOnProperty(name = "management.health.leasehold.enabled", matchIfMissing = true)
+public final class LeaseholdHealthAutoConfiguration {
+
+    LeaseholdHealthAutoConfiguration() {}
+
+    /** Boot 3. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(name = "org.springframework.boot.actuate.health.HealthIndicator")
+    static class OfBoot3 {
+        @Bean
+        @ConditionalOnMissingBean(name = "leaseholdHealthIndicator")
+        org.springframework.boot.actuate.health.HealthIndicator leaseholdHealthIndicator(
+                ObjectProvider<LockClient> clients, LeaseStatus status) {
+            LeaseholdHealth health = new LeaseholdHealth(clients, status);
+            return () -> org.springframework.boot.actuate.health.Health.status(health.code())
+                    .withDetails(health.details())
+                    .build();
+        }
+    }
+
+    /** Boot 4, where it has moved. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(name = "org.springframework.boot.health.contributor.HealthIndicator")
+    static class OfBoot4 {
+        @Bean
+        @ConditionalOnMissingBean(name = "leaseholdHealthIndicator")
+        org.springframework.boot.health.contributor.HealthIndicator leaseholdHealthIndicator(
+                ObjectProvider<LockClient> clients, LeaseStatus status) {
+            LeaseholdHealth health = new LeaseholdHealth(clients, status);
+            return () -> org.springframework.boot.health.contributor.Health.status(health.code())
+                    .withDetails(health.details())
+                    .build();
+        }
+    }
+}

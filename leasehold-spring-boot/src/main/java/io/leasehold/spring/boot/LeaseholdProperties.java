@@ -1,0 +1,88 @@
+package io.leasehold.spring.boot;
+
+import io.leasehold.Fairness;
+import io.leasehold.Guarantee;
+import io.leasehold.LockOptions;
+import io.leasehold.spring.LintLevel;
+import io.leasehold.spring.OuterTransaction;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * The properties {@code leasehold.*}; what each means is written in the metadata.
+ *
+ * @param uri where locks are kept
+ * @param label of the client, instead of the application's name
+ * @param require what the store has to promise
+ * @param defaults of locks that say nothing else
+ * @param jdbc locks in a database of the application
+ * @param redis locks at the Redis of the application
+ * @param outerTransaction see {@link OuterTransaction}
+ * @param lint see {@link LintLevel}
+ * @param shutdown how the application ends
+ */
+@ConfigurationProperties("leasehold")
+record LeaseholdProperties(
+        @Nullable String uri,
+        @Nullable String label,
+        @DefaultValue Require require,
+        @DefaultValue Defaults defaults,
+        @DefaultValue Jdbc jdbc,
+        @DefaultValue Redis redis,
+        @DefaultValue("RELEASE_AFTER_COMPLETION") OuterTransaction outerTransaction,
+        @DefaultValue("WARN") LintLevel lint,
+        @DefaultValue Shutdown shutdown) {
+
+    /** Levels below which the application does not start. */
+    record Require(
+            Guarantee.@Nullable Exclusion exclusion,
+            Guarantee.@Nullable Fencing fencing,
+            Guarantee.@Nullable Queueing queueing,
+            Guarantee.@Nullable Scope scope) {
+
+        Stream<Guarantee> levels() {
+            return Stream.<Guarantee>of(exclusion, fencing, queueing, scope).filter(Objects::nonNull);
+        }
+    }
+
+    /** What holds for locks that say nothing else. */
+    record Defaults(
+            @Nullable Duration ttl,
+            @Nullable Duration maxHold,
+            @Nullable Duration maxWait,
+            @Nullable Duration nodeTimeout,
+            @Nullable Fairness fairness) {
+
+        /** Options for the client, or null where none is set: then the store's own limits count. */
+        @Nullable
+        LockOptions options() {
+            if (Stream.of(ttl, maxHold, nodeTimeout, fairness).allMatch(Objects::isNull)) {
+                return null;
+            }
+            LockOptions options = LockOptions.defaults();
+            if (ttl != null) {
+                options = options.ttl(ttl);
+            }
+            if (maxHold != null) {
+                options = options.maxHold(maxHold);
+            }
+            if (nodeTimeout != null) {
+                options = options.nodeTimeout(nodeTimeout);
+            }
+            return fairness == null ? options : options.fairness(fairness);
+        }
+    }
+
+    /** Locks in a database of the application. */
+    record Jdbc(@Nullable String datasource) {}
+
+    /** Locks at the Redis of the application. */
+    record Redis(@DefaultValue("false") boolean reuseConnectionFactory) {}
+
+    /** How the application ends. */
+    record Shutdown(@DefaultValue("5s") Duration await) {}
+}

@@ -1,0 +1,16 @@
+package io.leasehold.spring.boot;
+
+import io.leasehold.spring.LockedUsageException;
+import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+
+/** Says what to change about a method with {@code @Locked}. */
+final class LockedUsageFailureAnalyzer extends AbstractFailureAnalyzer<LockedUsageException> {
+
+    LockedUsageFailureAnalyzer() {}
+
+    @Override
+    public FailureAnalysis analyze(Throwable failure, LockedUsageException cause) {
+        return new FailureAnalysis(String.valueOf(cause.getMessage()), cause.cure() + ".", cause);
+    }
+}

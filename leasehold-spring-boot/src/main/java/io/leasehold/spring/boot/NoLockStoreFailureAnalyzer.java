@@ -1,0 +1,15 @@
+package io.leasehold.spring.boot;
+
+import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+
+/** Says how to name the place for locks. */
+final class NoLockStoreFailureAnalyzer extends AbstractFailureAnalyzer<NoLockStoreException> {
+
+    NoLockStoreFailureAnalyzer() {}
+
+    @Override
+    public FailureAnalysis analyze(Throwable failure, NoLockStoreException cause) {
+        return new FailureAnalysis(cause.getMessage() + ".", cause.cure() + ".", cause);
+    }
+}

@@ -1,0 +1,56 @@
+package io.leasehold.spring.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Lease;
+import io.leasehold.LockClient;
+import io.leasehold.servers.RedisServer;
+import java.nio.charset.StandardCharsets;
+import javax.sql.DataSource;
+import org.h2.jdbcx.JdbcDataSource;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+
+/** Locks at the Redis that the application has. */
+@Tag("quick")
+class RedisOfApplicationTest {
+
+    private static final String PASSWORD = "secret of the test";
+
+    private final ApplicationContextRunner application =
+            new ApplicationContextRunner().withConfiguration(AutoConfigurations.of(LeaseholdAutoConfiguration.class));
+
+    @Test
+    void itsConnectionFactoryIsThePlaceForLocks() throws Exception {
+        try (RedisServer redis = RedisServer.builder().password(PASSWORD).start()) {
+            ApplicationContextRunner withRedis = application.withBean(LettuceConnectionFactory.class, () -> {
+                RedisStandaloneConfiguration server = new RedisStandaloneConfiguration("localhost", redis.port());
+                server.setPassword(PASSWORD);
+                server.setDatabase(3);
+                return new LettuceConnectionFactory(server);
+            });
+            withRedis.run(context -> {
+                try (Lease lease = context.getBean(LockClient.class).named("x").acquire()) {
+                    assertThat(context.getBean(LettuceConnectionFactory.class)
+                                    .getConnection()
+                                    .keyCommands()
+                                    .exists("lock:{x}".getBytes(StandardCharsets.UTF_8)))
+                            .isTrue();
+                }
+            });
+            ApplicationContextRunner withBoth = withRedis.withBean("orders", DataSource.class, JdbcDataSource::new);
+            withBoth.run(context -> assertThat(new NoLockStoreFailureAnalyzer()
+                            .analyze(context.getStartupFailure())
+                            .getDescription())
+                    .startsWith("Locks could be kept at each of [orders, ")
+                    .endsWith(", and nothing says where."));
+            withBoth.withPropertyValues("leasehold.redis.reuse-connection-factory=true")
+                    .run(context -> assertThat(context.getBean(LockClient.class).storeDescription())
+                            .contains("redis"));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+package io.leasehold.spring.integration;
+
+import io.leasehold.DistributedLock;
+import io.leasehold.LeaseLostException;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.ReentrantLockView;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
+import java.util.function.UnaryOperator;
+import org.springframework.integration.support.locks.ExpirableLockRegistry;
+import org.springframework.integration.support.locks.RenewableLockRegistry;
+
+/**
+ * The locks of Spring Integration 6.5, 7.0 and 7.1 as renewed leases, at every store.
+ *
+ * <pre>{@code
+ * LockRegistry lockRegistry(LockClient client) {
+ *     return LeaseholdLockRegistry.over(client, "aggregator");
+ * }
+ * }</pre>
+ *
+ * <p><b>Guarantee.</b> As {@link ReentrantLockView}: reentrant per thread, in this process without a round trip. A lost lock is never silently
+ * taken again: {@code tryLock} of the thread that held it answers false once, {@code lock} throws {@link LeaseLostException} once, and
+ * only then a new hold begins, with a larger fencing token. So a {@code LockRegistryLeaderInitiator} that lost its lock revokes the
+ * leadership before it grants it again.
+ *
+ * <p><b>Threads.</b> Any thread may use it. Nothing is kept for a key that nobody holds, so there is nothing to expire.
+ */
+public final class LeaseholdLockRegistry implements RenewableLockRegistry, ExpirableLockRegistry {
+
+    private final LockClient client;
+    private final String template;
+    private final UnaryOperator<LockOptions> change;
+
+    private LeaseholdLockRegistry(LockClient client, String template, UnaryOperator<LockOptions> change) {
+        this.client = client;
+        this.template = template;
+        this.change = change;
+    }
+
+    /**
+     * Over a client, which stays the caller's.
+     *
+     * @param name of the registry: the lock of key {@code k} is <code>name:k</code>, for all registries of that name
+     * @throws IllegalArgumentException if the name is blank or has a brace
+     */
+    public static LeaseholdLockRegistry over(LockClient client, String name) {
+        Objects.requireNonNull(client, "client");
+        if (name.isBlank() || name.contains("{") || name.contains("}")) {
+            throw new IllegalArgumentException("the name \"" + name + "\" of a registry is blank or has a brace");
+        }
+        return new LeaseholdLockRegistry(client, name + ":{key}", UnaryOperator.identity());
+    }
+
+    /** The same, with other options of its locks. */
+    public LeaseholdLockRegistry with(UnaryOperator<LockOptions> change) {
+        return new LeaseholdLockRegistry(client, template, Objects.requireNonNull(change, "change"));
+    }
+
+    /** The lock of a key, with what Spring Integration has no word for: the fencing token, the validity, the loss. */
+    public ReentrantLockView view(Object key) {
+        DistributedLock lock = client.named(LockName.of(template, key));
+        return lock.with(change).asReentrantLock();
+    }
+
+    @Override
+    public Lock obtain(Object key) {
+        return new LockOfKey(view(key));
+    }
+
+    /** Renews now; a held lock renews itself besides. */
+    @Override
+    public void renewLock(Object key) {
+        view(key).renew();
+    }
+
+    /**
+     * Renews now. The ttl is that of the lock's options, whatever is asked for here: a held lock renews itself until it is unlocked. Called by
+     * Spring Integration 7.
+     */
+    public void renewLock(Object key, Duration ttl) {
+        renewLock(key);
+    }
+
+    /** Does nothing: nothing is kept that could be unused. */
+    @Override
+    public void expireUnusedOlderThan(long age) {}
+
+    /** The view, which throws where its thread has lost the lock; who only tries hears "no" instead. */
+    private record LockOfKey(ReentrantLockView view) implements Lock {
+
+        @Override
+        public void lock() {
+            view.lock();
+        }
+
+        @Override
+        public void lockInterruptibly() throws InterruptedException {
+            view.lockInterruptibly();
+        }
+
+        @Override
+        public boolean tryLock() {
+            try {
+                return view.tryLock();
+            } catch (LeaseLostException lost) {
+                return false;
+            }
+        }
+
+        @Override
+        public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+            try {
+                return view.tryLock(time, unit);
+            } catch (LeaseLostException lost) {
+                return false;
+            }
+        }
+
+        @Override
+        public void unlock() {
+            view.unlock();
+        }
+
+        @Override
+        public Condition newCondition() {
+            return view.newCondition();
+        }
+    }
+}

@@ -1,0 +1,77 @@
+package io.leasehold.spring;
+
+import io.leasehold.Attempt;
+import io.leasehold.Hold;
+import io.leasehold.LeaseLostException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Locked bodies that have ended when they return: they run on the calling thread. */
+final class BlockingCalls {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+
+    private BlockingCalls() {}
+
+    static @Nullable Object run(LockCall call) throws Throwable {
+        LeaseScope around = LeaseScope.current();
+        LeaseScope.refuseHeld(around, call.names());
+        boolean outer = ThreadTransactions.isActive();
+        if (outer && call.outerTransaction() == OuterTransaction.FAIL) {
+            throw call.refusedInTransaction();
+        }
+        Attempt<? extends Hold> attempt = call.lock().attempt(call.maxWait());
+        if (attempt instanceof Attempt.Busy<?> busy) {
+            return call.whenBusy().result(busy);
+        }
+        Hold hold = attempt.orElseThrow();
+        LeaseScope scope = call.scope(hold, around);
+        if (outer) {
+            releasedWithTransaction(scope);
+        }
+        Object result = null;
+        Throwable thrown = null;
+        LossInterrupt interrupt = call.onLoss() == OnLoss.INTERRUPT ? LossInterrupt.armed(hold) : null;
+        scope.enter();
+        try {
+            result = call.body().run(hold);
+        } catch (Throwable e) {
+            thrown = e;
+        } finally {
+            LeaseScope.backTo(around);
+            if (interrupt != null) {
+                interrupt.callOff();
+            }
+        }
+        Throwable end = LeaseScope.outcome(loss(scope, outer), thrown);
+        if (end != null) {
+            throw end;
+        }
+        return result;
+    }
+
+    private static void releasedWithTransaction(LeaseScope scope) {
+        try {
+            ThreadTransactions.releaseAfterCompletion(scope);
+        } catch (RuntimeException | Error e) {
+            scope.hold().close();
+            throw e;
+        }
+    }
+
+    /** What the exit finds out, with the release where no transaction goes on. */
+    private static @Nullable LeaseLostException loss(LeaseScope scope, boolean outer) {
+        LeaseLostException lost = scope.loss();
+        if (outer) {
+            return lost;
+        }
+        try {
+            LeaseLostException found = scope.foundBy(scope.hold().release());
+            return lost != null ? lost : found;
+        } catch (RuntimeException e) {
+            LOG.atWarn().setCause(e).log("releasing {} failed; it ends with its ttl", scope.hold());
+            return lost;
+        }
+    }
+}

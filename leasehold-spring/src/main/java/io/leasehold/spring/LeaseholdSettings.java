@@ -1,0 +1,68 @@
+package io.leasehold.spring;
+
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What holds for all {@link Locked} methods of an application: an immutable value, as a bean.
+ *
+ * <p>Without such a bean it is {@link #defaults()}.
+ */
+public final class LeaseholdSettings {
+
+    private static final LeaseholdSettings DEFAULTS =
+            new LeaseholdSettings(null, OuterTransaction.RELEASE_AFTER_COMPLETION, LintLevel.WARN);
+
+    private final @Nullable Duration maxWait;
+    private final OuterTransaction outerTransaction;
+    private final LintLevel lint;
+
+    private LeaseholdSettings(@Nullable Duration maxWait, OuterTransaction outerTransaction, LintLevel lint) {
+        this.maxWait = maxWait;
+        this.outerTransaction = outerTransaction;
+        this.lint = lint;
+    }
+
+    /** No patience of its own, a release after an outer transaction, warnings of the lint. */
+    public static LeaseholdSettings defaults() {
+        return DEFAULTS;
+    }
+
+    /**
+     * The patience of methods that name none.
+     *
+     * @throws IllegalArgumentException if it is negative
+     */
+    public LeaseholdSettings maxWait(Duration maxWait) {
+        if (maxWait.isNegative()) {
+            throw new IllegalArgumentException("maxWait is " + maxWait + "; it must not be negative");
+        }
+        return new LeaseholdSettings(maxWait, outerTransaction, lint);
+    }
+
+    /** What happens to calls inside a transaction of the caller. */
+    public LeaseholdSettings outerTransaction(OuterTransaction outerTransaction) {
+        return new LeaseholdSettings(maxWait, Objects.requireNonNull(outerTransaction, "outerTransaction"), lint);
+    }
+
+    /** What happens to findings at start. */
+    public LeaseholdSettings lint(LintLevel lint) {
+        return new LeaseholdSettings(maxWait, outerTransaction, Objects.requireNonNull(lint, "lint"));
+    }
+
+    /** The patience of methods that name none, or null: each has to name its own. */
+    public @Nullable Duration maxWait() {
+        return maxWait;
+    }
+
+    /** What happens to calls inside a transaction of the caller. */
+    public OuterTransaction outerTransaction() {
+        return outerTransaction;
+    }
+
+    /** What happens to findings at start. */
+    public LintLevel lint() {
+        return lint;
+    }
+}

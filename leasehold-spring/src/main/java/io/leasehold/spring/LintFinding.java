@@ -1,0 +1,34 @@
+package io.leasehold.spring;
+
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+
+/**
+ * What is wrong with a locked method.
+ *
+ * @param method the method, as people name it
+ * @param problem what is wrong, as the rest of a sentence that begins with the method
+ * @param cure what to change, as a sentence
+ */
+record LintFinding(String method, String problem, String cure) {
+
+    static LintFinding of(Method method, String problem, String cure) {
+        return new LintFinding(shown(method), problem, cure);
+    }
+
+    static LockedUsageException refusal(Method method, String problem, String cure) {
+        return new LockedUsageException(of(method, problem, cure));
+    }
+
+    static String shown(Method method) {
+        return "@Locked method " + method.getDeclaringClass().getSimpleName() + "." + method.getName()
+                + Arrays.stream(method.getParameterTypes())
+                        .map(Class::getSimpleName)
+                        .collect(Collectors.joining(", ", "(", ")"));
+    }
+
+    String text() {
+        return method + " " + problem + ". " + cure + ".";
+    }
+}

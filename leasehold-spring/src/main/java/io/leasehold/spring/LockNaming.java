@@ -1,0 +1,253 @@
+package io.leasehold.spring;
+
+import io.leasehold.LockName;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.springframework.context.expression.MethodBasedEvaluationContext;
+import org.springframework.core.DefaultParameterNameDiscoverer;
+import org.springframework.core.ParameterNameDiscoverer;
+import org.springframework.expression.Expression;
+import org.springframework.expression.ExpressionException;
+import org.springframework.expression.ParseException;
+import org.springframework.expression.spel.SpelCompilerMode;
+import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.SpelParserConfiguration;
+import org.springframework.expression.spel.ast.VariableReference;
+import org.springframework.expression.spel.standard.SpelExpression;
+import org.springframework.expression.spel.standard.SpelExpressionParser;
+import org.springframework.expression.spel.support.StandardEvaluationContext;
+import org.springframework.util.ObjectUtils;
+
+/**
+ * The names of the locks of one method: a template, and the expressions that fill it.
+ *
+ * <p>Immutable once made; any thread may use it.
+ */
+final class LockNaming {
+
+    private static final ParameterNameDiscoverer REFLECTED = new DefaultParameterNameDiscoverer();
+    private static final Pattern PLACEHOLDER = Pattern.compile("\\{[^}]*}");
+    private static final Pattern BY_POSITION = Pattern.compile("[pa]\\d+");
+
+    private final Method method;
+    private final String template;
+    private final int placeholders;
+    private final List<Expression> keys;
+    private final StandardEvaluationContext shared;
+    private final ParameterNameDiscoverer parameters;
+    /** Where nothing depends on the call. */
+    private final @Nullable List<LockName> constant;
+
+    private LockNaming(Method method, String template, List<Expression> keys, StandardEvaluationContext shared) {
+        this.method = method;
+        this.template = template;
+        this.placeholders = (int) PLACEHOLDER.matcher(template).results().count();
+        this.keys = keys;
+        this.shared = shared;
+        this.parameters = new Known(REFLECTED.getParameterNames(method));
+        this.constant = keys.isEmpty() ? List.of(nameWithoutKey()) : null;
+    }
+
+    /** The names of one method's parameters, found once. */
+    private static final class Known implements ParameterNameDiscoverer {
+
+        private final String @Nullable [] names;
+
+        Known(String @Nullable [] names) {
+            this.names = names;
+        }
+
+        @Override
+        public String @Nullable [] getParameterNames(Method method) {
+            return names;
+        }
+
+        @Override
+        public String @Nullable [] getParameterNames(Constructor<?> constructor) {
+            return null;
+        }
+    }
+
+    /** What an expression sees as its root. */
+    record Root(Method method, @Nullable Object target) {}
+
+    /**
+     * The naming of a method.
+     *
+     * @param name the template, empty for the default
+     * @param shared what its expressions have in common with those of other methods, such as the beans
+     * @throws LockedUsageException if a key cannot be parsed, names no parameter, or has no place in the name
+     */
+    static LockNaming of(Method method, String name, List<String> keys, StandardEvaluationContext shared) {
+        String template = !name.isEmpty()
+                ? name
+                : method.getDeclaringClass().getName() + "." + method.getName() + (keys.isEmpty() ? "" : ":{key}");
+        SpelExpressionParser parser = new SpelExpressionParser(new SpelParserConfiguration(
+                SpelCompilerMode.MIXED, method.getDeclaringClass().getClassLoader()));
+        List<Expression> parsed = new ArrayList<>();
+        for (String key : keys) {
+            parsed.add(parsed(parser, method, key));
+        }
+        LockNaming naming = new LockNaming(method, template, List.copyOf(parsed), shared);
+        naming.refuseMisfit();
+        return naming;
+    }
+
+    private LockName nameWithoutKey() {
+        if (placeholders > 0) {
+            throw LintFinding.refusal(
+                    method,
+                    "has the name \"" + template + "\" and no key for its placeholder",
+                    "Write key = \"#parameter\", or a name without {}");
+        }
+        try {
+            return LockName.of(template);
+        } catch (IllegalArgumentException e) {
+            throw LintFinding.refusal(method, "has a name that is none: " + e.getMessage(), "Write another name");
+        }
+    }
+
+    private void refuseMisfit() {
+        if (!keys.isEmpty() && placeholders == 0) {
+            throw LintFinding.refusal(
+                    method,
+                    "has a key, and the name \"" + template + "\" has no place for it",
+                    "Write name = \"" + template + ":{}\"");
+        }
+        if (placeholders > 1 && keys.size() != placeholders) {
+            throw LintFinding.refusal(
+                    method,
+                    "has " + keys.size() + " key(s) for the " + placeholders + " placeholders of \"" + template + "\"",
+                    "Write one key for each placeholder, or one placeholder that each key fills");
+        }
+    }
+
+    private static SpelExpression parsed(SpelExpressionParser parser, Method method, String key) {
+        SpelExpression expression;
+        try {
+            expression = parser.parseRaw(key);
+        } catch (ParseException | IllegalStateException | IllegalArgumentException e) {
+            throw LintFinding.refusal(
+                    method,
+                    "has the key \"" + key + "\", which is no SpEL: " + e.getMessage(),
+                    "Write an expression over the parameters, such as \"#id\"; a text stands in '…'");
+        }
+        String[] parameters = REFLECTED.getParameterNames(method);
+        Set<String> unknown = new TreeSet<>();
+        collectVariables(expression.getAST(), unknown);
+        unknown.remove("root");
+        unknown.remove("this");
+        unknown.removeIf(name -> BY_POSITION.matcher(name).matches()
+                && Integer.parseInt(name.substring(1)) < method.getParameterCount());
+        if (parameters != null) {
+            unknown.removeAll(Arrays.asList(parameters));
+        }
+        if (!unknown.isEmpty()) {
+            String name = unknown.iterator().next();
+            throw parameters == null
+                    ? LintFinding.refusal(
+                            method,
+                            "has the key \"" + key + "\", and its class was compiled without the names of parameters",
+                            "Compile with -parameters, or write #p0 for the first parameter")
+                    : LintFinding.refusal(
+                            method,
+                            "has the key \"" + key + "\", and #" + name + " is none of its parameters "
+                                    + Arrays.toString(parameters),
+                            "Name one of them");
+        }
+        return expression;
+    }
+
+    private static void collectVariables(SpelNode node, Set<String> names) {
+        if (node instanceof VariableReference variable) {
+            names.add(variable.toStringAST().substring(1));
+        }
+        for (int i = 0; i < node.getChildCount(); i++) {
+            collectVariables(node.getChild(i), names);
+        }
+    }
+
+    String template() {
+        return template;
+    }
+
+    /** The names of the locks of every call, or null where they depend on it. */
+    @Nullable
+    List<LockName> constant() {
+        return constant;
+    }
+
+    /** Whether each call has several locks, whatever its arguments. */
+    boolean isAlwaysSeveral() {
+        return placeholders == 1 && keys.size() > 1;
+    }
+
+    /**
+     * The names of the locks of one call.
+     *
+     * @throws IllegalArgumentException if a key is null, blank or an empty collection, or cannot be evaluated
+     */
+    List<LockName> of(@Nullable Object target, Object[] arguments) {
+        if (constant != null) {
+            return constant;
+        }
+        MethodBasedEvaluationContext context =
+                new MethodBasedEvaluationContext(new Root(method, target), method, arguments, parameters);
+        shared.applyDelegatesTo(context);
+        if (placeholders > 1) {
+            Object[] parts = new Object[keys.size()];
+            for (int i = 0; i < parts.length; i++) {
+                parts[i] = value(keys.get(i), context);
+            }
+            return List.of(LockName.of(template, parts));
+        }
+        List<LockName> names = new ArrayList<>(keys.size());
+        for (Expression key : keys) {
+            addNames(names, key, value(key, context));
+        }
+        return names;
+    }
+
+    private void addNames(List<LockName> names, Expression key, Object value) {
+        Collection<?> parts = value instanceof Collection<?> several
+                ? several
+                : value.getClass().isArray() ? Arrays.asList(ObjectUtils.toObjectArray(value)) : List.of(value);
+        if (parts.isEmpty()) {
+            throw unusable(key, "is an empty collection", null);
+        }
+        for (Object part : parts) {
+            if (part == null || part.toString().isBlank()) {
+                throw unusable(key, "is " + (part == null ? "null" : "blank"), null);
+            }
+            names.add(LockName.of(template, part));
+        }
+    }
+
+    private Object value(Expression key, MethodBasedEvaluationContext context) {
+        Object value;
+        try {
+            value = key.getValue(context);
+        } catch (ExpressionException e) {
+            throw unusable(key, "cannot be evaluated: " + e.getMessage(), e);
+        }
+        if (value == null) {
+            throw unusable(key, "is null", null);
+        }
+        return value;
+    }
+
+    private IllegalArgumentException unusable(Expression key, String why, @Nullable Throwable cause) {
+        return new IllegalArgumentException(
+                LintFinding.shown(method) + ": the key \"" + key.getExpressionString() + "\" " + why
+                        + "; the body has not run, since it would be guarded by the wrong lock",
+                cause);
+    }
+}

@@ -1,0 +1,139 @@
+package io.leasehold.spring;
+
+import io.leasehold.Attempt;
+import io.leasehold.Hold;
+import io.leasehold.Lease;
+import io.leasehold.LockBusyException;
+import io.leasehold.LockName;
+import io.leasehold.spring.LockedMethod.Slots;
+import io.leasehold.spring.LockedMethod.Style;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.ProxyMethodInvocation;
+
+/**
+ * Puts a lock around a method that carries {@link Locked}.
+ *
+ * <p>Any thread may use it.
+ */
+final class LockedInterceptor implements MethodInterceptor {
+
+    private final LockedMethods methods;
+    private final LockClients clients;
+
+    LockedInterceptor(LockedMethods methods, LockClients clients) {
+        this.methods = methods;
+        this.clients = clients;
+    }
+
+    @Override
+    public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+        Object target = invocation.getThis();
+        LockedMethod locked = methods.of(invocation.getMethod(), target == null ? null : target.getClass());
+        if (locked == null) {
+            return invocation.proceed();
+        }
+        MethodLocks locks = clients.of(locked);
+        List<LockName> names = locked.naming().of(target, invocation.getArguments());
+        LockCall call = new LockCall(
+                names,
+                locks.of(names),
+                locks.maxWait(),
+                locks.commitGuard(),
+                locked.onLoss(),
+                locks.outerTransaction(),
+                body(locked, invocation),
+                busy -> whenBusy(locked, invocation, busy));
+        return switch (locked.style()) {
+            case BLOCKING -> blocking(locked.method(), call);
+            case STAGE -> StageCalls.run(call);
+            case PUBLISHER -> PublisherCalls.run(call, locked.method().getReturnType());
+        };
+    }
+
+    private static @Nullable Object blocking(Method method, LockCall call) throws Throwable {
+        try {
+            return BlockingCalls.run(call);
+        } catch (InterruptedException e) {
+            for (Class<?> declared : method.getExceptionTypes()) {
+                if (declared.isAssignableFrom(InterruptedException.class)) {
+                    throw e;
+                }
+            }
+            Thread.currentThread().interrupt();
+            throw new AcquireInterruptedException(call.names(), e);
+        }
+    }
+
+    /** A body that begins after this method has returned needs an invocation of its own, and so does each subscription. */
+    private static LockCall.Body body(LockedMethod locked, MethodInvocation invocation) {
+        if (locked.style() == Style.BLOCKING) {
+            return hold -> {
+                if (invocation instanceof ProxyMethodInvocation proxied) {
+                    proxied.setArguments(filled(locked.slots(), invocation.getArguments(), hold));
+                }
+                return invocation.proceed();
+            };
+        }
+        ProxyMethodInvocation proxied = (ProxyMethodInvocation) invocation;
+        MethodInvocation kept = proxied.invocableClone();
+        return hold -> ((ProxyMethodInvocation) kept)
+                .invocableClone(filled(locked.slots(), kept.getArguments(), hold))
+                .proceed();
+    }
+
+    private static Object[] filled(Slots slots, Object[] arguments, Hold hold) {
+        Object[] filled = arguments.clone();
+        if (slots.lease() >= 0) {
+            filled[slots.lease()] = hold;
+        }
+        if (slots.multiLease() >= 0) {
+            filled[slots.multiLease()] = hold;
+        }
+        if (slots.token() >= 0) {
+            filled[slots.token()] = ((Lease) hold).fencingToken();
+        }
+        return filled;
+    }
+
+    private static @Nullable Object whenBusy(LockedMethod locked, MethodInvocation invocation, Attempt.Busy<?> busy)
+            throws Throwable {
+        Method fallback = locked.fallback();
+        if (fallback != null) {
+            return called(fallback, invocation, busy);
+        }
+        if (locked.onBusy() == OnBusy.SKIP) {
+            return nothing(locked);
+        }
+        throw new LockBusyException(busy.lockName(), busy.waited(), busy.holder(), busy.votes());
+    }
+
+    private static @Nullable Object nothing(LockedMethod locked) {
+        return switch (locked.style()) {
+            case STAGE -> CompletableFuture.completedFuture(null);
+            case PUBLISHER -> null;
+            case BLOCKING -> locked.method().getReturnType() == Optional.class ? Optional.empty() : null;
+        };
+    }
+
+    private static @Nullable Object called(Method fallback, MethodInvocation invocation, Attempt.Busy<?> busy)
+            throws Throwable {
+        Object[] given = invocation.getArguments();
+        Object[] arguments = Arrays.copyOf(given, fallback.getParameterCount());
+        if (arguments.length > given.length) {
+            arguments[given.length] = busy;
+        }
+        try {
+            return fallback.invoke(invocation.getThis(), arguments);
+        } catch (InvocationTargetException e) {
+            throw e.getTargetException();
+        }
+    }
+}

@@ -1,0 +1,99 @@
+package io.leasehold.spring;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.BaseStream;
+import org.jspecify.annotations.Nullable;
+
+/** What looks wrong about locked methods, and does not stop the application by itself. */
+final class LockedLint {
+
+    private LockedLint() {}
+
+    /**
+     * Findings about the methods of one class.
+     *
+     * @param proxy the class of the proxy if it only has the interfaces of the bean, else null
+     */
+    static List<LintFinding> findings(Class<?> type, @Nullable Class<?> proxy, List<LockedMethod> locked) {
+        List<LintFinding> findings = new ArrayList<>();
+        for (LockedMethod one : locked) {
+            Method method = one.method();
+            String unreachable = unreachable(method);
+            if (unreachable != null) {
+                findings.add(LintFinding.of(
+                        method,
+                        "is " + unreachable + ", so that no proxy can lock it: it runs without the lock",
+                        "Make it a method that can be overridden, or lock with LeaseholdTemplate"));
+            } else if (proxy != null && !hasMethod(proxy, method)) {
+                findings.add(LintFinding.of(
+                        method,
+                        "is in no interface of its bean, whose proxy has only these: it cannot be called through the proxy",
+                        "Declare it in an interface, or use @EnableLeasehold(proxyTargetClass = true)"));
+            }
+            if (BaseStream.class.isAssignableFrom(method.getReturnType())) {
+                findings.add(LintFinding.of(
+                        method, "returns a stream, which is read after the lock has been released", "Return a List"));
+            }
+        }
+        SelfCalls.in(type, locked.stream().map(LockedMethod::method).toList())
+                .forEach((called, caller) -> findings.add(LintFinding.of(
+                        called,
+                        "is called by " + caller + " of the same object, past the proxy: it runs without the lock then",
+                        "Call it from another bean, or lock with LeaseholdTemplate")));
+        return findings;
+    }
+
+    private static @Nullable String unreachable(Method method) {
+        int modifiers = method.getModifiers();
+        return Modifier.isPrivate(modifiers)
+                ? "private"
+                : Modifier.isStatic(modifiers) ? "static" : Modifier.isFinal(modifiers) ? "final" : null;
+    }
+
+    private static boolean hasMethod(Class<?> proxy, Method method) {
+        return Arrays.stream(proxy.getMethods())
+                .anyMatch(one -> one.getName().equals(method.getName())
+                        && Arrays.equals(one.getParameterTypes(), method.getParameterTypes()));
+    }
+
+    /** Methods that name one lock, and not the same ttl or the same client. */
+    static List<LintFinding> disagreements(List<LockedMethod> all) {
+        List<LintFinding> findings = new ArrayList<>();
+        Map<String, LockedMethod> first = new HashMap<>();
+        for (LockedMethod one : all) {
+            LockedMethod other = first.putIfAbsent(one.naming().template(), one);
+            if (other == null) {
+                continue;
+            }
+            if (!other.client().equals(one.client())) {
+                findings.add(disagreement(one, other, "client", other.client(), one.client()));
+            } else if (!Objects.equals(other.changes().ttl(), one.changes().ttl())) {
+                findings.add(disagreement(
+                        one, other, "ttl", other.changes().ttl(), one.changes().ttl()));
+            }
+        }
+        return findings;
+    }
+
+    private static LintFinding disagreement(
+            LockedMethod one, LockedMethod other, String what, @Nullable Object before, @Nullable Object now) {
+        return LintFinding.of(
+                one.method(),
+                "names the lock \"" + one.naming().template() + "\" with the " + what + " " + shown(now) + ", and "
+                        + LintFinding.shown(other.method()) + " names it with " + shown(before),
+                what.equals("client")
+                        ? "Locks of two clients do not exclude each other: name one client"
+                        : "Write one ttl for one lock");
+    }
+
+    private static String shown(@Nullable Object value) {
+        return value == null || value.toString().isEmpty() ? "of the default" : value.toString();
+    }
+}

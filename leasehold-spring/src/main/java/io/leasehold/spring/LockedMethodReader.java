@@ -1,0 +1,211 @@
+package io.leasehold.spring;
+
+import io.leasehold.Attempt;
+import io.leasehold.Lease;
+import io.leasehold.MultiLease;
+import io.leasehold.spring.LockedMethod.Changes;
+import io.leasehold.spring.LockedMethod.Slots;
+import io.leasehold.spring.LockedMethod.Style;
+import java.lang.reflect.Method;
+import java.lang.reflect.Parameter;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.KotlinDetector;
+import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.expression.spel.support.StandardEvaluationContext;
+import org.springframework.format.datetime.standard.DurationFormatterUtils;
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.util.ReflectionUtils;
+
+/** Reads {@link Locked} on a method, and refuses what cannot work. Nothing of it depends on a call. */
+final class LockedMethodReader {
+
+    private static final String STAGE_CURE = "Return a CompletionStage, a Mono or a Flux, or block inside the method";
+
+    /** What runs after the method has returned, in a way that nobody can wait for; by name, since most of it is not on the class path. */
+    private static final Map<String, String> ENDS_ELSEWHERE = Map.of(
+            "org.springframework.web.context.request.async.DeferredResult",
+            STAGE_CURE,
+            "org.springframework.web.context.request.async.WebAsyncTask",
+            STAGE_CURE,
+            "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
+            "Send from a @Locked method of a service that the emitter's thread calls",
+            "org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody",
+            "Put @Locked on a method of a service that the body calls");
+
+    private final UnaryOperator<String> placeholders;
+    private final StandardEvaluationContext expressions;
+
+    LockedMethodReader(UnaryOperator<String> placeholders, StandardEvaluationContext expressions) {
+        this.placeholders = placeholders;
+        this.expressions = expressions;
+    }
+
+    /**
+     * What the annotation says.
+     *
+     * @throws LockedUsageException if that cannot work
+     */
+    LockedMethod read(Method method, Locked locked) {
+        LockNaming naming = LockNaming.of(
+                method,
+                placeholders.apply(locked.name()),
+                Arrays.stream(locked.key()).map(placeholders).toList(),
+                expressions);
+        boolean scheduled = AnnotatedElementUtils.isAnnotated(method, Scheduled.class);
+        OnBusy onBusy = locked.onBusy() != OnBusy.DEFAULT ? locked.onBusy() : scheduled ? OnBusy.SKIP : OnBusy.THROW;
+        refusePrimitiveSkip(method, onBusy);
+        if (locked.fairness().length > 1) {
+            throw LintFinding.refusal(method, "names several kinds of fairness", "Name one");
+        }
+        Duration maxWait = duration(method, "maxWait", locked.maxWait());
+        return new LockedMethod(
+                method,
+                style(method),
+                naming,
+                slots(method, naming),
+                maxWait == null && scheduled ? Duration.ZERO : maxWait,
+                new Changes(
+                        duration(method, "ttl", locked.ttl()),
+                        duration(method, "maxHold", locked.maxHold()),
+                        duration(method, "atLeast", locked.atLeast()),
+                        locked.fairness().length == 0 ? null : locked.fairness()[0]),
+                onBusy,
+                fallback(method, onBusy, placeholders.apply(locked.fallback())),
+                locked.onLoss(),
+                duration(method, "commitGuard", locked.commitGuard()),
+                placeholders.apply(locked.client()));
+    }
+
+    private static void refusePrimitiveSkip(Method method, OnBusy onBusy) {
+        Class<?> type = method.getReturnType();
+        if (onBusy == OnBusy.SKIP && type.isPrimitive() && type != void.class) {
+            throw LintFinding.refusal(
+                    method,
+                    "skips when the lock is busy, and then has no " + type + " to return",
+                    "Return Optional or a type that can be null, or use onBusy = THROW");
+        }
+    }
+
+    private static Style style(Method method) {
+        Class<?> type = method.getReturnType();
+        if (KotlinDetector.isSuspendingFunction(method)) {
+            throw LintFinding.refusal(
+                    method, "is a suspend function, which is not supported yet", "Return a Mono or a Flux");
+        }
+        if (type == CompletionStage.class || type == CompletableFuture.class) {
+            return Style.STAGE;
+        }
+        if (Future.class.isAssignableFrom(type) || Callable.class.isAssignableFrom(type)) {
+            throw endsElsewhere(method, STAGE_CURE);
+        }
+        for (Class<?> one = type; one != null && one != Object.class; one = one.getSuperclass()) {
+            String cure = ENDS_ELSEWHERE.get(one.getName());
+            if (cure != null) {
+                throw endsElsewhere(method, cure);
+            }
+        }
+        return ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null ? Style.PUBLISHER : Style.BLOCKING;
+    }
+
+    private static LockedUsageException endsElsewhere(Method method, String cure) {
+        return LintFinding.refusal(
+                method,
+                "returns " + method.getReturnType().getSimpleName()
+                        + ", whose work would go on after the lock has been released",
+                cure);
+    }
+
+    private static Slots slots(Method method, LockNaming naming) {
+        int lease = -1;
+        int multiLease = -1;
+        int token = -1;
+        Parameter[] parameters = method.getParameters();
+        for (int i = 0; i < parameters.length; i++) {
+            Class<?> type = parameters[i].getType();
+            if (type == Lease.class) {
+                lease = i;
+            } else if (type == MultiLease.class) {
+                multiLease = i;
+            } else if (parameters[i].isAnnotationPresent(FencingToken.class)) {
+                if (type != long.class && type != Long.class) {
+                    throw LintFinding.refusal(
+                            method, "has a @FencingToken of type " + type.getSimpleName(), "Make it a long");
+                }
+                token = i;
+            }
+        }
+        Slots slots = new Slots(lease, multiLease, token);
+        if (slots.wantOne() && (multiLease >= 0 || naming.isAlwaysSeveral())) {
+            throw LintFinding.refusal(
+                    method,
+                    "takes several locks, and has a parameter for the lease or the token of one",
+                    "Take a MultiLease, and ask it for the token of each name");
+        }
+        return slots;
+    }
+
+    private @Nullable Duration duration(Method method, String attribute, String text) {
+        String resolved = placeholders.apply(text).strip();
+        if (resolved.isEmpty()) {
+            return null;
+        }
+        Duration parsed;
+        try {
+            parsed = DurationFormatterUtils.detectAndParse(resolved);
+        } catch (IllegalArgumentException e) {
+            throw badDuration(method, attribute, resolved, "is no duration");
+        }
+        if (!parsed.isZero() && resolved.chars().allMatch(Character::isDigit)) {
+            throw badDuration(method, attribute, resolved, "has no unit");
+        }
+        if (parsed.isNegative()) {
+            throw badDuration(method, attribute, resolved, "is negative");
+        }
+        return parsed;
+    }
+
+    private static LockedUsageException badDuration(Method method, String attribute, String text, String why) {
+        return LintFinding.refusal(
+                method, "has " + attribute + " = \"" + text + "\", which " + why, "Write 3s, 500ms, 1m30s or PT3S");
+    }
+
+    private static @Nullable Method fallback(Method method, OnBusy onBusy, String name) {
+        if (onBusy != OnBusy.FALLBACK) {
+            if (!name.isEmpty()) {
+                throw LintFinding.refusal(
+                        method,
+                        "names a fallback, which is never called",
+                        "Add onBusy = OnBusy.FALLBACK, or remove it");
+            }
+            return null;
+        }
+        List<Class<?>> plain = List.of(method.getParameterTypes());
+        Class<?>[] withBusy = Arrays.copyOf(method.getParameterTypes(), plain.size() + 1);
+        withBusy[plain.size()] = Attempt.Busy.class;
+        Class<?> type = method.getDeclaringClass();
+        Method found = ReflectionUtils.findMethod(type, name, withBusy);
+        if (found == null) {
+            found = ReflectionUtils.findMethod(type, name, method.getParameterTypes());
+        }
+        if (name.isEmpty() || found == null || !method.getReturnType().isAssignableFrom(found.getReturnType())) {
+            throw LintFinding.refusal(
+                    method,
+                    "has the fallback \"" + name
+                            + "\", which is no method of its class with the same parameters and result",
+                    "Write " + method.getReturnType().getSimpleName() + " " + (name.isEmpty() ? "busy" : name)
+                            + "(…) with its parameters, and Attempt.Busy as one more if you like");
+        }
+        ReflectionUtils.makeAccessible(found);
+        return found;
+    }
+}

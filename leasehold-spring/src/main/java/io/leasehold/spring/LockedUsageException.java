@@ -1,0 +1,31 @@
+package io.leasehold.spring;
+
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** {@link Locked} is used in a way that cannot work; the application does not start. */
+public final class LockedUsageException extends RuntimeException {
+
+    private static final long serialVersionUID = 1L;
+
+    private final String cure;
+
+    LockedUsageException(String problem, String cure) {
+        super(problem + ". " + cure + ".");
+        this.cure = cure;
+    }
+
+    LockedUsageException(LintFinding finding) {
+        this(finding.method() + " " + finding.problem(), finding.cure());
+    }
+
+    LockedUsageException(List<LintFinding> findings) {
+        super(findings.stream().map(LintFinding::text).collect(Collectors.joining("\n")));
+        this.cure = "Change what each line names, or set the lint to WARN";
+    }
+
+    /** What to change, as a sentence without its full stop. */
+    public String cure() {
+        return cure;
+    }
+}

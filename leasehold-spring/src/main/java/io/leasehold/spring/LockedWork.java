@@ -1,0 +1,17 @@
+package io.leasehold.spring;
+
+import io.leasehold.Lease;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Work that runs while a lock is held.
+ *
+ * @param <T> its result
+ * @param <X> what it throws
+ */
+@FunctionalInterface
+public interface LockedWork<T extends @Nullable Object, X extends Exception> {
+
+    /** Runs under the lease, which is given back after it. */
+    T run(Lease lease) throws X;
+}

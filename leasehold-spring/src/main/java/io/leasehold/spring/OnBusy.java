@@ -1,0 +1,13 @@
+package io.leasehold.spring;
+
+/** What happens if the lock stayed busy. The body never runs without the lock. */
+public enum OnBusy {
+    /** {@link #SKIP} on a {@code @Scheduled} method, else {@link #THROW}. */
+    DEFAULT,
+    /** The caller gets a {@link io.leasehold.LockBusyException}. */
+    THROW,
+    /** The caller gets nothing: null, an empty {@code Optional}, an empty publisher, or a stage that has completed with null. */
+    SKIP,
+    /** The method that {@link Locked#fallback} names is called, and the caller gets what it returns. */
+    FALLBACK
+}

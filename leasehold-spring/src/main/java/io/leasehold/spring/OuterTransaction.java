@@ -1,0 +1,12 @@
+package io.leasehold.spring;
+
+/** What happens if a locked method is called inside a transaction that its caller has begun. */
+public enum OuterTransaction {
+    /**
+     * The lease stays held, and renewed, until that transaction has completed, however it completes; before its commit the lease
+     * is checked as before that of a transaction of the body.
+     */
+    RELEASE_AFTER_COMPLETION,
+    /** The call is refused with an {@link IllegalStateException}, before the lock is asked for. */
+    FAIL
+}

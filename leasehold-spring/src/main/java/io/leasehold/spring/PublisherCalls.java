@@ -1,0 +1,206 @@
+package io.leasehold.spring;
+
+import io.leasehold.Attempt;
+import io.leasehold.Hold;
+import io.leasehold.LeaseLostException;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import org.springframework.core.ReactiveAdapter;
+import org.springframework.core.ReactiveAdapterRegistry;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.util.context.ContextView;
+
+/** Locked bodies that are publishers: each subscription acquires, and releases when it completes, fails or is cancelled. */
+final class PublisherCalls {
+
+    private PublisherCalls() {}
+
+    static Object run(LockCall call, Class<?> type) {
+        ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(type);
+        if (adapter == null) {
+            throw new IllegalArgumentException("nothing adapts " + type.getName() + " to a publisher");
+        }
+        Publisher<Object> locked = adapter.isMultiValue()
+                ? Flux.deferContextual(context -> ReactiveTransactions.isActive()
+                        .flatMapMany(outer -> new Subscription(call, adapter, context, outer).flux()))
+                : Mono.deferContextual(context -> ReactiveTransactions.isActive()
+                        .flatMap(outer -> new Subscription(call, adapter, context, outer).mono()));
+        return adapter.fromPublisher(locked);
+    }
+
+    /**
+     * One subscription. What it was granted is given back however the subscription ends, also where the grant and the cancellation
+     * cross; inside a transaction of the caller, when that has completed.
+     */
+    private static final class Subscription {
+
+        private final LockCall call;
+        private final ReactiveAdapter adapter;
+        private final @Nullable LeaseScope around;
+        private final boolean outer;
+
+        /** Guarded by {@code this}. */
+        private boolean over;
+
+        /** To be given back by this subscription, and by nothing else. Guarded by {@code this}. */
+        private @Nullable Hold granted;
+
+        Subscription(LockCall call, ReactiveAdapter adapter, ContextView context, boolean outer) {
+            this.call = call;
+            this.adapter = adapter;
+            this.around = context.getOrDefault(LeaseScope.class, null);
+            this.outer = outer;
+        }
+
+        Flux<Object> flux() {
+            return Flux.usingWhen(
+                            attempt(),
+                            attempt -> {
+                                if (attempt instanceof Attempt.Busy<?> busy) {
+                                    return Flux.from(busy(busy));
+                                }
+                                LeaseScope scope = call.scope(attempt.orElseThrow(), around);
+                                Flux<Object> body = begun(scope).thenMany(Flux.defer(() -> Flux.from(body(scope))));
+                                return (cancels() ? body.takeUntilOther(loss(scope)) : body)
+                                        .onErrorMap(error -> told(scope, error))
+                                        .concatWith(Mono.defer(() -> endOf(scope)))
+                                        .contextWrite(context -> context.put(LeaseScope.class, scope));
+                            },
+                            this::released,
+                            (attempt, error) -> released(attempt),
+                            this::released)
+                    .doFinally(signal -> end());
+        }
+
+        Mono<Object> mono() {
+            return Mono.usingWhen(
+                            attempt(),
+                            attempt -> {
+                                if (attempt instanceof Attempt.Busy<?> busy) {
+                                    return Mono.from(busy(busy));
+                                }
+                                LeaseScope scope = call.scope(attempt.orElseThrow(), around);
+                                Mono<Object> body = begun(scope).then(Mono.defer(() -> Mono.from(body(scope))));
+                                return (cancels() ? body.takeUntilOther(loss(scope)) : body)
+                                        .onErrorMap(error -> told(scope, error))
+                                        .flatMap(value -> endOf(scope).defaultIfEmpty(value))
+                                        .switchIfEmpty(Mono.defer(() -> endOf(scope)))
+                                        .contextWrite(context -> context.put(LeaseScope.class, scope));
+                            },
+                            this::released,
+                            (attempt, error) -> released(attempt),
+                            this::released)
+                    .doFinally(signal -> end());
+        }
+
+        private Mono<Attempt<? extends Hold>> attempt() {
+            return Mono.create(sink -> {
+                LeaseScope.refuseHeld(around, call.names());
+                if (outer && call.outerTransaction() == OuterTransaction.FAIL) {
+                    throw call.refusedInTransaction();
+                }
+                CompletableFuture<? extends Attempt<? extends Hold>> asked =
+                        call.lock().attemptAsync(call.maxWait());
+                sink.onCancel(() -> asked.cancel(true));
+                asked.whenComplete((attempt, error) -> {
+                    if (error != null) {
+                        sink.error(error);
+                    } else {
+                        keep(attempt.orElseNull());
+                        sink.success(attempt);
+                    }
+                });
+            });
+        }
+
+        private Publisher<Object> busy(Attempt.Busy<?> busy) {
+            try {
+                return publisher(call.whenBusy().result(busy));
+            } catch (Throwable e) {
+                return Mono.error(e);
+            }
+        }
+
+        /** Hands the lease to the caller's transaction, if there is one. */
+        private Mono<Void> begun(LeaseScope scope) {
+            return outer
+                    ? ReactiveTransactions.releaseAfterCompletion(scope).doOnSuccess(done -> handedOver())
+                    : Mono.empty();
+        }
+
+        private synchronized void handedOver() {
+            granted = null;
+        }
+
+        private Publisher<Object> body(LeaseScope scope) {
+            LeaseScope before = LeaseScope.current();
+            scope.enter();
+            try {
+                return publisher(call.body().run(scope.hold()));
+            } catch (Throwable e) {
+                return Mono.error(e);
+            } finally {
+                LeaseScope.backTo(before);
+            }
+        }
+
+        private Publisher<Object> publisher(@Nullable Object returned) {
+            return returned == null ? Mono.empty() : adapter.toPublisher(returned);
+        }
+
+        private boolean cancels() {
+            return call.onLoss() == OnLoss.INTERRUPT;
+        }
+
+        /** Completes when the lease is lost, and never otherwise: that cancels the body, as an error here would not. */
+        private static Mono<Object> loss(LeaseScope scope) {
+            return Mono.create(sink -> scope.hold().onLost(cause -> sink.success()));
+        }
+
+        private static Throwable told(LeaseScope scope, Throwable error) {
+            Throwable told = LeaseScope.outcome(scope.loss(), error);
+            return told == null ? error : told;
+        }
+
+        private static Mono<Object> endOf(LeaseScope scope) {
+            LeaseLostException lost = scope.loss();
+            return lost == null ? Mono.empty() : Mono.error(lost);
+        }
+
+        private Mono<?> released(Attempt<? extends Hold> attempt) {
+            Hold hold = taken();
+            return hold == null ? Mono.empty() : Mono.fromFuture(hold.releaseAsync(), true);
+        }
+
+        private synchronized @Nullable Hold taken() {
+            Hold hold = granted;
+            granted = null;
+            return hold;
+        }
+
+        private void keep(@Nullable Hold hold) {
+            synchronized (this) {
+                if (!over) {
+                    granted = hold;
+                    return;
+                }
+            }
+            giveBack(hold);
+        }
+
+        private void end() {
+            synchronized (this) {
+                over = true;
+            }
+            giveBack(taken());
+        }
+
+        private static void giveBack(@Nullable Hold hold) {
+            if (hold != null) {
+                hold.releaseAsync();
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package io.leasehold.spring;
+
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.ReactiveTransaction;
+import org.springframework.transaction.ReactiveTransactionManager;
+import reactor.core.publisher.Mono;
+
+/**
+ * {@link CommitGuard} for reactive transactions: a listener of theirs does not see the context of the subscription, so this stands before the
+ * manager itself, and rolls back what may not be committed.
+ */
+final class ReactiveCommitGuard implements MethodInterceptor {
+
+    private final ReactiveTransactionManager manager;
+
+    ReactiveCommitGuard(ReactiveTransactionManager manager) {
+        this.manager = manager;
+    }
+
+    @Override
+    public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+        boolean commit = invocation.getMethod().getName().equals("commit")
+                && invocation.getArguments().length == 1
+                && invocation.getArguments()[0] instanceof ReactiveTransaction;
+        return commit ? guarded((ReactiveTransaction) invocation.getArguments()[0]) : invocation.proceed();
+    }
+
+    private Mono<Void> guarded(ReactiveTransaction transaction) {
+        return Mono.deferContextual(context -> {
+            LeaseScope scope = context.getOrDefault(LeaseScope.class, null);
+            if (scope == null || transaction.isRollbackOnly()) {
+                return manager.commit(transaction);
+            }
+            return Mono.fromFuture(scope.checkCommitAsync())
+                    .onErrorResume(refused -> manager.rollback(transaction)
+                            .onErrorMap(failed -> {
+                                refused.addSuppressed(failed);
+                                return refused;
+                            })
+                            .then(Mono.error(refused)))
+                    .then(Mono.defer(() -> manager.commit(transaction)));
+        });
+    }
+}

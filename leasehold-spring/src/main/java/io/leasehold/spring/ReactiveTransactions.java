@@ -1,0 +1,65 @@
+package io.leasehold.spring;
+
+import org.springframework.core.Ordered;
+import org.springframework.transaction.NoTransactionException;
+import org.springframework.transaction.reactive.TransactionSynchronization;
+import org.springframework.transaction.reactive.TransactionSynchronizationManager;
+import org.springframework.util.ClassUtils;
+import reactor.core.publisher.Mono;
+
+/** The transaction of a subscription, where Spring's transactions are on the class path. */
+final class ReactiveTransactions {
+
+    private static final boolean PRESENT = ClassUtils.isPresent(
+            "org.springframework.transaction.reactive.TransactionSynchronizationManager",
+            ReactiveTransactions.class.getClassLoader());
+
+    private ReactiveTransactions() {}
+
+    static Mono<Boolean> isActive() {
+        return PRESENT ? OfSpring.isActive() : Mono.just(false);
+    }
+
+    /** The active transaction checks the lease before its commit, and gives it back when it has completed. */
+    static Mono<Void> releaseAfterCompletion(LeaseScope scope) {
+        return OfSpring.releaseAfterCompletion(scope);
+    }
+
+    /** A class of its own: without Spring's transactions it could not even be linked. */
+    private static final class OfSpring {
+
+        private OfSpring() {}
+
+        static Mono<Boolean> isActive() {
+            return TransactionSynchronizationManager.forCurrentTransaction()
+                    .map(TransactionSynchronizationManager::isActualTransactionActive)
+                    .onErrorResume(NoTransactionException.class, none -> Mono.just(false));
+        }
+
+        static Mono<Void> releaseAfterCompletion(LeaseScope scope) {
+            return TransactionSynchronizationManager.forCurrentTransaction()
+                    .doOnNext(transaction -> transaction.registerSynchronization(new ReleasedWithTransaction(scope)))
+                    .then();
+        }
+    }
+
+    /** Last, so that what others write before the commit is written first. */
+    private record ReleasedWithTransaction(LeaseScope scope) implements TransactionSynchronization, Ordered {
+
+        @Override
+        public int getOrder() {
+            return LOWEST_PRECEDENCE;
+        }
+
+        @Override
+        public Mono<Void> beforeCommit(boolean readOnly) {
+            return Mono.defer(() -> Mono.fromFuture(scope.checkCommitAsync()));
+        }
+
+        @Override
+        public Mono<Void> afterCompletion(int status) {
+            return Mono.defer(() -> Mono.fromFuture(scope.hold().releaseAsync(), true))
+                    .then();
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/**
+ * Locks for Spring Framework 6.2 and 7: {@link io.leasehold.spring.Locked} on a method.
+ *
+ * <pre>{@code
+ * @Locked(name = "order:{}", key = "#order.id", maxWait = "3s")
+ * @Transactional
+ * public void pay(Order order, Lease lease) {
+ *     orders.write(order.paid(), lease.fencingToken());
+ * }
+ * }</pre>
+ *
+ * <p>{@link io.leasehold.spring.EnableLeasehold} switches it on; a bean of type {@link io.leasehold.LockClient} is the place where
+ * locks come from. The lock is taken before the transaction begins and released after it has committed, and a transaction whose
+ * lease is over is rolled back.
+ */
+@NullMarked
+package io.leasehold.spring;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,160 @@
+package io.leasehold.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.LeaseLostException;
+import io.leasehold.LockClient;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.transaction.ReactiveTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.reactive.AbstractReactiveTransactionManager;
+import org.springframework.transaction.reactive.GenericReactiveTransaction;
+import org.springframework.transaction.reactive.TransactionSynchronizationManager;
+import org.springframework.transaction.reactive.TransactionalOperator;
+import reactor.core.publisher.Mono;
+
+/** Reactive transactions inside and outside of locked methods, over a manager that writes down what it does. */
+@Tag("quick")
+class ReactiveTransactionTest {
+
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
+
+    private final AnnotationConfigApplicationContext application =
+            Application.of(MemoryLocks.class, Transactions.class, Accounts.class);
+    private final LockClient locks = application.getBean(LockClient.class);
+    private final Accounts accounts = application.getBean(Accounts.class);
+    private final List<String> done = application.getBean(Done.class).list;
+    private final TransactionalOperator own =
+            TransactionalOperator.create(application.getBean(ReactiveTransactionManager.class));
+
+    @AfterEach
+    void close() {
+        application.close();
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableTransactionManagement
+    static class Transactions {
+        @Bean
+        Done done() {
+            return new Done();
+        }
+
+        @Bean
+        RecordingManager transactions(Done done) {
+            return new RecordingManager(done.list);
+        }
+    }
+
+    static class Done {
+        private final List<String> list = new CopyOnWriteArrayList<>();
+    }
+
+    static class RecordingManager extends AbstractReactiveTransactionManager {
+
+        private static final long serialVersionUID = 1L;
+
+        private final transient List<String> done;
+
+        RecordingManager(List<String> done) {
+            this.done = done;
+        }
+
+        @Override
+        public Object doGetTransaction(TransactionSynchronizationManager manager) {
+            Object known = manager.getResource(this);
+            return known == null ? new Object() : known;
+        }
+
+        @Override
+        public boolean isExistingTransaction(Object transaction) {
+            return false;
+        }
+
+        @Override
+        public Mono<Void> doBegin(
+                TransactionSynchronizationManager manager, Object transaction, TransactionDefinition definition) {
+            return Mono.fromRunnable(() -> done.add("begin"));
+        }
+
+        @Override
+        public Mono<Void> doCommit(TransactionSynchronizationManager manager, GenericReactiveTransaction status) {
+            return Mono.fromRunnable(() -> done.add("commit"));
+        }
+
+        @Override
+        public Mono<Void> doRollback(TransactionSynchronizationManager manager, GenericReactiveTransaction status) {
+            return Mono.fromRunnable(() -> done.add("rollback"));
+        }
+    }
+
+    static class Accounts {
+        @Locked(name = "account", maxWait = "0", onLoss = OnLoss.NOTIFY)
+        @Transactional
+        public <T> Mono<T> pay(Mono<T> body) {
+            return body;
+        }
+
+        @Locked(name = "account", maxWait = "0", onLoss = OnLoss.NOTIFY)
+        public <T> Mono<T> run(Mono<T> body) {
+            return body;
+        }
+    }
+
+    private Mono<Boolean> lost() {
+        return Mono.fromSupplier(() -> locks.admin().forceRelease("account", null));
+    }
+
+    private boolean isHeld() {
+        return locks.admin().inspect("account").isPresent();
+    }
+
+    @Test
+    void theLockIsReleasedAfterTheCommit() {
+        assertThat(accounts.pay(Mono.fromSupplier(this::isHeld)).block(PATIENCE))
+                .isTrue();
+        assertThat(done).containsExactly("begin", "commit");
+        assertThat(isHeld()).isFalse();
+    }
+
+    @Test
+    void aTransactionWhoseLeaseIsLostIsRolledBack() {
+        assertThatThrownBy(() -> accounts.pay(lost()).block(PATIENCE)).isInstanceOf(LeaseLostException.class);
+        assertThat(done).containsExactly("begin", "rollback");
+    }
+
+    @Test
+    void aProgrammaticTransactionInsideIsRolledBackToo() {
+        assertThatThrownBy(() -> accounts.run(own.transactional(lost())).block(PATIENCE))
+                .isInstanceOf(LeaseLostException.class);
+        assertThat(done).containsExactly("begin", "rollback");
+    }
+
+    @Test
+    void insideATransactionOfTheCallerTheLockIsKeptUntilThatHasCompleted() {
+        Mono<Boolean> after = accounts.run(Mono.just("ran")).map(ran -> isHeld());
+        assertThat(own.transactional(after).block(PATIENCE)).isTrue();
+        assertThat(done).containsExactly("begin", "commit");
+        assertThat(isHeld()).isFalse();
+    }
+
+    @Test
+    void aTransactionOfTheCallerIsRolledBackIfTheLeaseIsLostBeforeItsCommit() {
+        assertThatThrownBy(
+                        () -> own.transactional(accounts.run(Mono.just("ran")).then(lost()))
+                                .block(PATIENCE))
+                .isInstanceOf(LeaseLostException.class);
+        assertThat(done).containsExactly("begin", "rollback");
+    }
+}
