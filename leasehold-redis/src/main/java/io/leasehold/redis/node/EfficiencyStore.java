@@ -11,6 +11,7 @@ import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ReplyDecoder;
+import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
@@ -188,7 +189,7 @@ public final class EfficiencyStore implements LockStore {
             String key,
             String[] arguments,
             BiConsumer<@Nullable Object, @Nullable Throwable> then) {
-        link.run(script, new String[] {key}, arguments, (reply, error) -> {
+        link.run(new ScriptCall(script, new String[] {key}, arguments), (reply, error) -> {
             then.accept(reply == null ? null : reply.get(0), error);
         });
     }
@@ -212,9 +213,7 @@ public final class EfficiencyStore implements LockStore {
         return requests.run(
                 subject,
                 timeoutNanos,
-                LuaScript.RENEW,
-                names.stream().map(keys::lock).toArray(String[]::new),
-                arguments,
+                new ScriptCall(LuaScript.RENEW, names.stream().map(keys::lock).toArray(String[]::new), arguments),
                 (reply, link) -> decoder.renew(reply, names, sentAtNanos),
                 failure -> items.stream()
                         .<RenewReply.Item>map(item -> new RenewReply.Failed(failure.error()))

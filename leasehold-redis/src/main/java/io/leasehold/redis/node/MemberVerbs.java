@@ -11,6 +11,7 @@ import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LockValue;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.ReplyDecoder;
+import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
@@ -127,9 +128,10 @@ final class MemberVerbs {
         return acks.acquire(
                 subject,
                 timeoutNanos,
-                LuaScript.MEMBER_ACQUIRE,
-                new String[] {lock, KeyLayout.fence(lock), KeyLayout.watchers(lock), KeyLayout.marker(slot)},
-                arguments,
+                new ScriptCall(
+                        LuaScript.MEMBER_ACQUIRE,
+                        new String[] {lock, KeyLayout.fence(lock), KeyLayout.watchers(lock), KeyLayout.marker(slot)},
+                        arguments),
                 (reply, link) -> ofSlot(slot, decoder.acquire(reply, link.incarnation(), subject.toString())));
     }
 
@@ -156,9 +158,9 @@ final class MemberVerbs {
         return requests.run(
                 "mark the birth",
                 birth.timeoutNanos(),
-                LuaScript.MEMBER_BIRTH,
-                new String[] {KeyLayout.marker(slot)},
-                new String[] {nonce, Long.toString(birth.bornMicros()), birth.configuration()},
+                new ScriptCall(LuaScript.MEMBER_BIRTH, new String[] {KeyLayout.marker(slot)}, new String[] {
+                    nonce, Long.toString(birth.bornMicros()), birth.configuration()
+                }),
                 (reply, link) -> decoder.birth(reply, link.incarnation()),
                 FailedReplies::failed);
     }
@@ -202,9 +204,10 @@ final class MemberVerbs {
         CompletableFuture<ReleaseReply> answered = requests.run(
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
-                LuaScript.MEMBER_RELEASE,
-                new String[] {lock, KeyLayout.fence(lock), KeyLayout.watchers(lock)},
-                arguments,
+                new ScriptCall(
+                        LuaScript.MEMBER_RELEASE,
+                        new String[] {lock, KeyLayout.fence(lock), KeyLayout.watchers(lock)},
+                        arguments),
                 (reply, link) -> decoder.release(reply),
                 FailedReplies::releaseFailed);
         return answered.thenApply(reply -> {

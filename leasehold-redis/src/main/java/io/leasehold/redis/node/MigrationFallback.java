@@ -4,6 +4,7 @@ import io.leasehold.LockName;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.ReplyDecoder;
+import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -58,13 +59,14 @@ final class MigrationFallback {
         return requests.run(
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
-                LuaScript.RAISE_FENCE,
-                new String[] {KeyLayout.fence(settings.keys().lock(name))},
-                new String[] {
-                    Long.toString(request.ballot()),
-                    Long.toString(settings.retentionMicros()),
-                    Long.toString(settings.boundMicros())
-                },
+                new ScriptCall(
+                        LuaScript.RAISE_FENCE,
+                        new String[] {KeyLayout.fence(settings.keys().lock(name))},
+                        new String[] {
+                            Long.toString(request.ballot()),
+                            Long.toString(settings.retentionMicros()),
+                            Long.toString(settings.boundMicros())
+                        }),
                 (reply, link) -> decoder.release(reply),
                 FailedReplies::releaseFailed);
     }
@@ -73,9 +75,10 @@ final class MigrationFallback {
         return requests.run(
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
-                LuaScript.RELEASE_KEY,
-                new String[] {settings.keys().lock(name)},
-                new String[] {request.owner().hex()},
+                new ScriptCall(
+                        LuaScript.RELEASE_KEY,
+                        new String[] {settings.keys().lock(name)},
+                        new String[] {request.owner().hex()}),
                 (reply, link) -> decoder.release(reply),
                 FailedReplies::releaseFailed);
     }

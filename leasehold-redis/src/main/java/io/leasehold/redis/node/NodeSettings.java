@@ -66,12 +66,6 @@ public record NodeSettings(
                 retentionMicros, boundMicros, graceMillis, windowMicros, guarantees, member, layout, acknowledgement);
     }
 
-    /** The same with fences that are forgotten after another span: for tests of what is left behind. */
-    public NodeSettings retention(Duration retention) {
-        return new NodeSettings(
-                micros(retention), boundMicros, graceMillis, windowMicros, guarantees, member, keys, acknowledgement);
-    }
-
     /** These, with acquires that replicas acknowledge. */
     public NodeSettings acknowledged(Acknowledgement wanted) {
         return new NodeSettings(

@@ -9,6 +9,7 @@ import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.NameGlob;
 import io.leasehold.redis.wire.ReplyDecoder;
+import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.LockRecord;
 import io.lettuce.core.KeyScanCursor;
 import io.lettuce.core.ScanArgs;
@@ -57,9 +58,7 @@ final class RedisAdmin {
         return requests.run(
                 new Requests.Subject("inspect", name),
                 TIMEOUT_NANOS,
-                LuaScript.INSPECT,
-                new String[] {settings.keys().lock(name)},
-                new String[0],
+                new ScriptCall(LuaScript.INSPECT, new String[] {settings.keys().lock(name)}, new String[0]),
                 (reply, link) -> decoder.inspect(reply, name),
                 failure -> {
                     throw failure.error();
@@ -74,9 +73,10 @@ final class RedisAdmin {
         return requests.run(
                 new Requests.Subject("list the waiters of", name),
                 TIMEOUT_NANOS,
-                LuaScript.WAITERS,
-                new String[] {KeyLayout.waiters(lock), KeyLayout.asked(lock)},
-                new String[] {Integer.toString(Math.min(limit, WAITERS_AT_ONCE))},
+                new ScriptCall(
+                        LuaScript.WAITERS,
+                        new String[] {KeyLayout.waiters(lock), KeyLayout.asked(lock)},
+                        new String[] {Integer.toString(Math.min(limit, WAITERS_AT_ONCE))}),
                 (reply, link) -> decoder.waiters(reply),
                 failure -> {
                     throw failure.error();
@@ -88,17 +88,13 @@ final class RedisAdmin {
             // On the wire an empty holder id stands for anybody; and a name without a key is held by nobody.
             return CompletableFuture.completedFuture(false);
         }
-        String[] arguments = {
-            holderId == null ? "" : holderId,
-            Long.toString(settings.retentionMicros()),
-            Long.toString(settings.windowMicros())
-        };
         return requests.run(
                 new Requests.Subject("take away", name),
                 TIMEOUT_NANOS,
-                LuaScript.FORCE_RELEASE,
-                KeyLayout.allOf(settings.keys().lock(name)),
-                arguments,
+                new ScriptCall(
+                        LuaScript.FORCE_RELEASE,
+                        KeyLayout.allOf(settings.keys().lock(name)),
+                        new String[] {holderId == null ? "" : holderId}),
                 (reply, link) -> decoder.forceRelease(reply, name),
                 failure -> {
                     throw failure.error();

@@ -17,6 +17,7 @@ import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.Messages;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ReplyDecoder;
+import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRecord;
@@ -220,28 +221,17 @@ public final class RedisNode implements LockNode {
     }
 
     private CompletableFuture<NodeReply> propose(Ballot ballot, boolean queue, long timeoutNanos) {
-        AcquireRequest request = ballot.request();
-        LockName name = request.name();
+        LockName name = ballot.request().name();
         Requests.Subject subject = new Requests.Subject("acquire", name);
-        String[] arguments = {
-            LockValue.of(request.owner(), ballot.candidate(), request.holderId()),
-            Long.toString(NodeSettings.ceilMillis(request.ttlNanos())),
-            Long.toString(ballot.candidate()),
-            Long.toString(ballot.tokens().last()),
-            Long.toString(settings.retentionMicros()),
-            Long.toString(settings.boundMicros()),
-            Long.toString(queue ? settings.placeMillis(request.recheckNanos()) : 0),
-            wakeUps.channel(keys.lock(name)),
-            Long.toString(NodeSettings.ceilMillis(ballot.claimNanos())),
-            Long.toString(settings.windowMicros())
-        };
         return acks.acquire(
                 subject,
                 timeoutNanos,
-                LuaScript.ACQUIRE,
-                KeyLayout.allOf(keys.lock(name)),
-                arguments,
+                GrantCalls.acquire(keys.lock(name), ballot, queue ? place(ballot.request(), name) : null),
                 (reply, link) -> decoder.acquire(reply, link.incarnation(), subject.toString()));
+    }
+
+    private GrantCalls.Place place(AcquireRequest request, LockName name) {
+        return new GrantCalls.Place(settings.placeMillis(request.recheckNanos()), wakeUps.channel(keys.lock(name)));
     }
 
     /** Several locks at once, all or none; such a request has no place in any queue. */
@@ -264,9 +254,7 @@ public final class RedisNode implements LockNode {
         return acks.acquire(
                 subject,
                 request.timeoutNanos(),
-                LuaScript.ACQUIRE_ALL,
-                all,
-                arguments,
+                new ScriptCall(LuaScript.ACQUIRE_ALL, all, arguments),
                 (reply, link) -> decoder.acquire(reply, link.incarnation(), subject));
     }
 
@@ -301,19 +289,10 @@ public final class RedisNode implements LockNode {
     }
 
     private CompletableFuture<ReleaseReply> releaseWhole(LockName name, ReleaseRequest request) {
-        String[] arguments = {
-            request.owner().hex(),
-            Long.toString(request.ballot()),
-            Long.toString(settings.retentionMicros()),
-            Long.toString(settings.boundMicros()),
-            Long.toString(settings.windowMicros())
-        };
         return requests.run(
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
-                LuaScript.RELEASE,
-                KeyLayout.allOf(keys.lock(name)),
-                arguments,
+                GrantCalls.release(keys.lock(name), request),
                 (reply, link) -> decoder.release(reply),
                 FailedReplies::releaseFailed);
     }
@@ -343,9 +322,7 @@ public final class RedisNode implements LockNode {
         return requests.run(
                 subject,
                 timeoutNanos,
-                LuaScript.RENEW,
-                locks,
-                arguments,
+                new ScriptCall(LuaScript.RENEW, locks, arguments),
                 (reply, link) -> decoder.renew(reply, names, sentAtNanos),
                 failure -> items.stream()
                         .<RenewReply.Item>map(item -> new RenewReply.Failed(failure.error()))

@@ -4,8 +4,8 @@ import io.leasehold.LockStoreException;
 import io.leasehold.redis.topology.Acknowledged;
 import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
-import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisCommandExecutionException;
@@ -68,20 +68,22 @@ final class Requests {
     <T> CompletableFuture<T> run(
             Object subject,
             long timeoutNanos,
-            LuaScript script,
-            String[] keys,
-            String[] arguments,
+            ScriptCall call,
             Decoder<List<Object>, T> decoder,
             Function<Failure, T> failed) {
         return new Errand<>(
-                        script.asksForLocks() ? MOST / 2 : MOST,
+                        most(call),
                         subject,
                         timeoutNanos,
-                        keys[0],
-                        (link, asking, then) -> (asking ? link.asking() : link).run(script, keys, arguments, then),
+                        call.keys()[0],
+                        (link, asking, then) -> (asking ? link.asking() : link).run(call, then),
                         decoder,
                         failed)
-                .begin(topology.current(keys[0]));
+                .begin(topology.current(call.keys()[0]));
+    }
+
+    private static int most(ScriptCall call) {
+        return call.script().asksForLocks() ? MOST / 2 : MOST;
     }
 
     /** Sends a request for a lock in whatever form to where a key is served. */
@@ -101,9 +103,7 @@ final class Requests {
     <T> CompletableFuture<T> runAcknowledged(
             Object subject,
             long timeoutNanos,
-            LuaScript script,
-            String[] keys,
-            String[] arguments,
+            ScriptCall call,
             Decoder<Acknowledged, T> decoder,
             Function<Failure, T> failed) {
         Form<Acknowledged> form = (link, asking, then) -> {
@@ -111,18 +111,15 @@ final class Requests {
                 // While its slot is being moved nobody is asked to acknowledge.
                 link.asking()
                         .run(
-                                script,
-                                keys,
-                                arguments,
+                                call,
                                 (reply, error) ->
                                         then.accept(reply == null ? null : new Acknowledged(reply, 0), error));
             } else {
-                link.runAcknowledged(script, keys, arguments, then);
+                link.runAcknowledged(call.script(), call.keys(), call.arguments(), then);
             }
         };
-        int most = script.asksForLocks() ? MOST / 2 : MOST;
-        return new Errand<>(most, subject, timeoutNanos, keys[0], form, decoder, failed)
-                .begin(topology.current(keys[0]));
+        return new Errand<>(most(call), subject, timeoutNanos, call.keys()[0], form, decoder, failed)
+                .begin(topology.current(call.keys()[0]));
     }
 
     /** Sends a request in whatever form to where a key is served. */

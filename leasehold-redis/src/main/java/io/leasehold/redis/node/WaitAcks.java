@@ -4,8 +4,8 @@ import io.leasehold.node.NodeReply;
 import io.leasehold.redis.topology.Acknowledged;
 import io.leasehold.redis.topology.Acknowledgement;
 import io.leasehold.redis.topology.Link;
-import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.toolkit.Failure;
 import java.util.List;
@@ -34,21 +34,14 @@ final class WaitAcks {
 
     /** Runs an acquire script. */
     CompletableFuture<NodeReply> acquire(
-            Object subject,
-            long timeoutNanos,
-            LuaScript script,
-            String[] keys,
-            String[] arguments,
-            Requests.Decoder<List<Object>, NodeReply> decoder) {
+            Object subject, long timeoutNanos, ScriptCall call, Requests.Decoder<List<Object>, NodeReply> decoder) {
         if (!settings.acknowledgement().isWanted()) {
-            return requests.run(subject, timeoutNanos, script, keys, arguments, decoder, FailedReplies::failed);
+            return requests.run(subject, timeoutNanos, call, decoder, FailedReplies::failed);
         }
         return requests.runAcknowledged(
                 subject,
                 timeoutNanos,
-                script,
-                keys,
-                arguments,
+                call,
                 (Acknowledged answer, Link link) -> judged(decoder.decode(answer.reply(), link), answer, subject),
                 FailedReplies::failed);
     }

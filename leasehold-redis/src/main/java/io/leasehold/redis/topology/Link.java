@@ -1,6 +1,7 @@
 package io.leasehold.redis.topology;
 
 import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
@@ -38,6 +39,7 @@ public final class Link {
     private final Driver driver;
     private final boolean asking;
     private final @Nullable GroupCommit acknowledged;
+    private final @Nullable JointCalls joint;
     private final RedisUri address;
     private final ServerFacts facts;
     private final Silence silence;
@@ -55,6 +57,7 @@ public final class Link {
         this.connection = connection;
         this.driver = driver;
         this.asking = false;
+        this.joint = new JointCalls(connection, facts.mode().equals("cluster"), this::runAlone);
         this.address = address;
         this.facts = facts;
         this.silence = new Silence(runtime);
@@ -66,6 +69,7 @@ public final class Link {
         this.connection = link.connection;
         this.driver = link.driver;
         this.asking = true;
+        this.joint = null;
         this.address = link.address;
         this.facts = link.facts;
         this.silence = link.silence;
@@ -116,15 +120,27 @@ public final class Link {
     }
 
     /**
-     * Runs a script, by its digest; a server that does not know it yet gets its text.
+     * Runs a script, by its digest; a server that does not know it yet gets its text. It may leave together with other calls.
      *
      * @param then takes the answer or the exception, exactly one of them not null
      */
-    public void run(
-            LuaScript script,
-            String[] keys,
-            String[] arguments,
-            BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+    public void run(ScriptCall call, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+        ScriptCall part = call.joint();
+        if (joint == null || part == null) {
+            runAlone(call, then);
+        } else {
+            silence.asked();
+            joint.run(call, part, (reply, error) -> {
+                silence.heard(error);
+                then.accept(reply, error);
+            });
+        }
+    }
+
+    private void runAlone(ScriptCall call, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+        LuaScript script = call.script();
+        String[] keys = call.keys();
+        String[] arguments = call.arguments();
         RedisAsyncCommands<String, String> redis = redis();
         silence.asked();
         redis.<List<Object>>evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments)

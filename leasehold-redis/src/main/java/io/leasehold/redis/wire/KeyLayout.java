@@ -162,6 +162,11 @@ public final class KeyLayout {
         return new String[] {lockKey, fence(lockKey), queued(lockKey), waiters(lockKey), asked(lockKey)};
     }
 
+    /** The first of these keys: what a lock needs for which no client waits. */
+    public static String[] grantKeys(String lockKey) {
+        return new String[] {lockKey, fence(lockKey), queued(lockKey)};
+    }
+
     private static String side(String lockKey, String suffix) {
         return (tag(lockKey) == null ? "{" + lockKey + "}" : lockKey) + suffix;
     }

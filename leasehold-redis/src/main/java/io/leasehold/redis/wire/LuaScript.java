@@ -21,10 +21,16 @@ public final class LuaScript {
     /** Proposes a ballot. */
     public static final LuaScript ACQUIRE = load("acquire.lua");
 
+    /** The common case of {@link #ACQUIRE} for several callers, each for itself. */
+    public static final LuaScript ACQUIRE_MANY = load("acquire_many.lua");
+
     /** Proposes a ballot for several locks at once. */
     public static final LuaScript ACQUIRE_ALL = load("acquire_all.lua");
     /** Ends an owner token. */
     public static final LuaScript RELEASE = load("release.lua");
+    /** The common case of {@link #RELEASE} for several callers, each for itself. */
+    public static final LuaScript RELEASE_MANY = load("release_many.lua");
+
     /** Ends a hold by its one key, while a slot is being moved. */
     public static final LuaScript RELEASE_KEY = load("release_key.lua");
     /** Raises a fence by its one key, while a slot is being moved. */
@@ -50,8 +56,10 @@ public final class LuaScript {
 
     private static final List<LuaScript> ALL = List.of(
             ACQUIRE,
+            ACQUIRE_MANY,
             ACQUIRE_ALL,
             RELEASE,
+            RELEASE_MANY,
             RELEASE_KEY,
             RAISE_FENCE,
             RENEW,

@@ -38,6 +38,9 @@ public final class ReplyDecoder {
     public NodeReply acquire(List<?> reply, Incarnation incarnation, String what) {
         heed(reply);
         String kind = text(reply, 0);
+        if (isTime(kind)) {
+            return new NodeReply.Yes(incarnation, Long.parseLong(kind) * 1_000_000 + number(reply, 1));
+        }
         if (kind.equals("broken")) {
             Failure failure = errors.broken(what, text(reply, 2), text(reply, 3));
             return new NodeReply.Failed(failure.kind(), failure.error());
@@ -53,6 +56,12 @@ public final class ReplyDecoder {
             case "held", "queued" -> new NodeReply.Held(heldBy(reply), kind.equals("queued"), incarnation, nowMicros);
             default -> throw unknown(kind);
         };
+    }
+
+    /** Where nothing else is to be said than yes, the answer is the server's time. */
+    private static boolean isTime(String kind) {
+        char first = kind.isEmpty() ? ' ' : kind.charAt(0);
+        return first >= '0' && first <= '9';
     }
 
     private static NodeReply refused(long limit, Incarnation incarnation, long nowMicros) {

@@ -12,15 +12,13 @@
 --   1  value: "<owner token>:<candidate>:<holder id>"; the owner token is 40 lower-case hexadecimal digits
 --   2  ttl in ms
 --   3  candidate: the fencing token proposed
---   4  last: candidate + reserve - 1
---   5  retention in us: the floor is never below TIME - retention, and the fence stays until max(fence, TIME) + retention
---   6  bound in us: how far ahead of max(fence, TIME) a ballot may be
---   7  place in ms: how long a place in the queue is kept without being asked for again; 0: the caller does not wait
---   8  channel on which the caller is told
---   9  claim in ms: for how long the lock is the caller's once it is handed over; 0: the caller is only to be woken
---   10 window in us: how long a waiter that was woken may take before its place is lost
+--   4  last: candidate + reserve - 1; without it, the candidate
+--   5  place in ms: how long a place in the queue is kept without being asked for again; without it, or 0: the caller does not wait
+--   6  channel on which the caller is told
+--   7  claim in ms: for how long the lock is the caller's once it is handed over; 0: the caller is only to be woken
 -- Replies (numbers are decimal strings; now is TIME in us)
---   {"yes", now}                                the lock is the caller's; fence = last
+--   {s, us}                                     the lock is the caller's, fence = last; TIME as it is, its microseconds apart
+--   {"yes", now}                                the same, where others wait, or it was the caller's already
 --   {"stale", now, floor}                       the candidate does not beat the floor
 --   {"refused", now, limit}                     last is beyond the limit max(fence, TIME) + bound
 --   {"held", now, state, text, pttl}            not the caller's, and the caller is not in the queue
@@ -35,9 +33,12 @@
 --   Where +pttl, +hset or +pexpire is missing, a place in the queue may stay after it, in WAITERS without end; the next waiter
 --   that joins drops it, once it counts as dead.
 
+local RETENTION = 60000000 -- us: the floor is never below TIME - this, and the fence stays until max(fence, TIME) + this
+local BOUND = 7500000 -- us: how far ahead of max(fence, TIME) a ballot may be
+
 local LOCK, FENCE, QUEUED, WAITERS, ASKED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local candidate, last = tonumber(ARGV[3]), tonumber(ARGV[4])
-local retention = tonumber(ARGV[5])
+local last_text = ARGV[4] or ARGV[3]
+local candidate, last = tonumber(ARGV[3]), tonumber(last_text)
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -49,18 +50,18 @@ local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED)
 if not value and not queued then
   local fence = 0
   if fence_text then
-    fence = #fence_text <= 16 and fence_text:match('^%d+$') and tonumber(fence_text)
+    fence = #fence_text <= 16 and fence_text:find('^%d+$') and tonumber(fence_text)
   end
-  if fence and candidate > math.max(fence, now - retention) and last <= math.max(fence, now) + tonumber(ARGV[6])
+  if fence and candidate > fence and candidate > now - RETENTION and last <= (fence > now and fence or now) + BOUND
     and redis.call('SET', LOCK, ARGV[1], 'PX', ARGV[2], 'NX') then
-    local ms = string.format('%.0f', math.ceil((math.max(last, now) + retention - now) / 1000))
+    local ms = last > now and math.ceil((last + RETENTION - now) / 1000) or '60000'
     if fence_text then
-      redis.call('SET', FENCE, ARGV[4], 'PX', ms)
-    elseif not redis.call('SET', FENCE, ARGV[4], 'PX', ms, 'NX') then
+      redis.call('SET', FENCE, last_text, 'PX', ms)
+    elseif not redis.call('SET', FENCE, last_text, 'PX', ms, 'NX') then
       redis.call('DEL', LOCK)
       return {'broken', string.format('%.0f', now), FENCE, redis.call('TYPE', FENCE).ok}
     end
-    return {'yes', string.format('%.0f', now)}
+    return time
   end
 end
 
@@ -74,22 +75,22 @@ local fence = number_in(fence_text)
 if not fence then
   return broken(FENCE)
 end
-local floor = math.max(fence, now - retention)
+local floor = math.max(fence, now - RETENTION)
 if candidate <= floor then
   return {'stale', digits(now), digits(floor)}
 end
-local limit = math.max(fence, now) + tonumber(ARGV[6])
+local limit = math.max(fence, now) + BOUND
 if last > limit then
   return {'refused', digits(now), digits(limit)}
 end
 
 -- Whether the fence could be written.
 local function raise_fence()
-  local ms = digits(math.ceil((math.max(last, now) + retention - now) / 1000))
+  local ms = digits(math.ceil((math.max(last, now) + RETENTION - now) / 1000))
   if fence_text then
-    return redis.call('SET', FENCE, ARGV[4], 'PX', ms)
+    return redis.call('SET', FENCE, last_text, 'PX', ms)
   end
-  return redis.call('SET', FENCE, ARGV[4], 'PX', ms, 'NX')
+  return redis.call('SET', FENCE, last_text, 'PX', ms, 'NX')
 end
 
 -- Whether the lock was there for the taking.
@@ -105,8 +106,7 @@ local function take()
 end
 
 local owner = ARGV[1]:sub(1, 40)
-local place = tonumber(ARGV[7])
-local window = tonumber(ARGV[10])
+local place = tonumber(ARGV[5] or 0)
 
 -- shared: attempts
 
@@ -145,7 +145,7 @@ local function join()
   end
   local holder = ARGV[1]:match('^[^:]*:[^:]*:(.*)$') or ''
   local ms = digits(math.max(place, redis.call('PTTL', WAITERS)))
-  redis.call('HSET', ASKED, owner, ARGV[8] .. ' ' .. ARGV[9] .. ' ' .. digits(last - candidate + 1) .. ' ' .. holder)
+  redis.call('HSET', ASKED, owner, ARGV[6] .. ' ' .. ARGV[7] .. ' ' .. digits(last - candidate + 1) .. ' ' .. holder)
   redis.call('PEXPIRE', ASKED, ms)
   redis.call('PEXPIRE', WAITERS, ms)
   redis.call('SET', QUEUED, '1', 'PX', ms)

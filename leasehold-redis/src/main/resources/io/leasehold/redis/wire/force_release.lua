@@ -10,8 +10,6 @@
 --   5  asked
 -- ARGV (numbers are decimal strings)
 --   1  whose hold is to go: a holder id, or empty for whoever it is; "foreign client" names every stranger
---   2  retention in us
---   3  window in us: how long a waiter that is woken may take before its place is lost
 -- Replies
 --   {"removed"}        a hold is gone; may end with "besides", error: what was refused while the first waiter was served
 --   {"none"}           the lock was free, or held by somebody else than ARGV[1]
@@ -19,10 +17,10 @@
 -- Errors
 --   Redis' own; nothing is written then
 
+local RETENTION = 60000000 -- us: as in acquire.lua
+
 local LOCK, FENCE, QUEUED, WAITERS, ASKED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local wanted = ARGV[1]
-local retention = tonumber(ARGV[2])
-local window = tonumber(ARGV[3])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
@@ -56,6 +54,6 @@ end
 -- One script is one step, so the order is not seen; after a deletion lack of memory refuses nothing.
 redis.call('DEL', LOCK)
 local raised = math.max(fence, now)
-redis.call('SET', FENCE, digits(raised), 'PX', digits(math.ceil((raised + retention - now) / 1000)))
+redis.call('SET', FENCE, digits(raised), 'PX', digits(math.ceil((raised + RETENTION - now) / 1000)))
 serve_first('', raised)
 return with_refusal({'removed'})

@@ -12,9 +12,6 @@
 -- ARGV (numbers are decimal strings)
 --   1  owner token, 40 lower-case hexadecimal digits
 --   2  ballot: the highest fencing token proposed or granted under it, 0 for none
---   3  retention in us
---   4  bound in us: the fence is raised to at most max(fence, TIME) + bound
---   5  window in us: how long a waiter that is woken may take before its place is lost
 -- Replies
 --   {"released"}      the lock was held by this owner token and is not any more
 --   {"not-ours"}      it was not
@@ -23,6 +20,9 @@
 --   Redis' own (NOREPLICAS, MISCONF, NOPERM ...); then the lock is as it was, and the owner token is not ended: to be
 --   repeated. A deletion is not refused for lack of memory, nor is anything after it.
 --   Where +exists is missing the lock may be gone already, and the next waiter is not served.
+
+local RETENTION = 60000000 -- us: as in acquire.lua
+local BOUND = 7500000 -- us: the fence is raised to at most max(fence, TIME) + this
 
 local LOCK, FENCE, QUEUED, WAITERS, ASKED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local owner = ARGV[1]
@@ -38,9 +38,6 @@ if released then
 end
 
 local ballot = tonumber(ARGV[2])
-local retention = tonumber(ARGV[3])
-local bound = tonumber(ARGV[4])
-local window = tonumber(ARGV[5])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
@@ -62,10 +59,10 @@ if fence and not fence_text and redis.call('EXISTS', FENCE) == 1 then
   fence = nil
 end
 if fence then
-  local raised = math.min(ballot, math.max(fence, now) + bound)
-  -- What does not beat TIME - retention is refused without a fence.
-  if raised > math.max(fence, now - retention) then
-    local ms = digits(math.ceil((math.max(raised, now) + retention - now) / 1000))
+  local raised = math.min(ballot, math.max(fence, now) + BOUND)
+  -- What does not beat TIME - RETENTION is refused without a fence.
+  if raised > math.max(fence, now - RETENTION) then
+    local ms = digits(math.ceil((math.max(raised, now) + RETENTION - now) / 1000))
     try('SET', FENCE, digits(raised), 'PX', ms)
     fence = raised
   end

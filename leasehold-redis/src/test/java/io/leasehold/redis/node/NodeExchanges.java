@@ -56,6 +56,9 @@ abstract class NodeExchanges {
                     .add(command.subList(3, command.size()));
             return scripts.get(command.get(1)).apply(command);
         });
+        // Of what leaves together nothing is done together, unless a test says otherwise.
+        scripts.put(LuaScript.ACQUIRE_MANY.sha1(), command -> declined(bulk("1") + bulk("1"), 2, command, 3));
+        scripts.put(LuaScript.RELEASE_MANY.sha1(), command -> declined(bulk("released"), 1, command, 2));
         where = Deployment.parse(StoreUri.parse("redis://" + server.address()));
         topology = Topologies.of(where, where.errors(), runtime, new DriverThreads());
         answer(topology.open());
@@ -66,6 +69,15 @@ abstract class NodeExchanges {
         topology.close();
         runtime.close();
         server.close();
+    }
+
+    private static String bulk(String text) {
+        return "$" + text.length() + "\r\n" + text + "\r\n";
+    }
+
+    private static String declined(String head, int heads, List<String> command, int keysOfEach) {
+        int calls = Integer.parseInt(command.get(2)) / keysOfEach;
+        return "*" + (heads + calls) + "\r\n" + head + ":0\r\n".repeat(calls);
     }
 
     static <T> T answer(CompletableFuture<T> future) throws Exception {

@@ -6,7 +6,6 @@ import io.leasehold.Guarantees;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Acknowledgement;
 import io.leasehold.redis.wire.KeyLayout;
-import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -42,8 +41,9 @@ final class NodeSettingsTest {
                         Acknowledgement.NONE));
         KeyLayout elsewhere = KeyLayout.of("app:{*}");
         Acknowledgement wanted = new Acknowledgement(1, 100);
-        assertThat(member.keys(elsewhere).acknowledged(wanted).retention(Duration.ofMillis(5)))
-                .isEqualTo(new NodeSettings(5_000, 7_500_000, 3_000, 3_000_000, GUARANTEES, true, elsewhere, wanted));
+        assertThat(member.keys(elsewhere).acknowledged(wanted))
+                .isEqualTo(
+                        new NodeSettings(60_000_000, 7_500_000, 3_000, 3_000_000, GUARANTEES, true, elsewhere, wanted));
     }
 
     @Test

@@ -11,6 +11,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.redis.topology.ScriptedRedis;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.ScriptCall;
 import io.lettuce.core.api.async.RedisAsyncCommands;
 import java.lang.reflect.Proxy;
 import java.util.List;
@@ -94,9 +95,7 @@ final class RequestExchangesTest extends NodeExchanges {
         return answer(requests.run(
                 "run",
                 LIMIT_NANOS,
-                script,
-                new String[] {LOCK},
-                new String[0],
+                new ScriptCall(script, new String[] {LOCK}, new String[0]),
                 (reply, link) -> (String) reply.get(0),
                 failure -> failure.kind() + ": " + failure.error().getMessage()));
     }

@@ -14,6 +14,7 @@ import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.WatchedRuntime;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.StoreUri;
 import io.lettuce.core.api.async.RedisAsyncCommands;
 import java.util.ArrayList;
@@ -368,7 +369,7 @@ final class NodeConnectionsTest {
 
     private static CompletableFuture<List<Object>> run(Link link) {
         CompletableFuture<List<Object>> answer = new CompletableFuture<>();
-        link.run(LuaScript.INSPECT, KEYS, new String[0], (reply, error) -> {
+        link.run(new ScriptCall(LuaScript.INSPECT, KEYS, new String[0]), (reply, error) -> {
             if (error == null) {
                 answer.complete(reply);
             } else {

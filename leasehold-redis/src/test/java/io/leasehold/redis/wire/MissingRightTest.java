@@ -114,6 +114,6 @@ class MissingRightTest {
     void someScriptsAskForLocks() {
         assertThat(LuaScript.all().stream().filter(LuaScript::asksForLocks).map(LuaScript::toString))
                 .containsExactlyInAnyOrder("acquire.lua", "acquire_all.lua", "member_acquire.lua", "plain_acquire.lua");
-        assertThat(LuaScript.all()).hasSize(14);
+        assertThat(LuaScript.all()).hasSize(16);
     }
 }

@@ -13,6 +13,8 @@ final class ScriptBench {
     static final String CAROL = "c".repeat(40);
     static final long SECOND = 1_000_000;
 
+    private static final String WINDOW = "local WINDOW = 3000000";
+
     final String lock;
     final String fence;
     final String queued;
@@ -34,8 +36,6 @@ final class ScriptBench {
         String holder = "host/1/x";
         long ttlMillis = 30_000;
         int reserve = 1;
-        long retention = 60 * SECOND;
-        long bound = 7_500_000;
         long placeMillis;
         String channel = "lock:wake:none";
         long claimMillis;
@@ -91,19 +91,28 @@ final class ScriptBench {
     }
 
     List<Object> acquire(String owner, long candidate, Proposal p) {
-        return eval(
-                LuaScript.ACQUIRE,
+        String script = LuaScript.ACQUIRE.text().replace(WINDOW, "local WINDOW = " + p.window);
+        List<Object> reply = eval(
+                script,
                 keys(),
                 owner + ":" + candidate + ":" + p.holder,
                 Long.toString(p.ttlMillis),
                 Long.toString(candidate),
                 Long.toString(candidate + p.reserve - 1),
-                Long.toString(p.retention),
-                Long.toString(p.bound),
                 Long.toString(p.placeMillis),
                 p.channel,
-                Long.toString(p.claimMillis),
-                Long.toString(p.window));
+                Long.toString(p.claimMillis));
+        return yes(reply);
+    }
+
+    /** The short answer of the common case, as the long one. */
+    static List<Object> yes(List<Object> reply) {
+        return reply.size() == 2 && reply.get(0).toString().matches("[0-9]+")
+                ? List.of(
+                        "yes",
+                        Long.toString(Long.parseLong(reply.get(0).toString()) * SECOND
+                                + Long.parseLong(reply.get(1).toString())))
+                : reply;
     }
 
     List<Object> release(String owner, long ballot) {
@@ -111,14 +120,8 @@ final class ScriptBench {
     }
 
     List<Object> release(String owner, long ballot, long window) {
-        return eval(
-                LuaScript.RELEASE,
-                keys(),
-                owner,
-                Long.toString(ballot),
-                Long.toString(60 * SECOND),
-                "7500000",
-                Long.toString(window));
+        String script = LuaScript.RELEASE.text().replace(WINDOW, "local WINDOW = " + window);
+        return eval(script, keys(), owner, Long.toString(ballot));
     }
 
     List<Object> renew(String[] keys, String... ownersAndTtls) {
@@ -130,11 +133,15 @@ final class ScriptBench {
     }
 
     List<Object> forceRelease(String holder) {
-        return eval(LuaScript.FORCE_RELEASE, keys(), holder, Long.toString(60 * SECOND), Long.toString(SECOND));
+        return eval(LuaScript.FORCE_RELEASE, keys(), holder);
     }
 
     private List<Object> eval(LuaScript script, String[] keys, String... arguments) {
-        return server.redis().eval(script.text(), ScriptOutputType.MULTI, keys, arguments);
+        return eval(script.text(), keys, arguments);
+    }
+
+    private List<Object> eval(String script, String[] keys, String... arguments) {
+        return server.redis().eval(script, ScriptOutputType.MULTI, keys, arguments);
     }
 
     /** The server's clock. */

@@ -4,6 +4,8 @@
 -- ASKED is a hash: owner token -> "<channel> <claim ms> <reserve> <holder id>", what its waiter asked for.
 -- QUEUED exists whenever the queue is not empty, and is read in the same command as the lock.
 
+local WINDOW = 3000000 -- us: how long a waiter that is woken may take before its place is lost
+
 local function forget(waiter)
   try('ZREM', WAITERS, 'q' .. waiter, 'a' .. waiter)
   try('HDEL', ASKED, waiter)
@@ -28,8 +30,8 @@ local function wake(waiter, attempt, channel)
     return false
   end
   local alive = try('ZSCORE', WAITERS, 'a' .. waiter)
-  if not alive or -tonumber(alive) > now + window then
-    try('ZADD', WAITERS, digits(-(now + window)), 'a' .. waiter)
+  if not alive or -tonumber(alive) > now + WINDOW then
+    try('ZADD', WAITERS, digits(-(now + WINDOW)), 'a' .. waiter)
   end
   return true
 end
@@ -52,7 +54,7 @@ local function hand_over(waiter, attempt, channel, claim, reserve, holder, fence
     try('DEL', LOCK)
     return false
   end
-  try('SET', FENCE, digits(last), 'PX', digits(math.ceil((math.max(last, now) + retention - now) / 1000)))
+  try('SET', FENCE, digits(last), 'PX', digits(math.ceil((math.max(last, now) + RETENTION - now) / 1000)))
   return true
 end
 

@@ -1,0 +1,63 @@
+package io.leasehold.redis.node;
+
+import io.leasehold.node.Ballot;
+import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.LockValue;
+import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.ScriptCall;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ReleaseRequest;
+import org.jspecify.annotations.Nullable;
+
+/** The script calls of a lock at a server that is a store by itself. */
+final class GrantCalls {
+
+    private GrantCalls() {}
+
+    /**
+     * A place in the queue that is asked for.
+     *
+     * @param millis how long it is kept without being asked for again
+     * @param channel on which the waiter listens
+     */
+    record Place(long millis, String channel) {}
+
+    /** Proposes a ballot; for one token, jointly with others. */
+    static ScriptCall acquire(String lock, Ballot ballot, @Nullable Place place) {
+        AcquireRequest request = ballot.request();
+        String value = LockValue.of(request.owner(), ballot.candidate(), request.holderId());
+        String ttl = Long.toString(NodeSettings.ceilMillis(request.ttlNanos()));
+        String candidate = Long.toString(ballot.candidate());
+        boolean single = ballot.reserve() == 1;
+        String[] few = {value, ttl, candidate};
+        String[] arguments = few;
+        if (place != null) {
+            arguments = new String[] {
+                value,
+                ttl,
+                candidate,
+                last(ballot),
+                Long.toString(place.millis()),
+                place.channel(),
+                Long.toString(NodeSettings.ceilMillis(ballot.claimNanos()))
+            };
+        } else if (!single) {
+            arguments = new String[] {value, ttl, candidate, last(ballot)};
+        }
+        ScriptCall call = new ScriptCall(LuaScript.ACQUIRE, KeyLayout.allOf(lock), arguments);
+        return single ? call.orJointly(LuaScript.ACQUIRE_MANY, KeyLayout.grantKeys(lock), few) : call;
+    }
+
+    private static String last(Ballot ballot) {
+        return Long.toString(ballot.tokens().last());
+    }
+
+    /** Ends an owner token; that of a holder, jointly with others. */
+    static ScriptCall release(String lock, ReleaseRequest request) {
+        String[] arguments = {request.owner().hex(), Long.toString(request.ballot())};
+        ScriptCall call = new ScriptCall(LuaScript.RELEASE, KeyLayout.allOf(lock), arguments);
+        return request.kind() == ReleaseRequest.Kind.RELEASE
+                ? call.orJointly(LuaScript.RELEASE_MANY, new String[] {lock, KeyLayout.queued(lock)}, arguments)
+                : call;
+    }
+}

@@ -1,0 +1,28 @@
+-- release_many.lua, Leasehold wire format 1
+-- The common case of release.lua for several callers at once, each for itself: deletes those locks that are held as the caller
+-- says and that nobody waits for. Nothing is written for the others; they are to be released with release.lua.
+--
+-- KEYS (on a Cluster all in one slot), two for each lock i
+--   2i-1  lock
+--   2i    queued
+-- ARGV (numbers are decimal strings), two for each lock i
+--   2i-1  owner token, 40 lower-case hexadecimal digits
+--   2i    ballot: the highest fencing token proposed or granted under it
+-- Replies
+--   {"released", i1, i2 ...}  for each lock 1: it was held by this owner token and is not any more, or 0: release.lua decides
+-- Errors
+--   Redis' own; nothing was deleted then: what is refused to one lock only is 0
+
+local values = redis.call('MGET', unpack(KEYS))
+local answers = {'released'}
+for i = 1, #KEYS, 2 do
+  local ours = ARGV[i] .. ':' .. ARGV[i + 1] .. ':'
+  local value = values[i]
+  local answer = 0
+  -- The grant of the token in the value has raised the fence to it.
+  if value and not values[i + 1] and value:sub(1, #ours) == ours and redis.pcall('DEL', KEYS[i]) == 1 then
+    answer = 1
+  end
+  answers[#answers + 1] = answer
+end
+return answers
