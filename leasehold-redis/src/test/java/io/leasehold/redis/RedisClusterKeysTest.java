@@ -8,10 +8,15 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
 import io.leasehold.servers.RedisCluster;
+import io.leasehold.servers.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -58,6 +63,36 @@ class RedisClusterKeysTest {
             }
             assertThat(one.admin().list("*", 10)).isEmpty();
         }
+    }
+
+    /** The names have 16 slots; four threads use each of them. */
+    @Test
+    void whatManyThreadsAskForTogetherIsOfOneSlot() throws Exception {
+        RedisStore store = RedisStore.at(cluster.uri()).keys("app:*");
+        ExecutorService threads = Executors.newFixedThreadPool(64);
+        try (LockClient locks = Leasehold.builder().store(store::open).connect()) {
+            List<Callable<Void>> all = new ArrayList<>();
+            for (int thread = 0; thread < 64; thread++) {
+                String name = "{tag" + thread % 16 + "}:" + thread;
+                all.add(() -> {
+                    for (int i = 0; i < 50; i++) {
+                        locks.named(name).acquire().close();
+                    }
+                    return null;
+                });
+            }
+            for (Future<Void> done : threads.invokeAll(all)) {
+                done.get(60, TimeUnit.SECONDS);
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+        long joint = 0;
+        for (RedisServer master : cluster.nodes()) {
+            assertThat(master.call("INFO", "errorstats")).doesNotContain("CROSSSLOT");
+            joint += CommandCounts.of(master).of("evalsha");
+        }
+        assertThat(joint).as("scripts").isLessThan(2 * 64 * 50);
     }
 
     @Test

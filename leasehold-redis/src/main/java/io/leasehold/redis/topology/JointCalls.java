@@ -61,7 +61,28 @@ final class JointCalls {
         this.alone = alone;
     }
 
-    private record Passenger(ScriptCall call, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+    /** A call on its way. */
+    private final class Passenger {
+        private final ScriptCall call;
+        private final BiConsumer<@Nullable List<Object>, @Nullable Throwable> then;
+
+        Passenger(ScriptCall call, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+            this.call = call;
+            this.then = then;
+        }
+
+        ScriptCall call() {
+            return call;
+        }
+
+        void runAlone() {
+            try {
+                alone.run(call, this::hear);
+            } catch (RuntimeException e) {
+                hear(null, e);
+            }
+        }
+
         void hear(@Nullable List<Object> reply, @Nullable Throwable error) {
             try {
                 then.accept(reply, error);
@@ -106,18 +127,27 @@ final class JointCalls {
         /** Called with the lock. Whether it takes this one too; a lock occurs in it once. */
         boolean admits(Passenger passenger, int itsSlot) {
             String lock = passenger.call().keys()[0];
-            if (slot != itsSlot
-                    || passengers.size() >= MAX_CALLS
-                    || passengers.stream().anyMatch(p -> p.call().keys()[0].equals(lock))) {
+            if (slot != itsSlot || passengers.size() >= MAX_CALLS) {
                 return false;
+            }
+            for (Passenger present : passengers) {
+                if (present.call().keys()[0].equals(lock)) {
+                    return false;
+                }
             }
             passengers.add(passenger);
             return true;
         }
 
         void leave() {
-            AsyncCommand<String, String, List<Object>> command = new AsyncCommand<>(this);
-            command.whenComplete(this::arrived);
+            send(this, this::arrived);
+        }
+
+        private void send(
+                Command<String, String, List<Object>> what,
+                BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+            AsyncCommand<String, String, List<Object>> command = new AsyncCommand<>(what);
+            command.whenComplete(then);
             try {
                 connection.dispatch(command);
             } catch (RuntimeException e) {
@@ -175,9 +205,7 @@ final class JointCalls {
                 all.get(0).hear(reply, error);
             } else if (all.size() > 1 && unknown) {
                 // The server has refused the digest, so nothing has run yet.
-                AsyncCommand<String, String, List<Object>> whole = new AsyncCommand<>(arguments(all, together.text()));
-                whole.whenComplete((second, secondError) -> spread(all, second, secondError));
-                connection.dispatch(whole);
+                send(arguments(all, together.text()), (second, secondError) -> spread(all, second, secondError));
             } else {
                 spread(all, reply, error);
             }
@@ -191,12 +219,12 @@ final class JointCalls {
                     if (done) {
                         all.get(i).hear(reply.subList(0, head), null);
                     } else {
-                        alone.run(all.get(i).call(), all.get(i)::hear);
+                        all.get(i).runAlone();
                     }
                 }
             } else if (error != null && Failure.unwrapped(error) instanceof RedisCommandExecutionException) {
                 // The server has refused it whole, perhaps for the sake of one of them.
-                all.forEach(passenger -> alone.run(passenger.call(), passenger::hear));
+                all.forEach(Passenger::runAlone);
             } else {
                 all.forEach(passenger -> passenger.hear(null, error));
             }

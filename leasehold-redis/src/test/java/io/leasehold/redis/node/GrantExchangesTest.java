@@ -25,6 +25,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -252,6 +253,16 @@ final class GrantExchangesTest extends NodeExchanges {
             answer(each);
         }
         assertThat(last(LuaScript.ACQUIRE_MANY)).hasSize(12);
+    }
+
+    @Test
+    void aScriptForSeveralIsBounded() throws Exception {
+        LockName[] names =
+                IntStream.range(0, 40).mapToObj(i -> LockName.of("n" + i)).toArray(LockName[]::new);
+        for (CompletableFuture<NodeReply> each : together(node(), names)) {
+            answer(each);
+        }
+        assertThat(ran(LuaScript.ACQUIRE_MANY)).extracting(List::size).containsExactly(6 * 32, 6 * 8);
     }
 
     @Test
