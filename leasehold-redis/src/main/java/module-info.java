@@ -5,6 +5,7 @@ module io.leasehold.redis {
     requires transitive io.leasehold.core;
     requires transitive lettuce.core; // whoever brings a client of their own
     // Lettuce has no descriptor that would bring these in; the rest of Netty comes with them.
+    requires io.netty.buffer;
     requires io.netty.handler;
     requires io.netty.resolver.dns;
     requires org.slf4j;
