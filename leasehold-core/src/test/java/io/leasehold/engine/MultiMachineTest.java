@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.AmbiguousAcquireException;
 import io.leasehold.LockOptions;
+import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.FailureKind;
@@ -75,6 +76,27 @@ final class MultiMachineTest {
                 .isInstanceOfSatisfying(
                         MultiMachine.Fail.class,
                         end -> assertThat(end.error()).isInstanceOf(AmbiguousAcquireException.class));
+    }
+
+    @Test
+    void withoutPatienceTheEndSaysWhy() {
+        LockStoreException away = new StoreUnavailableException("away", null);
+        assertThat(reason(new AcquireReply.Failed(FailureKind.NO_EFFECT, away, 0)))
+                .isSameAs(away);
+        AcquireReply refused = new AcquireReply.Refused("too young", 0, 5, List.of());
+        assertThat(reason(refused)).hasMessage("locks were refused: too young");
+        assertThat(after(refused, SECOND).next()).isInstanceOf(MultiMachine.TakeOneByOne.class);
+        Throwable late = ((MultiMachine.Fail) machine(0)
+                        .onReply(GRANTED, false, START + TIMINGS.validityNanos())
+                        .next())
+                .error();
+        assertThat(late)
+                .hasMessageStartingWith("locks were granted too slowly: less than "
+                        + TIMINGS.minimumValidityNanos() / 1_000_000 + " ms");
+    }
+
+    private static Throwable reason(AcquireReply reply) {
+        return ((MultiMachine.Fail) after(reply, 0).next()).error();
     }
 
     @Test
