@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The four models of a lock that histories of locks are checked against in this field, with leases that end: an
- * owner whose lease has ended owns nothing, although it has not left.
+ * owner whose lease has ended owns nothing, although it has not left, and nor does an owner that was killed.
  */
 public enum MutexModel {
     /** One owner at a time; who does not own releases nothing, and nobody releases twice. */
@@ -40,6 +40,8 @@ public enum MutexModel {
                 replay(replays, e.lock(), violations).acquired(e);
             } else if (event instanceof HistoryEvent.Extended e) {
                 replay(replays, e.lock(), violations).extended(e);
+            } else if (event instanceof HistoryEvent.Ended e) {
+                replay(replays, e.lock(), violations).ended(e);
             } else if (event instanceof HistoryEvent.Nested e && reentrant) {
                 replay(replays, e.lock(), violations).nested(e, fenced);
             } else if (event instanceof HistoryEvent.Released e) {
@@ -101,6 +103,14 @@ public enum MutexModel {
             Tenure tenure = tenures.get(key(event.process(), event.token()));
             if (tenure != null) {
                 tenure.untilAtNanos = Math.max(tenure.untilAtNanos, event.untilAtNanos());
+            }
+        }
+
+        /** From then on the owner believes in nothing: a store that notices a death gives the lock to another at once. */
+        void ended(HistoryEvent.Ended event) {
+            Tenure tenure = tenures.get(key(event.process(), event.token()));
+            if (tenure != null) {
+                tenure.untilAtNanos = Math.min(tenure.untilAtNanos, event.atNanos());
             }
         }
 

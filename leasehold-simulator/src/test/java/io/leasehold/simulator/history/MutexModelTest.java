@@ -60,6 +60,22 @@ final class MutexModelTest {
     }
 
     @Test
+    void anOwnerThatWasKilledInsideMakesRoomAtOnce() {
+        assertThat(brokenBy(
+                        acquired(0, "a", 1, 100),
+                        new Nested(10, "a", "l", 1, 2),
+                        new Ended(20, "a", "l", 1, "killed"),
+                        acquired(30, "b", 2, 200)))
+                .isEqualTo(NONE);
+    }
+
+    @Test
+    void anOwnerThatIsInsideTwiceMakesNoRoom() {
+        assertThat(brokenBy(acquired(0, "a", 1, 100), new Nested(10, "a", "l", 1, 2), acquired(30, "b", 2, 200)))
+                .isEqualTo(ALL);
+    }
+
+    @Test
     void twoOwnersBreakEveryModel() {
         assertThat(brokenBy(acquired(0, "a", 1, 100), acquired(50, "b", 2, 150)))
                 .isEqualTo(ALL);
