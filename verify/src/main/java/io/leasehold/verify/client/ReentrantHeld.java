@@ -39,7 +39,8 @@ final class ReentrantHeld implements Contender.Held {
             long at = System.nanoTime();
             view.ensureValidFor(SPAN);
             sink.add(new HistoryEvent.Acquired(at, process, lock, held.token, at + SPAN.toNanos()));
-            // It enters at some moment of the call: after the call this process may be paused until another holds the lock.
+            // It enters at some moment of the call: after the call this process may be paused until another holds the
+            // lock.
             long enteringAt = System.nanoTime();
             view.lockInterruptibly();
             sink.add(new HistoryEvent.Nested(enteringAt, process, lock, view.fencingToken(), view.getHoldCount()));
