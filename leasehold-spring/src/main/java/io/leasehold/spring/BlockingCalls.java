@@ -25,24 +25,16 @@ final class BlockingCalls {
         if (attempt instanceof Attempt.Busy<?> busy) {
             return call.whenBusy().result(busy);
         }
-        Hold hold = attempt.orElseThrow();
-        LeaseScope scope = call.scope(hold, around);
+        LeaseScope scope = call.scope(attempt.orElseThrow(), around);
         if (outer) {
-            releasedWithTransaction(scope);
+            registered(scope);
         }
         Object result = null;
         Throwable thrown = null;
-        LossInterrupt interrupt = call.onLoss() == OnLoss.INTERRUPT ? LossInterrupt.armed(hold) : null;
-        scope.enter();
         try {
-            result = call.body().run(hold);
+            result = inside(call, scope, around);
         } catch (Throwable e) {
             thrown = e;
-        } finally {
-            LeaseScope.backTo(around);
-            if (interrupt != null) {
-                interrupt.callOff();
-            }
         }
         Throwable end = LeaseScope.outcome(loss(scope, outer), thrown);
         if (end != null) {
@@ -51,12 +43,26 @@ final class BlockingCalls {
         return result;
     }
 
-    private static void releasedWithTransaction(LeaseScope scope) {
+    private static void registered(LeaseScope scope) {
         try {
             ThreadTransactions.releaseAfterCompletion(scope);
         } catch (RuntimeException | Error e) {
             scope.hold().close();
             throw e;
+        }
+    }
+
+    private static @Nullable Object inside(LockCall call, LeaseScope scope, @Nullable LeaseScope around)
+            throws Throwable {
+        LossInterrupt interrupt = call.onLoss() == OnLoss.INTERRUPT ? LossInterrupt.armed(scope.hold()) : null;
+        scope.enter();
+        try {
+            return call.body().run(scope.hold());
+        } finally {
+            LeaseScope.backTo(around);
+            if (interrupt != null) {
+                interrupt.callOff();
+            }
         }
     }
 

@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -75,36 +76,61 @@ final class LeaseScope {
      * @throws IllegalStateException if one was released inside its body
      */
     void checkCommit() {
+        boolean renewed = false;
         for (LeaseScope scope = this; scope != null; scope = scope.outer) {
-            Hold held = scope.hold;
-            Duration needed = scope.commitGuard;
-            try {
-                held.ensureValidFor(needed);
-            } catch (LeaseAtRiskException atRisk) {
-                renewed(held, atRisk);
-                held.ensureValidFor(needed);
+            LeaseAtRiskException atRisk = scope.risk();
+            if (atRisk != null) {
+                renewed(scope.hold, atRisk);
+                renewed = true;
             }
+        }
+        if (renewed) {
+            // A renewal takes its time, which the leases checked before it have lost.
+            checkWithoutRenewal();
+        }
+    }
+
+    /** Why this is not valid for its commit guard, or null if it is. */
+    private @Nullable LeaseAtRiskException risk() {
+        try {
+            hold.ensureValidFor(commitGuard);
+            return null;
+        } catch (LeaseAtRiskException atRisk) {
+            return atRisk;
         }
     }
 
     private static void renewed(Hold held, LeaseAtRiskException atRisk) {
         try {
             held.renew();
-        } catch (LeaseLostException lost) {
-            throw lost;
         } catch (LockStoreException | IllegalStateException e) {
-            atRisk.addSuppressed(e);
-            throw atRisk;
+            throw notRenewed(e, atRisk);
         }
+    }
+
+    /** What tells a renewal that failed: the loss if it was one, else the risk. */
+    private static RuntimeException notRenewed(Throwable failure, LeaseAtRiskException atRisk) {
+        if (failure instanceof LeaseLostException lost) {
+            return lost;
+        }
+        atRisk.addSuppressed(failure);
+        return atRisk;
     }
 
     /** As {@link #checkCommit()}, without a thread; completes exceptionally with what that throws. */
     CompletableFuture<Void> checkCommitAsync() {
         try {
-            checkWithoutRenewal();
-            return CompletableFuture.completedFuture(null);
-        } catch (LeaseAtRiskException atRisk) {
-            return renewedAsync().thenRun(this::checkWithoutRenewal);
+            CompletableFuture<Void> renewals = null;
+            for (LeaseScope scope = this; scope != null; scope = scope.outer) {
+                LeaseAtRiskException atRisk = scope.risk();
+                if (atRisk != null) {
+                    CompletableFuture<Void> renewal = renewedAsync(scope.hold, atRisk);
+                    renewals = renewals == null ? renewal : CompletableFuture.allOf(renewals, renewal);
+                }
+            }
+            return renewals == null
+                    ? CompletableFuture.completedFuture(null)
+                    : renewals.thenRun(this::checkWithoutRenewal);
         } catch (RuntimeException e) {
             return CompletableFuture.failedFuture(e);
         }
@@ -116,13 +142,12 @@ final class LeaseScope {
         }
     }
 
-    private CompletableFuture<Void> renewedAsync() {
-        CompletableFuture<Void> all = hold.renewAsync();
-        for (LeaseScope scope = outer; scope != null; scope = scope.outer) {
-            Hold next = scope.hold;
-            all = all.thenCompose(done -> next.renewAsync());
-        }
-        return all;
+    private static CompletableFuture<Void> renewedAsync(Hold held, LeaseAtRiskException atRisk) {
+        return held.renewAsync().exceptionally(error -> {
+            throw notRenewed(
+                    error instanceof CompletionException && error.getCause() != null ? error.getCause() : error,
+                    atRisk);
+        });
     }
 
     /** The loss of what is held, or null if it is held or was given back. */

@@ -87,9 +87,9 @@ final class LockedLint {
         return LintFinding.of(
                 one.method(),
                 "names the lock \"" + one.naming().template() + "\" with the " + what + " " + shown(now) + ", and "
-                        + LintFinding.shown(other.method()) + " names it with " + shown(before),
+                        + LintFinding.shown(other.method()) + " names it with the " + what + " " + shown(before),
                 what.equals("client")
-                        ? "Locks of two clients do not exclude each other: name one client"
+                        ? "Locks of two clients exclude each other only at one store: name one client"
                         : "Write one ttl for one lock");
     }
 

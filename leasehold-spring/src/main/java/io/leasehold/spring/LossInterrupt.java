@@ -4,7 +4,7 @@ import io.leasehold.Hold;
 
 /**
  * Interrupts the thread of a body when its lease is lost, and takes back an interrupt that the body has not used: the exception that
- * tells the loss takes its place.
+ * tells the loss takes its place. An interrupt that the thread had before the loss stays: it came from another.
  *
  * <p>Guarded by {@code this}; no interrupt is on its way once the thread has called it off.
  */
@@ -22,7 +22,7 @@ final class LossInterrupt {
     }
 
     private synchronized void deliver() {
-        if (!over) {
+        if (!over && !thread.isInterrupted()) {
             delivered = true;
             thread.interrupt();
         }

@@ -421,7 +421,7 @@ class LockedRefusalTest {
                 OutOfInterface.class);
         told(
                 "@Locked method OtherTtl.other() names the lock \"shared\" with the ttl PT20S, and @Locked method OneTtl.one() names it with"
-                        + " PT10S. Write one ttl for one lock.",
+                        + " the ttl PT10S. Write one ttl for one lock.",
                 OneTtl.class,
                 OtherTtl.class);
     }

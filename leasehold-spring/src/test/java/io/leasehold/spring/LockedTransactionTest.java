@@ -12,6 +12,7 @@ import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.Renewal;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import javax.sql.DataSource;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.AfterEach;
@@ -143,6 +144,11 @@ class LockedTransactionTest {
             sleep(1000); // of 59.398 s, so much is left that a renewal is needed, and helps
         }
 
+        @Locked(name = "account", maxWait = "0")
+        public CompletableFuture<Boolean> inTransactionOfTheStage() {
+            return CompletableFuture.completedFuture(TransactionSynchronizationManager.isActualTransactionActive());
+        }
+
         private static void sleep(long millis) {
             try {
                 Thread.sleep(millis);
@@ -248,6 +254,14 @@ class LockedTransactionTest {
         assertThatThrownBy(() -> outer.executeWithoutResult(status -> accounts.payApart(this::loseIt)))
                 .isInstanceOf(LeaseLostException.class);
         assertThat(written("paid")).isOne();
+    }
+
+    @Test
+    void aStageTakesNoPartInATransactionOfTheCaller() {
+        outer.executeWithoutResult(status -> {
+            assertThat(accounts.inTransactionOfTheStage().join()).isFalse();
+            assertThat(locks.admin().inspect("account")).isEmpty();
+        });
     }
 
     @Configuration(proxyBeanMethods = false)

@@ -187,6 +187,7 @@ class LostUpdatesTest {
         @Transactional
         public void increment(int id) {
             Integer value = jdbc.queryForObject("select value from counter where id = ?", Integer.class, id);
+            afterReading.run();
             jdbc.update("update counter set value = ? where id = ?", value + 1, id);
         }
 
@@ -218,9 +219,19 @@ class LostUpdatesTest {
             whenEntered = told;
         }
 
-        @Locked(name = "counter:{}", key = "#id", maxWait = "1m", client = "unrenewed", onLoss = OnLoss.NOTIFY)
+        @Locked(name = "counter:{}", key = "#id", maxWait = "1m")
         @Transactional
         public void increment(int id, @FencingToken long token) {
+            admittedAndIncremented(id, token);
+        }
+
+        @Locked(name = "counter:{}", key = "#id", maxWait = "1m", client = "unrenewed", onLoss = OnLoss.NOTIFY)
+        @Transactional
+        public void incrementUnrenewed(int id, @FencingToken long token) {
+            admittedAndIncremented(id, token);
+        }
+
+        private void admittedAndIncremented(int id, long token) {
             whenEntered.run();
             jdbc.execute((ConnectionCallback<Admission>) connection -> {
                 Admission admission = ROWS.admit(connection, id, token);
@@ -349,9 +360,7 @@ class LostUpdatesTest {
         second.getBean(Counter.class).afterReading(read::countDown);
         Counter counter = second.getBean(Counter.class);
         assertThat(pausedBeforeCommitUntil(
-                        read,
-                        () -> first.getBean(Counter.class).incrementWithPause(1, 0),
-                        () -> counter.incrementWithPause(1, 0)))
+                        read, () -> first.getBean(Counter.class).incrementWithPause(1, 0), () -> counter.increment(1)))
                 .isEqualTo(1);
 
         CountDownLatch entered = new CountDownLatch(1);
@@ -359,12 +368,12 @@ class LostUpdatesTest {
         fenced.whenEntered(entered::countDown);
         assertThat(pausedBeforeCommitUntil(
                         entered,
-                        () -> first.getBean(FencedCounter.class).increment(1, 0),
+                        () -> first.getBean(FencedCounter.class).incrementUnrenewed(1, 0),
                         () -> fenced.increment(1, 0)))
                 .isEqualTo(2);
     }
 
-    /** How far two updates come from zero of which the first stands still before its commit. */
+    /** How far two updates come from zero of which the first, made again until the guard lets it pass, stands still before its commit. */
     private int pausedBeforeCommitUntil(CountDownLatch told, Update update, Update other) throws Exception {
         new JdbcTemplate(database).execute("update counter set value = 0");
         CountDownLatch pausing = new CountDownLatch(1);
@@ -384,9 +393,11 @@ class LostUpdatesTest {
         manager.setTransactionExecutionListeners(Stream.concat(
                         manager.getTransactionExecutionListeners().stream().limit(1), Stream.of(pause))
                 .toList());
-        CompletableFuture<Boolean> paused = CompletableFuture.supplyAsync(() -> {
+        CompletableFuture<Void> paused = CompletableFuture.runAsync(() -> {
             try {
-                return committed(update);
+                while (pausing.getCount() > 0) {
+                    committed(update);
+                }
             } catch (Exception e) {
                 throw new AssertionError(e);
             }
@@ -411,7 +422,7 @@ class LostUpdatesTest {
             Counter counter = application.getBean(Counter.class);
             FencedCounter fencedCounter = application.getBean(FencedCounter.class);
             unfenced.add(() -> committed(() -> counter.incrementWithPause(1, 0)));
-            fenced.add(() -> committed(() -> fencedCounter.increment(1, 0)));
+            fenced.add(() -> committed(() -> fencedCounter.incrementUnrenewed(1, 0)));
         }
         inAllThreads(TIMES_WITH_PAUSES, unfenced);
         int unfencedCommits = pause.commits.get();

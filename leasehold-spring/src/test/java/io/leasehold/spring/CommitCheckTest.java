@@ -1,0 +1,149 @@
+package io.leasehold.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.Hold;
+import io.leasehold.LeaseAtRiskException;
+import io.leasehold.LeaseLostException;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What is asked of the leases of a thread before its transaction commits: each with a clock of its own that renewals move. */
+@Tag("quick")
+class CommitCheckTest {
+
+    private static final Duration GUARD = Duration.ofSeconds(1);
+
+    /** Valid for some milliseconds, from which the renewal of another takes its own. */
+    private static final class Validity {
+        private final LockName name;
+        private long millis;
+        private final long renewalMillis;
+        private @Nullable Validity inner;
+        private @Nullable RuntimeException refusal;
+        private int renewals;
+
+        Validity(String name, long millis, long renewalMillis) {
+            this.name = LockName.of(name);
+            this.millis = millis;
+            this.renewalMillis = renewalMillis;
+        }
+
+        void ensure(Duration needed) {
+            if (millis < needed.toMillis()) {
+                throw new LeaseAtRiskException(name, Duration.ofMillis(millis), needed);
+            }
+        }
+
+        void renew() {
+            renewals++;
+            if (refusal != null) {
+                throw refusal;
+            }
+            millis = 30_000;
+            if (inner != null) {
+                inner.millis -= renewalMillis;
+            }
+        }
+
+        CompletableFuture<Void> renewAsync() {
+            try {
+                renew();
+                return CompletableFuture.completedFuture(null);
+            } catch (RuntimeException e) {
+                return CompletableFuture.failedFuture(e);
+            }
+        }
+
+        Hold hold() {
+            return (Hold) Proxy.newProxyInstance(
+                    Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, args) -> {
+                        switch (method.getName()) {
+                            case "ensureValidFor" -> ensure((Duration) args[0]);
+                            case "renew" -> renew();
+                            case "renewAsync" -> {
+                                return renewAsync();
+                            }
+                            default -> throw new UnsupportedOperationException(method.getName());
+                        }
+                        return null;
+                    });
+        }
+
+        LeaseScope scope(@Nullable LeaseScope around) {
+            return new LeaseScope(List.of(name), hold(), GUARD, around);
+        }
+    }
+
+    private static void check(LeaseScope scope, boolean async) throws Throwable {
+        if (!async) {
+            scope.checkCommit();
+            return;
+        }
+        Throwable error = scope.checkCommitAsync().handle((done, e) -> e).join();
+        if (error != null) {
+            throw error.getCause() != null && error instanceof CompletionException ? error.getCause() : error;
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void onlyWhatIsAtRiskIsRenewed(boolean async) throws Throwable {
+        Validity outer = new Validity("outer", 20_000, 0);
+        Validity inner = new Validity("inner", 500, 0);
+        check(inner.scope(outer.scope(null)), async);
+        assertThat(inner.renewals).isOne();
+        assertThat(outer.renewals).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void theTimeThatARenewalTakesIsMissingFromTheOthers(boolean async) {
+        Validity outer = new Validity("outer", 500, 700);
+        Validity inner = new Validity("inner", 1_200, 0);
+        outer.inner = inner;
+        assertThatThrownBy(() -> check(inner.scope(outer.scope(null)), async))
+                .isInstanceOf(LeaseAtRiskException.class)
+                .hasMessageContaining("inner");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aRenewalThatFailsTellsTheRiskAndALossTheLoss(boolean async) {
+        Validity held = new Validity("l", 500, 0);
+        held.refusal = new IllegalStateException("it is renewed no more");
+        assertThatThrownBy(() -> check(held.scope(null), async))
+                .isInstanceOf(LeaseAtRiskException.class)
+                .satisfies(e -> assertThat(e.getSuppressed()).containsExactly(held.refusal));
+        held.refusal = new LeaseLostException(held.name, LossCause.EXPIRED, "it had ended");
+        assertThatThrownBy(() -> check(held.scope(null), async)).isSameAs(held.refusal);
+    }
+
+    @Test
+    void anInterruptOfAnotherStaysWhereALossFollowsIt() {
+        Hold lost = (Hold) Proxy.newProxyInstance(
+                Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, args) -> {
+                    @SuppressWarnings("unchecked")
+                    Consumer<LossCause> told = (Consumer<LossCause>) args[0];
+                    told.accept(LossCause.EXPIRED);
+                    return null;
+                });
+        LossInterrupt.armed(lost).callOff();
+        assertThat(Thread.interrupted()).isFalse();
+        Thread.currentThread().interrupt();
+        LossInterrupt.armed(lost).callOff();
+        assertThat(Thread.interrupted()).isTrue();
+    }
+}
