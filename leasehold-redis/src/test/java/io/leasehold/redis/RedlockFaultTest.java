@@ -301,9 +301,11 @@ final class RedlockFaultTest {
                 .isInstanceOf(UnsafeStoreException.class)
                 .hasMessageContaining("maxTtl 8000 ms")
                 .hasMessageContaining("maxTtl 20000 ms");
-        assertThat(changes)
-                .anyMatch(event -> event.now() == NodeStanding.OTHER_CONFIGURATION
-                        && event.detail().contains("maxTtl 8000 ms"));
+        until(
+                "its listener is told",
+                () -> changes.stream()
+                        .anyMatch(event -> event.now() == NodeStanding.OTHER_CONFIGURATION
+                                && event.detail().contains("maxTtl 8000 ms")));
         LockClient fewer = client(servers.uri(ports.subList(0, 3), "8s"));
         assertThatThrownBy(() -> fewer.named("agreed").attempt(Duration.ZERO))
                 .isInstanceOf(UnsafeStoreException.class)
