@@ -10,6 +10,7 @@ import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.toolkit.Failure;
 import io.leasehold.spi.toolkit.Glob;
 import io.leasehold.spi.toolkit.TimeLimit;
 import java.nio.charset.StandardCharsets;
@@ -79,7 +80,7 @@ final class EtcdAdmin {
         try {
             verified.join();
         } catch (CompletionException e) {
-            throw Failures.unwrapped(e) instanceof LockStoreException known
+            throw Failure.unwrapped(e) instanceof LockStoreException known
                     ? known
                     : new StoreUnavailableException("connecting to " + uri + " failed: " + e.getCause(), e);
         }

@@ -21,6 +21,7 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.toolkit.CredentialsDesk;
+import io.leasehold.spi.toolkit.Failure;
 import io.leasehold.spi.toolkit.TimeLimit;
 import java.util.List;
 import java.util.Map;
@@ -147,7 +148,7 @@ final class EtcdStore implements LockStore {
                         request.timeoutNanos(),
                         () -> place.ask(request),
                         error -> {
-                            Failures.Failure failure = failures.of(what, error);
+                            Failure failure = failures.of(what, error);
                             return new AcquireReply.Failed(failure.kind(), failure.error(), 0);
                         },
                         () -> new AcquireReply.Failed(
@@ -198,7 +199,7 @@ final class EtcdStore implements LockStore {
                 request.timeoutNanos(),
                 () -> end(request).thenApply(held -> held ? new ReleaseReply.Released() : new ReleaseReply.NotOurs()),
                 error -> {
-                    Failures.Failure failure = failures.of(what, error);
+                    Failure failure = failures.of(what, error);
                     return new ReleaseReply.Failed(failure.kind(), failure.error());
                 },
                 () -> new ReleaseReply.Failed(FailureKind.UNKNOWN, failures.late(what, request.timeoutNanos())));

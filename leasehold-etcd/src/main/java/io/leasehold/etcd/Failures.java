@@ -10,8 +10,7 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutionException;
+import io.leasehold.spi.toolkit.Failure;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
@@ -35,16 +34,8 @@ final class Failures {
         this.user = uri.user();
     }
 
-    /** A failure with what it means. */
-    record Failure(FailureKind kind, LockStoreException error) {}
-
-    static @Nullable Throwable unwrapped(@Nullable Throwable error) {
-        Throwable cause = error;
-        while ((cause instanceof CompletionException || cause instanceof ExecutionException)
-                && cause.getCause() != null) {
-            cause = cause.getCause();
-        }
-        return cause;
+    private static @Nullable Throwable unwrapped(@Nullable Throwable error) {
+        return error == null ? null : Failure.unwrapped(error);
     }
 
     /** The driver's code, or null for what is not the driver's. */

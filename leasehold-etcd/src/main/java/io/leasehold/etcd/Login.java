@@ -13,6 +13,7 @@ import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.leasehold.Credentials;
 import io.leasehold.spi.toolkit.CredentialsDesk;
+import io.leasehold.spi.toolkit.Failure;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
@@ -76,7 +77,7 @@ final class Login implements ClientInterceptor {
                 }
                 desk.ask().whenComplete((login, error) -> {
                     if (error != null) {
-                        super.cancel("no credentials", Failures.unwrapped(error));
+                        super.cancel("no credentials", Failure.unwrapped(error));
                         return;
                     }
                     try {

@@ -1,6 +1,5 @@
 package io.leasehold.etcd;
 
-import io.etcd.jetcd.ByteSequence;
 import io.leasehold.LossCause;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.TimeLimit;
@@ -17,12 +16,9 @@ final class OwnKey {
     /** How long a lost holder may be left without its cause. */
     private static final long CAUSE_NANOS = Duration.ofMillis(500).toNanos();
 
-    /** Whose key it is. */
-    interface Owner {
-        /** Whether it holds with the key of this create revision. */
-        boolean isHeldSince(long made);
-
-        /** That key is gone. */
+    /** Hears of the key with which it holds. */
+    interface Listener {
+        /** The key of this create revision is gone. */
         void taken(long made, LossCause cause);
 
         /** The watch is broken while it holds. */
@@ -31,25 +27,23 @@ final class OwnKey {
 
     private final EtcdCalls etcd;
     private final LockRuntime runtime;
-    private final ByteSequence key;
-    private final KeyLease lease;
-    private final Owner owner;
+    private final AttemptKey own;
+    private final Listener listener;
     private @Nullable KeyWatch watch;
 
-    OwnKey(EtcdCalls etcd, LockRuntime runtime, ByteSequence key, KeyLease lease, Owner owner) {
+    OwnKey(EtcdCalls etcd, LockRuntime runtime, AttemptKey own, Listener listener) {
         this.etcd = etcd;
         this.runtime = runtime;
-        this.key = key;
-        this.lease = lease;
-        this.owner = owner;
+        this.own = own;
+        this.listener = listener;
     }
 
     /** Watches from this revision on, unless it is watched. A watch that has ended is made again by the next call. */
     void guard(long made, long fromRevision) {
-        if (!owner.isHeldSince(made)) {
+        if (!own.place().isHeldWith(made)) {
             return;
         }
-        KeyWatch mine = new KeyWatch(etcd, key, (own, what) -> heard(made, own, what));
+        KeyWatch mine = new KeyWatch(etcd, own.key(), (hearing, what) -> heard(made, hearing, what));
         synchronized (this) {
             if (watch != null) {
                 return;
@@ -57,33 +51,33 @@ final class OwnKey {
             watch = mine;
         }
         mine.begin(fromRevision);
-        if (!owner.isHeldSince(made)) {
+        if (!own.place().isHeldWith(made)) {
             forget(mine); // It ended before there was something to close.
             mine.close();
         }
     }
 
-    private void heard(long made, KeyWatch own, EtcdCalls.Heard what) {
+    private void heard(long made, KeyWatch hearing, EtcdCalls.Heard what) {
         switch (what) {
             case DELETED -> gone(made);
             case BROKEN -> {
-                if (owner.isHeldSince(made)) {
-                    owner.suspended();
+                if (own.place().isHeldWith(made)) {
+                    listener.suspended();
                 }
             }
-            case OVER -> forget(own);
+            case OVER -> forget(hearing);
         }
     }
 
-    private synchronized void forget(KeyWatch own) {
-        if (watch == own) {
+    private synchronized void forget(KeyWatch closed) {
+        if (watch == closed) {
             watch = null;
         }
     }
 
     private void gone(long made) {
-        EtcdCalls.Leased leased = lease.current();
-        if (leased == null || !owner.isHeldSince(made)) {
+        EtcdCalls.Leased leased = own.lease().current();
+        if (leased == null || !own.place().isHeldWith(made)) {
             return;
         }
         // A key that was deleted by hand leaves its lease behind, so only an answer tells the one from the other.
@@ -95,7 +89,7 @@ final class OwnKey {
                                         left -> left.isPresent() ? LossCause.FORCE_RELEASED : LossCause.SESSION_LOST),
                         error -> LossCause.SESSION_LOST,
                         () -> LossCause.SESSION_LOST)
-                .thenAccept(cause -> owner.taken(made, cause));
+                .thenAccept(cause -> listener.taken(made, cause));
     }
 
     /** Watches no more. */

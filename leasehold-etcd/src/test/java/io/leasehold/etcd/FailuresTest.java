@@ -9,6 +9,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.spi.toolkit.Failure;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import javax.net.ssl.SSLException;
@@ -24,7 +25,7 @@ class FailuresTest {
     private final Failures failures = new Failures(EtcdUri.parse(StoreUri.parse("etcd://127.0.0.1:2379")), true);
 
     private FailureKind kind(Status status) {
-        Failures.Failure failure = failures.of("acquire of \"n\"", status.asRuntimeException());
+        Failure failure = failures.of("acquire of \"n\"", status.asRuntimeException());
         assertThat(failure.error()).isInstanceOf(StoreAccessException.class);
         return failure.kind();
     }
@@ -55,7 +56,7 @@ class FailuresTest {
     void whatAnAnswerMeans(Status.Code code, FailureKind kind, String type) {
         Throwable wrapped = new CompletionException(code.toStatus().asRuntimeException());
         Failures without = new Failures(EtcdUri.parse(StoreUri.parse("etcd://localhost/p")), false);
-        Failures.Failure failure = without.of("acquire", wrapped);
+        Failure failure = without.of("acquire", wrapped);
         assertThat(failure.kind()).isEqualTo(kind);
         assertThat(failure.error().getClass().getSimpleName()).isEqualTo(type);
         assertThat(failure.error()).hasMessageContaining("acquire at etcd://localhost:2379/p failed");
@@ -66,9 +67,9 @@ class FailuresTest {
         Failures without = new Failures(EtcdUri.parse(StoreUri.parse("etcd://localhost/p")), false);
         assertThat(without.of("acquire", new IllegalStateException("x")).kind()).isEqualTo(FailureKind.UNKNOWN);
         StoreUnavailableException down = new StoreUnavailableException("down", null);
-        assertThat(without.of("acquire", down)).isEqualTo(new Failures.Failure(FailureKind.UNKNOWN, down));
+        assertThat(without.of("acquire", down)).isEqualTo(new Failure(FailureKind.UNKNOWN, down));
         UnsafeStoreException unsafe = new UnsafeStoreException("unsafe", null);
-        assertThat(without.of("acquire", unsafe)).isEqualTo(new Failures.Failure(FailureKind.PERMANENT, unsafe));
+        assertThat(without.of("acquire", unsafe)).isEqualTo(new Failure(FailureKind.PERMANENT, unsafe));
         assertThat(without.late("acquire", 1_500_000_000L)).hasMessageContaining("not answered within 1500 ms");
     }
 
@@ -119,7 +120,7 @@ class FailuresTest {
     @Test
     void whatTlsRefusedIsToldAsThat() {
         SSLException tls = new SSLException("outer", new IllegalStateException("no trusted certificate"));
-        Failures.Failure failure =
+        Failure failure =
                 of("etcd://h/p").of("acquire", Status.UNAVAILABLE.withCause(tls).asRuntimeException());
         assertThat(failure.kind()).isEqualTo(FailureKind.PERMANENT);
         assertThat(failure.error())
@@ -133,19 +134,18 @@ class FailuresTest {
     @Test
     void withoutCredentialsNothingWasSent() {
         StoreUnavailableException none = new StoreUnavailableException("the provider has none", null);
-        Failures.Failure failure =
+        Failure failure =
                 failures.of("acquire", Status.CANCELLED.withCause(none).asRuntimeException());
-        assertThat(failure).isEqualTo(new Failures.Failure(FailureKind.NO_EFFECT, none));
+        assertThat(failure).isEqualTo(new Failure(FailureKind.NO_EFFECT, none));
     }
 
     @Test
     void anErrorIsUnwrapped() {
         Throwable inner = new IllegalStateException("inner");
-        assertThat(Failures.unwrapped(new CompletionException(new ExecutionException(inner))))
+        assertThat(Failure.unwrapped(new CompletionException(new ExecutionException(inner))))
                 .isSameAs(inner);
         Throwable alone = new CompletionException("alone", null);
-        assertThat(Failures.unwrapped(alone)).isSameAs(alone);
-        assertThat(Failures.unwrapped(null)).isNull();
+        assertThat(Failure.unwrapped(alone)).isSameAs(alone);
         assertThat(Failures.codeOf(new CompletionException(Status.NOT_FOUND.asException())))
                 .isEqualTo(ErrorCode.NOT_FOUND);
         assertThat(Failures.codeOf(inner)).isNull();

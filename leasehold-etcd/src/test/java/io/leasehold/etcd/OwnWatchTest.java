@@ -21,6 +21,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.spi.toolkit.QueuePlace;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -31,7 +32,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -150,31 +150,42 @@ class OwnWatchTest {
     @Test
     void noWatchStaysOfAHoldThatHasEnded() throws Exception {
         LockRuntime runtime = new SystemLockRuntime();
-        try (EtcdServer server = EtcdTckTest.startOrSkip();
-                Etcd etcd =
-                        new Etcd(EtcdUri.parse(StoreUri.parse("etcd://127.0.0.1:" + server.port())), null, List.of())) {
+        SlowWatch slow = new SlowWatch();
+        try (EtcdServer server = EtcdTckTest.startOrSkip()) {
             EtcdUri uri = EtcdUri.parse(StoreUri.parse("etcd://127.0.0.1:" + server.port()));
-            AtomicInteger asked = new AtomicInteger();
-            OwnKey.Owner owner = new OwnKey.Owner() {
-                @Override
-                public boolean isHeldSince(long made) {
-                    return asked.getAndIncrement() == 0;
-                }
-
-                @Override
-                public void taken(long made, LossCause cause) {}
-
-                @Override
-                public void suspended() {}
-            };
-            KeyLease lease = new KeyLease(etcd, runtime, uri);
-            OwnKey own = new OwnKey(etcd, runtime, Keys.bytes("own"), lease, owner);
-            own.guard(1, 1);
-            LockSupport.parkNanos(Duration.ofMillis(500).toNanos());
-            until(() -> OwnWatchTest.watchers(server) == 0);
+            try (Etcd etcd = new Etcd(uri, null, List.of(slow))) {
+                QueuePlace<Long> place = new QueuePlace<>(LockName.of("own"), uri.toString());
+                place.made(1L);
+                place.granted(1L);
+                AttemptKey key = new AttemptKey(
+                        Keys.bytes("own"),
+                        Keys.bytes("queue"),
+                        Keys.bytes("holder"),
+                        new KeyLease(etcd, runtime, uri),
+                        place);
+                OwnKey own = new OwnKey(etcd, runtime, key, new NobodyHears());
+                Thread guarding = new Thread(() -> own.guard(1, 1), "guards-the-key");
+                guarding.start();
+                assertThat(slow.reached.await(60, TimeUnit.SECONDS)).isTrue();
+                place.end();
+                slow.letGo.countDown();
+                guarding.join();
+                assertThat(slow.ended.await(30, TimeUnit.SECONDS))
+                        .as("the watch was ended")
+                        .isTrue();
+                until(() -> OwnWatchTest.watchers(server) == 0);
+            }
         } finally {
             runtime.close();
         }
+    }
+
+    private static final class NobodyHears implements OwnKey.Listener {
+        @Override
+        public void taken(long made, LossCause cause) {}
+
+        @Override
+        public void suspended() {}
     }
 
     @Test

@@ -7,8 +7,8 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.TokenRange;
+import io.leasehold.spi.toolkit.Failure;
 import java.time.Duration;
-import java.util.concurrent.CompletionException;
 import org.apache.zookeeper.KeeperException;
 import org.jspecify.annotations.Nullable;
 
@@ -25,15 +25,8 @@ final class Failures {
         this.user = uri.user();
     }
 
-    /** A failure with what it means. */
-    record Failure(FailureKind kind, LockStoreException error) {}
-
-    static @Nullable Throwable unwrapped(@Nullable Throwable error) {
-        Throwable cause = error;
-        while (cause instanceof CompletionException && cause.getCause() != null) {
-            cause = cause.getCause();
-        }
-        return cause;
+    private static @Nullable Throwable unwrapped(@Nullable Throwable error) {
+        return error == null ? null : Failure.unwrapped(error);
     }
 
     /** The driver's code, or null for what is not the driver's. */

@@ -9,6 +9,7 @@ import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.toolkit.Failure;
 import io.leasehold.spi.toolkit.Glob;
 import io.leasehold.spi.toolkit.PlainName;
 import io.leasehold.spi.toolkit.TimeLimit;
@@ -87,7 +88,7 @@ final class ZooKeeperAdmin {
         try {
             verified.join();
         } catch (CompletionException e) {
-            throw Failures.unwrapped(e) instanceof LockStoreException known
+            throw Failure.unwrapped(e) instanceof LockStoreException known
                     ? known
                     : new StoreUnavailableException("connecting to " + uri + " failed: " + e.getCause(), e);
         }

@@ -19,6 +19,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.toolkit.Failure;
 import io.leasehold.spi.toolkit.TimeLimit;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -196,7 +197,7 @@ final class ZooKeeperStore implements LockStore {
                 });
     }
 
-    private static AcquireReply failed(Failures.Failure failure) {
+    private static AcquireReply failed(Failure failure) {
         return new AcquireReply.Failed(failure.kind(), failure.error(), 0);
     }
 
@@ -309,7 +310,7 @@ final class ZooKeeperStore implements LockStore {
                 request.timeoutNanos(),
                 () -> end(request).thenApply(held -> held ? new ReleaseReply.Released() : new ReleaseReply.NotOurs()),
                 error -> {
-                    Failures.Failure failure = failures.of(what, error);
+                    Failure failure = failures.of(what, error);
                     return new ReleaseReply.Failed(failure.kind(), failure.error());
                 },
                 () -> new ReleaseReply.Failed(FailureKind.UNKNOWN, failures.late(what, request.timeoutNanos())));

@@ -8,6 +8,7 @@ import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.TokenRange;
+import io.leasehold.spi.toolkit.Failure;
 import java.util.concurrent.CompletionException;
 import org.apache.zookeeper.KeeperException;
 import org.junit.jupiter.api.Tag;
@@ -37,7 +38,7 @@ class FailuresTest {
     })
     void whatAnAnswerMeans(KeeperException.Code code, FailureKind kind, String type) {
         Throwable wrapped = new CompletionException(KeeperException.create(code, "/p/lock"));
-        Failures.Failure failure = failures.of("acquire", wrapped);
+        Failure failure = failures.of("acquire", wrapped);
         assertThat(failure.kind()).isEqualTo(kind);
         assertThat(failure.error().getClass().getSimpleName()).isEqualTo(type);
         assertThat(failure.error()).hasMessageContaining("acquire at zk://localhost:2181/p");
@@ -48,9 +49,9 @@ class FailuresTest {
         assertThat(failures.of("acquire", new IllegalStateException("x")).kind())
                 .isEqualTo(FailureKind.UNKNOWN);
         StoreUnavailableException down = new StoreUnavailableException("down", null);
-        assertThat(failures.of("acquire", down)).isEqualTo(new Failures.Failure(FailureKind.NO_EFFECT, down));
+        assertThat(failures.of("acquire", down)).isEqualTo(new Failure(FailureKind.NO_EFFECT, down));
         UnsafeStoreException unsafe = new UnsafeStoreException("unsafe", null);
-        assertThat(failures.of("acquire", unsafe)).isEqualTo(new Failures.Failure(FailureKind.PERMANENT, unsafe));
+        assertThat(failures.of("acquire", unsafe)).isEqualTo(new Failure(FailureKind.PERMANENT, unsafe));
         assertThat(failures.late("acquire", 1_500_000_000L)).hasMessageContaining("not answered within 1500 ms");
     }
 
@@ -101,11 +102,10 @@ class FailuresTest {
     @Test
     void anErrorIsUnwrapped() {
         Throwable inner = new IllegalStateException("inner");
-        assertThat(Failures.unwrapped(new CompletionException(new CompletionException(inner))))
+        assertThat(Failure.unwrapped(new CompletionException(new CompletionException(inner))))
                 .isSameAs(inner);
         Throwable alone = new CompletionException("alone", null);
-        assertThat(Failures.unwrapped(alone)).isSameAs(alone);
-        assertThat(Failures.unwrapped(null)).isNull();
+        assertThat(Failure.unwrapped(alone)).isSameAs(alone);
         assertThat(Failures.codeOf(inner)).isNull();
         assertThat(failures.of("acquire", inner).error())
                 .hasMessageContaining("IllegalStateException: inner")

@@ -19,14 +19,15 @@ final class QueueVariants {
                         "etcd-key-before-the-answer",
                         "a lock is granted as soon as the key is asked for, whoever is first",
                         "etcd/QueueEntry.java",
-                        "if (first.getKey().equals(key)) {",
-                        "if (!first.getKey().equals(queue)) {"),
+                        "if (first.getKey().equals(own.key())) {\n            return grant",
+                        "if (!first.getKey().equals(own.queue())) {\n            return grant"),
                 new Variant(
                         "etcd-extended-from-the-reply",
                         "an extension counts from its answer",
                         "etcd/KeyLease.java",
                         "current = kept.orElse(null);\n                    fromNanos = sentAtNanos;",
-                        "current = kept.orElse(null);\n                    fromNanos = runtime.nanoTime();"));
+                        "current = kept.orElse(null);\n                    fromNanos = runtime.nanoTime();"),
+                recheckFromMemory("etcd"));
     }
 
     static List<Variant> zooKeeper() {
@@ -34,21 +35,32 @@ final class QueueVariants {
                 new Variant(
                         "zookeeper-lost-event",
                         "a waiter's recheck is answered from memory after its event has come",
-                        "zookeeper/QueueEntry.java",
-                        "        shared.events.woken(this);\n    }\n\n    // ---- holding",
-                        "    }\n\n    // ---- holding"),
+                        "zookeeper/AwaitedNode.java",
+                        "if (place.awaitedIsOver()) {",
+                        "if (path != null && place.awaitedIsOver()) {"),
                 new Variant(
                         "zookeeper-turn-of-another",
                         "a lock is granted to the second as well",
                         "zookeeper/QueueEntry.java",
-                        "if (place == 0) {",
-                        "if (place <= 1) {"),
+                        "if (before == 0) {",
+                        "if (before <= 1) {"),
                 new Variant(
                         "zookeeper-session-in-full",
                         "the time for which the leader may not have heard of a session is counted, too",
                         "zookeeper/Session.java",
                         "(negotiatedMillis - unheardMillis(negotiatedMillis, tickMillis)) * NANOS_PER_MILLI;",
                         "Long.MAX_VALUE / 4;\n        ttlNanos -= NANOS_PER_MILLI * 1_500;\n        sentAtNanos +="
-                                + " NANOS_PER_MILLI * 1_500;"));
+                                + " NANOS_PER_MILLI * 1_500;"),
+                recheckFromMemory("zookeeper"));
+    }
+
+    /** Of what both share. */
+    private static Variant recheckFromMemory(String store) {
+        return new Variant(
+                store + "-recheck-from-memory",
+                "a waiter whose watch is over is answered from memory",
+                "spi/toolkit/QueuePlace.java",
+                "                && awaiting\n",
+                "");
     }
 }

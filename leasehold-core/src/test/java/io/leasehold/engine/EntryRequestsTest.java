@@ -1,0 +1,98 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.spi.toolkit.EntryRequests;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What is sent for an entry: in turn, and its removal until nothing of it is left. */
+@Tag("quick")
+class EntryRequestsTest {
+
+    private final StillRuntime runtime = new StillRuntime();
+    private final List<CompletableFuture<Boolean>> removals = new ArrayList<>();
+    private final AtomicInteger over = new AtomicInteger();
+    private boolean goneByItself;
+    private final EntryRequests requests = new EntryRequests(
+            runtime,
+            () -> {
+                CompletableFuture<Boolean> removal = new CompletableFuture<>();
+                removals.add(removal);
+                return removal;
+            },
+            () -> goneByItself,
+            over::incrementAndGet);
+
+    private void failLast() {
+        removals.get(removals.size() - 1).completeExceptionally(new IllegalStateException("no answer"));
+    }
+
+    @Test
+    void aStepIsTakenWhenTheOneBeforeHasEndedHoweverItEnded() {
+        CompletableFuture<String> slow = new CompletableFuture<>();
+        CompletableFuture<String> first = requests.inTurn(() -> slow);
+        CompletableFuture<String> second = requests.inTurn(() -> CompletableFuture.completedFuture("second"));
+        CompletableFuture<Boolean> removal = requests.remove();
+        assertThat(second).isNotDone();
+        assertThat(removals).isEmpty();
+        slow.completeExceptionally(new IllegalStateException("no answer"));
+        assertThat(first).isCompletedExceptionally();
+        assertThat(second).isCompletedWithValue("second");
+        assertThat(removals).hasSize(1);
+        assertThat(removal).isNotDone();
+    }
+
+    @Test
+    void aRemovalThatIsAnsweredIsTheLast() {
+        CompletableFuture<Boolean> removal = requests.remove();
+        removals.get(0).complete(true);
+        assertThat(removal).isCompletedWithValue(true);
+        assertThat(over).hasValue(1);
+        runtime.pass(Duration.ofSeconds(100));
+        assertThat(removals).hasSize(1);
+    }
+
+    @Test
+    void aRemovalThatFailsIsRepeatedUntilItIsAnswered() {
+        CompletableFuture<Boolean> removal = requests.remove();
+        for (int failed = 1; failed <= 5; failed++) {
+            failLast();
+            assertThat(over).hasValue(0);
+            assertThat(removals).hasSize(failed);
+            runtime.pass(Duration.ofSeconds(1));
+            assertThat(removals).hasSize(failed + 1);
+        }
+        removals.get(5).complete(true);
+        assertThat(over).hasValue(1);
+        assertThatThrownBy(removal::join).hasRootCauseMessage("no answer");
+    }
+
+    @Test
+    void oneRepetitionIsDueAtATimeHoweverOftenTheRemovalIsAskedFor() {
+        requests.remove();
+        failLast();
+        requests.remove();
+        failLast();
+        runtime.pass(Duration.ofSeconds(1));
+        assertThat(removals).hasSize(3);
+        runtime.pass(Duration.ofSeconds(10));
+        assertThat(removals).as("it is under way").hasSize(3);
+    }
+
+    @Test
+    void whatIsGoneByItselfIsRemovedNoMore() {
+        requests.remove();
+        goneByItself = true;
+        failLast();
+        assertThat(over).hasValue(1);
+        runtime.pass(Duration.ofSeconds(10));
+        assertThat(removals).hasSize(1);
+    }
+}

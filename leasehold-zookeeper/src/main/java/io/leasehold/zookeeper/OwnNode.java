@@ -1,0 +1,90 @@
+package io.leasehold.zookeeper;
+
+import io.leasehold.LossCause;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.QueuePlace;
+import io.leasehold.spi.toolkit.TimeLimit;
+import java.time.Duration;
+import java.util.function.Consumer;
+import org.apache.zookeeper.Watcher;
+
+/**
+ * Watches the node of a holder, in the session that it was made in, and tells that it was taken away, and why.
+ *
+ * <p>Safe for use by any thread.
+ */
+final class OwnNode {
+
+    /** How long a lost holder may be left without its cause. */
+    private static final long CAUSE_NANOS = Duration.ofMillis(500).toNanos();
+
+    /**
+     * A node of ours.
+     *
+     * @param path its whole path
+     * @param czxid when it was made
+     */
+    record Made(String path, long czxid) {}
+
+    private final LockRuntime runtime;
+    private final Session session;
+    private final Made node;
+    private final QueuePlace<Made> place;
+    private final Consumer<LossCause> taken;
+    private final Consumer<Watcher.Event.EventType> onEvent = this::hasChanged;
+
+    /**
+     * Watches nothing yet.
+     *
+     * @param taken hears why the node was taken away, once, if the place held with it until then
+     */
+    OwnNode(LockRuntime runtime, Session session, Made node, QueuePlace<Made> place, Consumer<LossCause> taken) {
+        this.runtime = runtime;
+        this.session = session;
+        this.node = node;
+        this.place = place;
+        this.taken = taken;
+    }
+
+    /** Tells of a release by force at once. Not waited for: the node's absence is found at the renewal as well. */
+    void watch() {
+        session.onEvent(node.path(), onEvent);
+        session.read(node.path(), true).whenComplete((found, error) -> {
+            if (error != null) {
+                close();
+            }
+            if (Failures.isMissing(error)) {
+                isGone(LossCause.FORCE_RELEASED);
+            }
+        });
+    }
+
+    private void hasChanged(Watcher.Event.EventType event) {
+        if (!place.isHeldWith(node)) {
+            return;
+        }
+        if (event != Watcher.Event.EventType.NodeDeleted) {
+            watch(); // A stranger wrote to it, which used up the watch.
+            return;
+        }
+        // The end of a session deletes its nodes before it is told, so only an answer tells the one from the other.
+        TimeLimit.within(
+                        runtime,
+                        CAUSE_NANOS,
+                        () -> session.read(node.path(), false).thenApply(found -> LossCause.FORCE_RELEASED),
+                        error -> Failures.isMissing(error) ? LossCause.FORCE_RELEASED : LossCause.SESSION_LOST,
+                        () -> LossCause.SESSION_LOST)
+                .thenAccept(this::isGone);
+    }
+
+    private void isGone(LossCause cause) {
+        if (place.taken(node)) {
+            taken.accept(cause);
+        }
+    }
+
+    /** Watches no more. */
+    void close() {
+        session.forget(node.path(), onEvent);
+    }
+}
