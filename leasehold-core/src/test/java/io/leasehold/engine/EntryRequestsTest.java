@@ -76,10 +76,12 @@ class EntryRequestsTest {
 
     @Test
     void oneRepetitionIsDueAtATimeHoweverOftenTheRemovalIsAskedFor() {
-        requests.remove();
+        CompletableFuture<Boolean> removal = requests.remove();
         failLast();
-        requests.remove();
+        CompletableFuture<Boolean> again = requests.remove();
         failLast();
+        assertThat(removal).isCompletedExceptionally();
+        assertThat(again).isCompletedExceptionally();
         runtime.pass(Duration.ofSeconds(1));
         assertThat(removals).hasSize(3);
         runtime.pass(Duration.ofSeconds(10));
@@ -88,9 +90,10 @@ class EntryRequestsTest {
 
     @Test
     void whatIsGoneByItselfIsRemovedNoMore() {
-        requests.remove();
+        CompletableFuture<Boolean> removal = requests.remove();
         goneByItself = true;
         failLast();
+        assertThat(removal).isCompletedExceptionally();
         assertThat(over).hasValue(1);
         runtime.pass(Duration.ofSeconds(10));
         assertThat(removals).hasSize(1);

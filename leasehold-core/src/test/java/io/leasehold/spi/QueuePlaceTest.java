@@ -236,10 +236,10 @@ class QueuePlaceTest {
 
         private void check(Event event, int order) {
             Integer held = place.held();
-            if (held != null && !held.equals(place.entry()) || ended && held != null) {
+            if (held != null && (ended || !held.equals(place.entry()))) {
                 throw new AssertionError("order " + order + " at " + event + ": holds with " + held);
             }
-            if (ended && (told && event == Event.AWAITED_IS_OVER || place.isAwaiting())) {
+            if (ended && ((told && event == Event.AWAITED_IS_OVER) || place.isAwaiting())) {
                 throw new AssertionError("order " + order + " at " + event + ": is woken after its end");
             }
             if (place.entry() == null

@@ -76,9 +76,20 @@ final class Driver implements SessionCalls.Opener {
     }
 
     /**
-     * Makes sure that TLS, if asked for, can work with a member.
+     * Makes sure that the files for TLS, if it is asked for, can be used.
      *
      * @throws io.leasehold.StoreAccessException if not
+     */
+    void requireFiles() {
+        if (uri.tls()) {
+            TlsCheck.requireFiles(uri, config);
+        }
+    }
+
+    /**
+     * Makes sure that TLS, if it is asked for, can work with a member: the driver tries again for ever where it does not.
+     *
+     * @throws io.leasehold.LockStoreException if not
      */
     void requireTls() {
         if (uri.tls()) {

@@ -23,7 +23,7 @@ import org.apache.zookeeper.common.X509Exception;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tries TLS with the members once before the driver does, which would try again for ever and only log why it fails.
+ * Finds out why TLS with the members fails: the driver tries again for ever, and only logs the reason.
  *
  * <p>Blocks for at most a few seconds for each member.
  */
@@ -32,6 +32,15 @@ final class TlsCheck {
     private static final int PATIENCE_MILLIS = (int) Duration.ofSeconds(3).toMillis();
 
     private TlsCheck() {}
+
+    /**
+     * Reads the files, and connects to nothing.
+     *
+     * @throws StoreAccessException if they cannot be used
+     */
+    static void requireFiles(ZooKeeperUri uri, ZKClientConfig config) {
+        context(uri, config);
+    }
 
     /**
      * Returns if a member accepts TLS and is accepted, or if none can be reached: that is for the driver to find out.

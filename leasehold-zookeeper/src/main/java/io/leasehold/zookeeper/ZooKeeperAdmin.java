@@ -29,6 +29,9 @@ import org.jspecify.annotations.Nullable;
 final class ZooKeeperAdmin {
 
     private static final long LIMIT_NANOS = Duration.ofSeconds(10).toNanos();
+    /** Members that can be reached answer sooner. */
+    private static final long SILENT_NANOS = Duration.ofSeconds(1).toNanos();
+
     private static final long LIST_LIMIT_NANOS = Duration.ofSeconds(60).toNanos();
     /** How many queues are asked for at once: few enough that their answers fit into the buffers of one connection. */
     private static final int AT_ONCE = 100;
@@ -76,12 +79,20 @@ final class ZooKeeperAdmin {
     // ---- before use
 
     /** Connects, and makes sure that the tokens of all clients of this chroot have the same base. */
-    void verify() {
+    void verify(Runnable whenSilent) {
         CompletableFuture<Boolean> verified =
                 inTime("connecting", () -> session().thenCompose(this::checkBase));
+        CompletableFuture<Void> silent = new CompletableFuture<>();
+        LockRuntime.Timer silence = runtime.schedule(SILENT_NANOS, () -> silent.complete(null));
         try {
+            runtime.await(CompletableFuture.anyOf(verified, silent));
+            silence.cancel();
+            if (!verified.isDone()) {
+                whenSilent.run();
+            }
             runtime.await(verified);
         } catch (InterruptedException e) {
+            silence.cancel();
             Thread.currentThread().interrupt();
             throw new StoreUnavailableException("interrupted while connecting to " + uri, e);
         }

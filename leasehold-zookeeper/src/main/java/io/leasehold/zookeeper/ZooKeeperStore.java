@@ -151,10 +151,11 @@ final class ZooKeeperStore implements LockStore {
     /**
      * Makes sure that the ensemble answers and that the tokens of all clients have the same base.
      *
+     * @param whenSilent looks for the reason where no session begins within a second, and throws it; runs on this thread
      * @throws LockStoreException if not
      */
-    void verify() {
-        admin.verify();
+    void verify(Runnable whenSilent) {
+        admin.verify(whenSilent);
     }
 
     @Override

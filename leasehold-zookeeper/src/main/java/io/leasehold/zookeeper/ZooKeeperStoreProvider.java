@@ -29,8 +29,8 @@ public final class ZooKeeperStoreProvider implements StoreProvider {
         Driver driver = new Driver(ensemble);
         ZooKeeperStore store = new ZooKeeperStore(ensemble, runtime, driver);
         try {
-            driver.requireTls();
-            store.verify();
+            driver.requireFiles();
+            store.verify(driver::requireTls);
             return store;
         } catch (RuntimeException e) {
             store.close();

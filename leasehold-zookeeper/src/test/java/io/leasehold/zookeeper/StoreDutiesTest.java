@@ -422,7 +422,7 @@ class StoreDutiesTest {
         proxy.stall();
         ZooKeeperStore store = store();
         Thread.currentThread().interrupt();
-        assertThatThrownBy(store::verify)
+        assertThatThrownBy(() -> store.verify(() -> {}))
                 .isInstanceOf(StoreUnavailableException.class)
                 .hasMessageContaining("interrupted");
         assertThat(Thread.interrupted()).isTrue();

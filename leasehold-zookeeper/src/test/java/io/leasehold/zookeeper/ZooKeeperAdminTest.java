@@ -218,7 +218,7 @@ class ZooKeeperAdminTest {
                     ZooKeeperStore one =
                             new ZooKeeperStore(uri(member.uri("").replace("/tests", "/fresh/" + round)), operators);
                     stores.add(one);
-                    verified.add(threads.submit(one::verify));
+                    verified.add(threads.submit(() -> one.verify(() -> {})));
                 }
                 for (Future<?> one : verified) {
                     one.get(60, TimeUnit.SECONDS);
@@ -227,7 +227,7 @@ class ZooKeeperAdminTest {
             ZooKeeperStore another =
                     new ZooKeeperStore(uri(member.uri("&tokenBase=7").replace("/tests", "/fresh/1")), operators);
             stores.add(another);
-            assertThatThrownBy(another::verify)
+            assertThatThrownBy(() -> another.verify(() -> {}))
                     .isInstanceOf(UnsafeStoreException.class)
                     .hasMessageContaining("tokenBase is 7")
                     .hasMessageContaining("\"tokenBase=0\"");

@@ -9,6 +9,7 @@ import io.leasehold.LockClient;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.servers.ServerCertificate;
+import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.testkit.process.ChildJvm;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -81,6 +82,17 @@ class ZooKeeperTlsTest {
                 Lease lease = client.named("a").acquire()) {
             lease.renew();
             assertThat(lease.isValid()).isTrue();
+        }
+    }
+
+    /** A second one, to find out whether TLS works, would cost each client a handshake. */
+    @Test
+    void aClientConnectsOnce() throws Exception {
+        try (TcpProxy proxy = TcpProxy.to(port);
+                LockClient client = Leasehold.connect("zk://localhost:" + proxy.port()
+                        + "/tls?tickTime=100ms&tls=true&ca=" + certificate.certificate())) {
+            client.named("counted").acquire().close();
+            assertThat(proxy.connections().accepted()).isEqualTo(1);
         }
     }
 
