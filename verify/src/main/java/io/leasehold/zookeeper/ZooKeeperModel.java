@@ -14,13 +14,11 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import org.apache.zookeeper.CreateMode;
@@ -44,15 +42,10 @@ public final class ZooKeeperModel implements QueueModel {
     private static final long RECONNECT_NANOS = Duration.ofMillis(100).toNanos();
 
     private final QueueSimulation run;
-    private final Map<String, Znode> nodes = new TreeMap<>();
-    private final Map<String, Integer> sequences = new HashMap<>();
+    private final ZnodeTree tree = new ZnodeTree();
     private final Map<Long, Live> sessions = new HashMap<>();
     private final List<Client> clients = new ArrayList<>();
-    private long zxid = 1;
     private long sessionNumber;
-
-    @SuppressWarnings("ArrayRecordComponent")
-    private record Znode(byte[] data, long czxid, long session) {}
 
     /** A session as the ensemble knows it. */
     private static final class Live {
@@ -92,47 +85,14 @@ public final class ZooKeeperModel implements QueueModel {
         return URI.chroot() + "/" + PlainName.of(LockName.exactly(lock));
     }
 
-    private List<String> childrenOf(String path) {
-        String prefix = path + "/";
-        return nodes.keySet().stream()
-                .filter(node -> node.startsWith(prefix) && node.indexOf('/', prefix.length()) < 0)
-                .map(node -> node.substring(prefix.length()))
-                .toList();
-    }
-
     private static KeeperException failure(KeeperException.Code code, String path) {
         return KeeperException.create(code, path);
     }
 
-    private void require(String path) throws KeeperException {
-        if (!nodes.containsKey(path)) {
-            throw failure(KeeperException.Code.NONODE, path);
-        }
-    }
-
-    private SessionCalls.Created create(Live session, String asked, byte[] data, CreateMode mode)
-            throws KeeperException {
-        String parent = asked.substring(0, asked.lastIndexOf('/'));
-        if (!parent.isEmpty()) {
-            require(parent);
-        }
-        String path = asked;
-        if (mode.isSequential()) {
-            int next = sequences.merge(parent, 1, Integer::sum) - 1;
-            path = asked + String.format(Locale.ROOT, "%010d", next);
-        }
-        if (nodes.containsKey(path)) {
-            throw failure(KeeperException.Code.NODEEXISTS, path);
-        }
-        nodes.put(path, new Znode(data, ++zxid, mode.isEphemeral() ? session.id : 0));
-        return new SessionCalls.Created(path, zxid);
-    }
-
     private void remove(String path) {
-        if (nodes.remove(path) == null) {
+        if (!tree.remove(path)) {
             return;
         }
-        zxid++;
         for (Live session : List.copyOf(sessions.values())) {
             if (session.watched.remove(path)) {
                 session.client.tell(path);
@@ -144,11 +104,7 @@ public final class ZooKeeperModel implements QueueModel {
         if (sessions.remove(session.id) == null) {
             return;
         }
-        nodes.entrySet().stream()
-                .filter(node -> node.getValue().session() == session.id)
-                .map(Map.Entry::getKey)
-                .toList()
-                .forEach(this::remove);
+        tree.of(session.id).forEach(this::remove);
     }
 
     private void awaitEnd(Live session) {
@@ -181,8 +137,8 @@ public final class ZooKeeperModel implements QueueModel {
     @Override
     public OptionalLong keptUntilNanos(String lock, long token) {
         String path = lockPath(lock);
-        List<String> queue = Znodes.inOrder(childrenOf(path));
-        Znode first = queue.isEmpty() ? null : nodes.get(path + "/" + queue.get(0));
+        List<String> queue = Znodes.inOrder(tree.childrenOf(path));
+        SessionCalls.Node first = queue.isEmpty() ? null : tree.find(path + "/" + queue.get(0));
         Live session = first == null || first.czxid() != token ? null : sessions.get(first.session());
         return session == null
                 ? OptionalLong.empty()
@@ -204,15 +160,12 @@ public final class ZooKeeperModel implements QueueModel {
     @Override
     public void forceRelease(String lock) {
         String path = lockPath(lock);
-        Znodes.inOrder(childrenOf(path)).stream().findFirst().ifPresent(first -> remove(path + "/" + first));
+        Znodes.inOrder(tree.childrenOf(path)).stream().findFirst().ifPresent(first -> remove(path + "/" + first));
     }
 
     @Override
     public List<String> entries() {
-        return nodes.entrySet().stream()
-                .filter(node -> node.getValue().session() != 0)
-                .map(Map.Entry::getKey)
-                .toList();
+        return tree.ephemeral();
     }
 
     // ---- the driver
@@ -298,7 +251,7 @@ public final class ZooKeeperModel implements QueueModel {
             }
             known.heardAtNanos = now();
             for (String path : List.copyOf(watched)) {
-                if (nodes.containsKey(path)) {
+                if (tree.find(path) != null) {
                     known.watched.add(path);
                 } else {
                     tell(path);
@@ -422,7 +375,7 @@ public final class ZooKeeperModel implements QueueModel {
         public CompletableFuture<Created> create(String path, byte[] data, CreateMode mode) {
             long sentAtNanos = run.world().elapsedNanos();
             return call(path, () -> {
-                Created made = ZooKeeperModel.this.create(Objects.requireNonNull(session), path, data, mode);
+                Created made = tree.create(path, data, mode, Objects.requireNonNull(session).id);
                 if (mode.isSequential()) {
                     String node = path.substring(path.lastIndexOf('/') + 1);
                     run.made(node.substring("_c_".length(), node.length() - "-lock-".length()), sentAtNanos);
@@ -434,8 +387,8 @@ public final class ZooKeeperModel implements QueueModel {
         @Override
         public CompletableFuture<List<String>> children(String path) {
             return call(path, () -> {
-                require(path);
-                return childrenOf(path);
+                tree.require(path);
+                return tree.childrenOf(path);
             });
         }
 
@@ -447,13 +400,12 @@ public final class ZooKeeperModel implements QueueModel {
         @Override
         public CompletableFuture<Node> read(String path, boolean watch) {
             CompletableFuture<Node> reply = call(path, () -> {
-                require(path);
+                Node node = tree.require(path);
                 if (watch) {
                     Objects.requireNonNull(session).watched.add(path);
                     watched.add(path);
                 }
-                Znode node = Objects.requireNonNull(nodes.get(path));
-                return new Node(node.data(), node.czxid(), node.session());
+                return node;
             });
             return reply;
         }
@@ -461,7 +413,7 @@ public final class ZooKeeperModel implements QueueModel {
         @Override
         public CompletableFuture<Void> delete(String path) {
             return this.<Void>call(path, () -> {
-                require(path);
+                tree.require(path);
                 ZooKeeperModel.this.remove(path);
                 return null;
             });
@@ -471,7 +423,7 @@ public final class ZooKeeperModel implements QueueModel {
         public CompletableFuture<OptionalInt> firstMissing(List<String> paths) {
             return call(paths.get(0), () -> {
                 for (int i = 0; i < paths.size(); i++) {
-                    if (!nodes.containsKey(paths.get(i))) {
+                    if (tree.find(paths.get(i)) == null) {
                         return OptionalInt.of(i);
                     }
                 }

@@ -1,5 +1,6 @@
 package io.leasehold.verify.sql;
 
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +23,63 @@ record Row(
         long waitingSince,
         long freedAt,
         long fence) {
+
+    /** A row that a statement writes; its columns begin at this parameter with its origin. */
+    static Row of(long id, String name, @Nullable Object[] p, int from) {
+        return new Row(
+                id,
+                0,
+                name,
+                text(p, from),
+                (String) p[from + 1],
+                (String) p[from + 2],
+                number(p, from + 3),
+                number(p, from + 4),
+                number(p, from + 5),
+                (String) p[from + 6],
+                number(p, from + 7),
+                number(p, from + 8),
+                number(p, from + 9));
+    }
+
+    /** With all its columns from these parameters. */
+    Row updated(@Nullable Object[] p) {
+        return of(id, name, p, 0).committedAfter(bornAt);
+    }
+
+    /** With a waiter. */
+    Row noted(@Nullable Object[] p) {
+        return new Row(
+                id,
+                bornAt,
+                name,
+                origin,
+                owner,
+                holder,
+                expiresAt,
+                ttl,
+                token,
+                (String) p[0],
+                number(p, 1),
+                freedAt,
+                number(p, 2));
+    }
+
+    /** With another end. */
+    Row extended(long until, long newTtl) {
+        return new Row(
+                id, bornAt, name, origin, owner, holder, until, newTtl, token, waiter, waitingSince, freedAt, fence);
+    }
+
+    /** The parameter there, which is a text. */
+    static String text(@Nullable Object[] params, int at) {
+        return (String) Objects.requireNonNull(params[at]);
+    }
+
+    /** The parameter there, which is a number. */
+    static long number(@Nullable Object[] params, int at) {
+        return ((Number) Objects.requireNonNull(params[at])).longValue();
+    }
 
     /** Its columns, in the order of the dialects. */
     @Nullable

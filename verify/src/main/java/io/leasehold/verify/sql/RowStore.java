@@ -3,6 +3,9 @@ package io.leasehold.verify.sql;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.verify.sql.Flavour.Refusal;
 import io.leasehold.verify.sql.Statements.Op;
+import static io.leasehold.verify.sql.Row.number;
+import static io.leasehold.verify.sql.Row.text;
+
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -167,9 +170,9 @@ final class RowStore {
             case FIND_UNLESS_LOCKED -> find(session, text(p, 0), true, null);
             case READ -> rows(visible(session).get(text(p, 0)));
             case INSERT -> insert(session, p);
-            case UPDATE -> write(session, text(p, 10), row -> fromUpdate(row, p));
-            case NOTE -> write(session, text(p, 3), row -> noted(row, p));
-            case EXTEND -> write(session, text(p, 2), row -> extended(row, number(p, 0), number(p, 1)));
+            case UPDATE -> write(session, text(p, 10), row -> row.updated(p));
+            case NOTE -> write(session, text(p, 3), row -> row.noted(p));
+            case EXTEND -> write(session, text(p, 2), row -> row.extended(number(p, 0), number(p, 1)));
             case DELETE -> write(session, text(p, 0), row -> null);
             case HELD -> held(session);
             case IDLE -> idle(session, number(p, 0), number(p, 1));
@@ -305,7 +308,7 @@ final class RowStore {
             return new Refused(Refusal.DUPLICATE);
         }
         lock(session, name);
-        session.written.put(name, row(++ids, name, p, 1));
+        session.written.put(name, Row.of(++ids, name, p, 1));
         return new Count(1);
     }
 
@@ -439,61 +442,6 @@ final class RowStore {
         session.rowWaitMillis = 0;
     }
 
-    private static Row row(long id, String name, @Nullable Object[] p, int from) {
-        return new Row(
-                id,
-                0,
-                name,
-                text(p, from),
-                (String) p[from + 1],
-                (String) p[from + 2],
-                number(p, from + 3),
-                number(p, from + 4),
-                number(p, from + 5),
-                (String) p[from + 6],
-                number(p, from + 7),
-                number(p, from + 8),
-                number(p, from + 9));
-    }
-
-    private static Row fromUpdate(Row before, @Nullable Object[] p) {
-        return row(before.id(), before.name(), p, 0).committedAfter(before.bornAt());
-    }
-
-    private static Row noted(Row row, @Nullable Object[] p) {
-        return new Row(
-                row.id(),
-                row.bornAt(),
-                row.name(),
-                row.origin(),
-                row.owner(),
-                row.holder(),
-                row.expiresAt(),
-                row.ttl(),
-                row.token(),
-                (String) p[0],
-                number(p, 1),
-                row.freedAt(),
-                number(p, 2));
-    }
-
-    private static Row extended(Row row, long expiresAt, long ttl) {
-        return new Row(
-                row.id(),
-                row.bornAt(),
-                row.name(),
-                row.origin(),
-                row.owner(),
-                row.holder(),
-                expiresAt,
-                ttl,
-                row.token(),
-                row.waiter(),
-                row.waitingSince(),
-                row.freedAt(),
-                row.fence());
-    }
-
     private static long millis(String limit) {
         return Long.parseLong(limit.substring(0, limit.length() - 2));
     }
@@ -506,13 +454,5 @@ final class RowStore {
         List<@Nullable Object[]> rows = new ArrayList<>();
         rows.add(columns);
         return new Rows(rows);
-    }
-
-    private static String text(@Nullable Object[] params, int at) {
-        return (String) Objects.requireNonNull(params[at]);
-    }
-
-    private static long number(@Nullable Object[] params, int at) {
-        return ((Number) Objects.requireNonNull(params[at])).longValue();
     }
 }
