@@ -139,13 +139,13 @@ interface LockedRowsTests {
     }
 
     /**
-     * One row of each kind is kept locked at the same time, for three ttls: the row of the store, the client's own record and
+     * One row of each kind is kept locked at the same time, for two ttls: the row of the store, the client's own record and
      * one that has expired, a lock that is waited for, one that is held, one that is unused, and gaps. What it costs is the
      * locks whose rows these are.
      */
     @Test
     default void rowsThatAreKeptLockedCostTheirOwnLocksAlone() throws Exception {
-        Duration ttl = Duration.ofSeconds(5);
+        Duration ttl = Duration.ofSeconds(10);
         for (SqlDialect dialect : dialects()) {
             try (LockClient locks = Leasehold.builder()
                             .store(runtime -> open(dialect, runtime))
@@ -182,7 +182,7 @@ interface LockedRowsTests {
                     int cycles = 0;
                     long slowestNanos = 0;
                     long beganAtNanos = System.nanoTime();
-                    while (System.nanoTime() - beganAtNanos < 3 * ttl.toNanos()) {
+                    while (System.nanoTime() - beganAtNanos < 2 * ttl.toNanos()) {
                         long askedAtNanos = System.nanoTime();
                         try (Lease used = locks.named("all used").acquire();
                                 Lease made = locks.named("one use " + dialect + cycles)

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>A recheck is answered from memory only while something watches what is before the entry.
  * </ul>
  *
- * <p>Pure, and safe for use by any thread: each call is one step.
+ * <p>Knows no clock, no thread and no call of its own. Safe for use by any thread: each call is one step.
  *
  * @param <E> tells one entry from another; no two that were made are equal
  */
