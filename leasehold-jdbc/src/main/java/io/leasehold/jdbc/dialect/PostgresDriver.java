@@ -4,7 +4,6 @@ import java.lang.reflect.InvocationTargetException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.sql.Wrapper;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -25,8 +24,8 @@ final class PostgresDriver implements Dialect.Driver, Dialect.Tuning {
      */
     @Override
     public int begin(Connection connection) throws SQLException {
-        Class<?> type = type("org.postgresql.PGConnection", connection);
-        if (type == null || !connection.isWrapperFor(type)) {
+        Class<?> type = type(connection);
+        if (type == null) {
             return 0;
         }
         Object own = connection.unwrap(type);
@@ -37,16 +36,15 @@ final class PostgresDriver implements Dialect.Driver, Dialect.Tuning {
 
     @Override
     public void end(Connection connection, int before) throws SQLException {
-        Class<?> type = type("org.postgresql.PGConnection", connection);
-        if (before != 0 && type != null && connection.isWrapperFor(type)) {
+        Class<?> type = before == 0 ? null : type(connection);
+        if (type != null) {
             call(type, "setPrepareThreshold", connection.unwrap(type), before);
         }
     }
 
     @Override
     public boolean canListen(Connection connection) throws SQLException {
-        Class<?> type = type("org.postgresql.PGConnection", connection);
-        return type != null && connection.isWrapperFor(type);
+        return type(connection) != null;
     }
 
     @Override
@@ -56,16 +54,16 @@ final class PostgresDriver implements Dialect.Driver, Dialect.Tuning {
 
     @Override
     public List<String> next(Connection connection, int millis) throws SQLException {
-        Class<?> type = type("org.postgresql.PGConnection", connection);
+        Class<?> type = type(connection);
         if (type == null) {
             throw new SQLException("this driver cannot listen: " + connection.getClass());
         }
         Object notifications = call(type, "getNotifications", connection.unwrap(type), millis);
         List<String> payloads = new ArrayList<>();
         if (notifications instanceof Object[] all) {
+            Class<?> told = notifications.getClass().getComponentType();
             for (Object notification : all) {
-                Class<?> told = type("org.postgresql.PGNotification", connection);
-                Object payload = told == null ? null : call(told, "getParameter", notification);
+                Object payload = call(told, "getParameter", notification);
                 if (payload != null) {
                     payloads.add(payload.toString());
                 }
@@ -90,18 +88,28 @@ final class PostgresDriver implements Dialect.Driver, Dialect.Tuning {
         }
     }
 
-    /** The driver's interface, as this object's class loader or ours sees it; null if it is not PostgreSQL's. */
-    private static @Nullable Class<?> type(String name, Wrapper of) {
+    /**
+     * The driver's interface that the connection has; null if the driver is another one. The connection's class loader and ours
+     * may see two copies of it, and a connection is of one of them.
+     */
+    private static @Nullable Class<?> type(Connection of) throws SQLException {
         for (ClassLoader loader : new ClassLoader[] {
-            PostgresDriver.class.getClassLoader(), of.getClass().getClassLoader()
+            of.getClass().getClassLoader(), PostgresDriver.class.getClassLoader()
         }) {
-            try {
-                return Class.forName(name, false, loader);
-            } catch (ClassNotFoundException e) {
-                // Elsewhere, or not at all.
+            Class<?> type = type(loader);
+            if (type != null && of.isWrapperFor(type)) {
+                return type;
             }
         }
         return null;
+    }
+
+    private static @Nullable Class<?> type(ClassLoader loader) {
+        try {
+            return Class.forName("org.postgresql.PGConnection", false, loader);
+        } catch (ClassNotFoundException e) {
+            return null;
+        }
     }
 
     private static @Nullable Object call(Class<?> type, String method, Object on, int argument) throws SQLException {

@@ -3,7 +3,10 @@ package io.leasehold.jdbc.dialect;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.lang.reflect.Array;
 import java.lang.reflect.Proxy;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -127,5 +130,35 @@ class PostgresDriverTest {
         assertThatThrownBy(() -> driver.begin(connection))
                 .isInstanceOf(SQLException.class)
                 .hasMessageContaining("PostgreSQL's driver has no getPrepareThreshold as this version");
+    }
+
+    /** As where an application server has the driver, and the application has another copy of it beside this library. */
+    @Test
+    void ofTwoCopiesOfTheDriverThatOfTheConnectionIsAsked() throws Exception {
+        URL jar = PGConnection.class.getProtectionDomain().getCodeSource().getLocation();
+        try (URLClassLoader server = new URLClassLoader(new URL[] {jar}, ClassLoader.getPlatformClassLoader())) {
+            Class<?> theirs = server.loadClass(PGConnection.class.getName());
+            assertThat(theirs).isNotEqualTo(PGConnection.class);
+            Class<?> notification = server.loadClass(PGNotification.class.getName());
+            Connection theirConnection = (Connection) Proxy.newProxyInstance(
+                    server, new Class<?>[] {Connection.class, theirs}, (self, method, arguments) -> switch (
+                            method.getName()) {
+                        case "isWrapperFor" -> arguments[0] == theirs;
+                        case "unwrap" -> self;
+                        case "getPrepareThreshold" -> 5;
+                        case "setPrepareThreshold" -> noted("threshold " + arguments[0], null);
+                        case "getNotifications" -> {
+                            Object[] all = (Object[]) Array.newInstance(notification, 1);
+                            all[0] = Proxy.newProxyInstance(
+                                    server, new Class<?>[] {notification}, (one, asking, nothing) -> "heard");
+                            yield all;
+                        }
+                        default -> throw new AssertionError(method.getName());
+                    });
+            assertThat(driver.canListen(theirConnection)).isTrue();
+            assertThat(driver.begin(theirConnection)).isEqualTo(5);
+            assertThat(asked).containsExactly("threshold 0");
+            assertThat(driver.next(theirConnection, 250)).containsExactly("heard");
+        }
     }
 }
