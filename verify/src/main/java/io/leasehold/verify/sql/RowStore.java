@@ -1,11 +1,11 @@
 package io.leasehold.verify.sql;
 
-import io.leasehold.jdbc.dialect.Dialect;
-import io.leasehold.verify.sql.Flavour.Refusal;
-import io.leasehold.verify.sql.Statements.Op;
 import static io.leasehold.verify.sql.Row.number;
 import static io.leasehold.verify.sql.Row.text;
 
+import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.verify.sql.Flavour.Refusal;
+import io.leasehold.verify.sql.Statements.Op;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;

@@ -29,14 +29,14 @@ final class Overlay {
     /**
      * Compiles and loads.
      *
-     * @param sources of core
+     * @param source the file that is changed
      * @param target where the changed class goes
      * @return a loader in which all classes of this project are its own
      */
-    static URLClassLoader of(Variant variant, Path sources, Path target) {
+    static URLClassLoader of(Variant variant, Path source, Path target) {
         String text;
         try {
-            text = Files.readString(sources.resolve(variant.source()));
+            text = Files.readString(source);
             Files.createDirectories(target);
         } catch (IOException e) {
             throw new UncheckedIOException("variant " + variant.name() + " cannot be made", e);

@@ -3,13 +3,14 @@ package io.leasehold.verify.variants;
 import java.io.IOException;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -39,76 +40,77 @@ public final class VariantsCommand implements Callable<Integer> {
     @Option(names = "--store", paramLabel = "redis|sql|etcd|zookeeper", description = "Those of this store alone.")
     private @Nullable String store;
 
-    @Option(names = "--sql-sources", hidden = true, description = "The sources of the lease table.")
-    private Path sqlSources = Path.of("leasehold-jdbc/src/main/java/io/leasehold");
-
-    @Option(names = "--sources", hidden = true, description = "The sources of core.")
-    private Path sources = Path.of("leasehold-core/src/main/java/io/leasehold");
+    @Option(names = "--project", hidden = true, description = "The folder of the project, whose sources are changed.")
+    private Path project = Path.of("");
 
     @Override
     public Integer call() throws Exception {
         Path target = Files.createTempDirectory("leasehold-variants-");
         int caught = 0;
-        int tried = 0;
+        int tested = 0;
         try {
-            for (Variant variant : chosen()) {
-                if (only == null || only.equals(variant.name())) {
-                    tried++;
-                    String where = hunt(variant, target.resolve(variant.name()));
-                    caught += where.isEmpty() ? 0 : 1;
-                    System.out.printf(
-                            Locale.ROOT,
-                            "  %-30s %s (%s)%n",
-                            variant.name(),
-                            where.isEmpty() ? "NOT CAUGHT in " + runs + " runs and the tests" : where,
-                            variant.broken());
+            for (Suite suite : chosen()) {
+                for (Variant variant : suite.variants()) {
+                    if (only == null || only.equals(variant.name())) {
+                        tested++;
+                        caught += isCaught(suite, variant, target) ? 1 : 0;
+                    }
                 }
             }
         } finally {
             delete(target);
         }
-        System.out.println("variants: " + caught + " of " + tried + " caught");
-        return caught == tried && tried > 0 ? 0 : 1;
+        System.out.println("variants: " + caught + " of " + tested + " caught");
+        return caught == tested && tested > 0 ? 0 : 1;
     }
 
-    private List<Variant> chosen() {
-        List<Variant> chosen = new ArrayList<>();
-        if (store == null || store.equals("redis")) {
-            chosen.addAll(Variants.all());
-        }
-        if (store == null || store.equals("sql")) {
-            chosen.addAll(SqlVariants.all());
-        }
-        if (store == null || store.equals("etcd")) {
-            chosen.addAll(QueueVariants.etcd());
-        }
-        if (store == null || store.equals("zookeeper")) {
-            chosen.addAll(QueueVariants.zooKeeper());
-        }
-        return chosen;
+    private boolean isCaught(Suite suite, Variant variant, Path target) throws Exception {
+        String where = hunt(suite, variant, target.resolve(variant.name()));
+        System.out.printf(
+                Locale.ROOT,
+                "  %-30s %s (%s)%n",
+                variant.name(),
+                where.isEmpty() ? "NOT CAUGHT in " + runs + " runs and the tests" : where,
+                variant.broken());
+        return !where.isEmpty();
     }
 
-    /** The sources of a store's module stand beside those of core. */
-    private Path sourcesOf(String module) {
-        return Path.of(sources.toString().replace("leasehold-core", module));
+    /** A store, the variants of its code, and what hunts them; several modules may hold that code. */
+    private record Suite(
+            String store, List<Variant> variants, Class<? extends IntFunction<String>> hunter, boolean hasTests) {
+
+        private static List<Suite> all() {
+            return List.of(
+                    new Suite("redis", Variants.all(), Hunt.class, true),
+                    new Suite("sql", SqlVariants.all(), SqlHunt.class, false),
+                    new Suite("etcd", QueueVariants.etcd(), QueueHunt.OfEtcd.class, false),
+                    new Suite("zookeeper", QueueVariants.zooKeeper(), QueueHunt.OfZooKeeper.class, false));
+        }
     }
 
-    private String hunt(Variant variant, Path target) throws Exception {
-        boolean isSql = SqlVariants.all().contains(variant);
-        boolean isEtcd = QueueVariants.etcd().contains(variant);
-        boolean isZooKeeper = QueueVariants.zooKeeper().contains(variant);
-        Path from = isSql
-                ? sqlSources
-                : isEtcd ? sourcesOf("leasehold-etcd") : isZooKeeper ? sourcesOf("leasehold-zookeeper") : sources;
-        try (URLClassLoader loader = Overlay.of(variant, from, target)) {
-            Class<?> hunter = isSql
-                    ? SqlHunt.class
-                    : isEtcd ? QueueHunt.OfEtcd.class : isZooKeeper ? QueueHunt.OfZooKeeper.class : Hunt.class;
+    private List<Suite> chosen() {
+        return Suite.all().stream()
+                .filter(one -> store == null || store.equals(one.store()))
+                .toList();
+    }
+
+    private Path sourceOf(Variant variant) throws IOException {
+        try (Stream<Path> modules = Files.list(project.toAbsolutePath())) {
+            return modules.map(module ->
+                            module.resolve("src/main/java/io/leasehold").resolve(variant.source()))
+                    .filter(Files::exists)
+                    .findFirst()
+                    .orElseThrow(() -> new NoSuchFileException(variant.source()));
+        }
+    }
+
+    private String hunt(Suite suite, Variant variant, Path target) throws Exception {
+        try (URLClassLoader loader = Overlay.of(variant, sourceOf(variant), target)) {
             @SuppressWarnings("unchecked")
             IntFunction<String> hunt = (IntFunction<String>)
-                    loader.loadClass(hunter.getName()).getConstructor().newInstance();
+                    loader.loadClass(suite.hunter().getName()).getConstructor().newInstance();
             String where = hunt.apply(runs);
-            if (!where.isEmpty() || isSql || isEtcd || isZooKeeper) {
+            if (!where.isEmpty() || !suite.hasTests()) {
                 return where;
             }
             @SuppressWarnings("unchecked")
