@@ -142,7 +142,9 @@ class QueuePlaceTest {
     @Test
     void aRemovalTellsWhetherItHeldUntilThen() {
         place.made(1);
+        assertThat(place.isEnded()).isFalse();
         assertThat(place.end()).as("waits").isFalse();
+        assertThat(place.isEnded()).isTrue();
         assertThat(place.removed(true)).isFalse();
         QueuePlace<Integer> holding = new QueuePlace<>(LockName.of("order"), "memory:");
         holding.made(1);
