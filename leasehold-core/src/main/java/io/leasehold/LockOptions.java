@@ -1,6 +1,7 @@
 package io.leasehold;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -23,19 +24,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LockOptions {
 
-    private static final LockOptions DEFAULTS = new LockOptions(new Values(
-            Duration.ofSeconds(30),
-            Renewal.automatic(),
-            Duration.ofHours(24),
-            null,
-            null,
-            Duration.ofSeconds(3),
-            Backoff.exponential(Duration.ofMillis(10), Duration.ofSeconds(1)),
-            Fairness.BOUNDED_LOCAL_HAND_OVER,
-            Duration.ZERO,
-            Duration.ZERO,
-            Integer.MAX_VALUE,
-            10));
+    private static final LockOptions DEFAULTS = new LockOptions(new Values());
 
     private final Values values;
 
@@ -44,72 +33,34 @@ public final class LockOptions {
         LockOptionRules.require(this);
     }
 
-    /** The values that the withers set; null means "derived from the ttl". */
-    private record Values(
-            Duration ttl,
-            Renewal renewal,
-            Duration maxHold,
-            @Nullable Duration minimumValidity,
-            @Nullable Duration nodeTimeout,
-            Duration recheck,
-            Backoff retry,
-            Fairness fairness,
-            Duration lockDelay,
-            Duration atLeast,
-            int reentryLimit,
-            int renewalTries) {}
-
-    /** A mutable copy of the values, for one change. */
-    private static final class Draft {
-        private Duration ttl;
-        private Renewal renewal;
-        private Duration maxHold;
+    /** What the withers set: changed only until its options exist. Null means "derived from the ttl". */
+    private static final class Values implements Cloneable {
+        private Duration ttl = Duration.ofSeconds(30);
+        private Renewal renewal = Renewal.automatic();
+        private Duration maxHold = Duration.ofHours(24);
         private @Nullable Duration minimumValidity;
         private @Nullable Duration nodeTimeout;
-        private Duration recheck;
-        private Backoff retry;
-        private Fairness fairness;
-        private Duration lockDelay;
-        private Duration atLeast;
-        private int reentryLimit;
-        private int renewalTries;
+        private Duration recheck = Duration.ofSeconds(3);
+        private Backoff retry = Backoff.exponential(Duration.ofMillis(10), Duration.ofSeconds(1));
+        private Fairness fairness = Fairness.BOUNDED_LOCAL_HAND_OVER;
+        private Duration lockDelay = Duration.ZERO;
+        private Duration atLeast = Duration.ZERO;
+        private int reentryLimit = Integer.MAX_VALUE;
+        private int renewalTries = 10;
 
-        Draft(Values from) {
-            ttl = from.ttl;
-            renewal = from.renewal;
-            maxHold = from.maxHold;
-            minimumValidity = from.minimumValidity;
-            nodeTimeout = from.nodeTimeout;
-            recheck = from.recheck;
-            retry = from.retry;
-            fairness = from.fairness;
-            lockDelay = from.lockDelay;
-            atLeast = from.atLeast;
-            reentryLimit = from.reentryLimit;
-            renewalTries = from.renewalTries;
-        }
-
-        Values values() {
-            return new Values(
-                    ttl,
-                    renewal,
-                    maxHold,
-                    minimumValidity,
-                    nodeTimeout,
-                    recheck,
-                    retry,
-                    fairness,
-                    lockDelay,
-                    atLeast,
-                    reentryLimit,
-                    renewalTries);
+        Values copy() {
+            try {
+                return (Values) clone();
+            } catch (CloneNotSupportedException e) {
+                throw new AssertionError(e);
+            }
         }
     }
 
-    private LockOptions with(Consumer<Draft> change) {
-        Draft draft = new Draft(values);
-        change.accept(draft);
-        return new LockOptions(draft.values());
+    private LockOptions with(Consumer<Values> change) {
+        Values changed = values.copy();
+        change.accept(changed);
+        return new LockOptions(changed);
     }
 
     /**
@@ -327,14 +278,30 @@ public final class LockOptions {
                 : validity().minus(interval).minus(nodeTimeout().multipliedBy(2));
     }
 
+    private List<Object> all() {
+        return List.of(
+                ttl(),
+                renewal(),
+                maxHold(),
+                Optional.ofNullable(values.minimumValidity),
+                givenNodeTimeout(),
+                recheck(),
+                retry(),
+                fairness(),
+                lockDelay(),
+                atLeast(),
+                reentryLimit(),
+                renewalTries());
+    }
+
     @Override
     public boolean equals(@Nullable Object o) {
-        return o instanceof LockOptions other && values.equals(other.values);
+        return o instanceof LockOptions other && all().equals(other.all());
     }
 
     @Override
     public int hashCode() {
-        return values.hashCode();
+        return all().hashCode();
     }
 
     @Override

@@ -9,52 +9,60 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The acquiring methods of all kinds of lock: each starts one {@link Pending} attempt, and blocks for its result or delivers it asynchronously.
- *
- * @param what the lock, for messages
- * @param runtime blocks threads and delivers results
- * @param workers where the work of {@code holdWhile} runs
- * @param enter starts an attempt with this patience, in nanoseconds
- * @param opened receives each hold that the current thread waited for
- * @param close ends waits that no event would end once the client is closed
+ * The acquiring methods of all kinds of lock: each starts one {@link Pending} attempt, and blocks for its result or delivers it
+ * asynchronously. Stateless; safe for use by any thread.
  */
-record Acquiring<H extends Hold>(
-        String what,
-        LockRuntime runtime,
-        Workers workers,
-        LongFunction<? extends Pending<H>> enter,
-        Consumer<H> opened,
-        CloseEnds close)
-        implements Acquirable<H> {
+abstract sealed class Acquiring<H extends Hold> implements Acquirable<H> permits NamedLock, NamedLocks {
 
     private static final long FOR_EVER = Long.MAX_VALUE;
 
+    /** Starts attempts, blocks threads and delivers results. */
+    final Attempts attempts;
+
+    private final LockRuntime runtime;
+
+    Acquiring(Attempts attempts) {
+        this.attempts = attempts;
+        this.runtime = attempts.runtime();
+    }
+
+    /** The lock, for messages. */
+    abstract String what();
+
+    /** Starts an attempt. */
+    abstract Pending<H> enter(long maxWaitNanos);
+
+    /** Receives each hold that the current thread waited for. */
+    abstract void opened(H hold);
+
+    /** Refuses to wait without limit for what the current thread itself has. */
+    abstract void refuseSelfWait();
+
     @Override
-    public H acquire() throws InterruptedException {
+    public final H acquire() throws InterruptedException {
+        refuseSelfWait();
         return await(FOR_EVER).orElseThrow();
     }
 
     @Override
-    public @Nullable H tryAcquire(Duration maxWait) throws InterruptedException {
+    public final @Nullable H tryAcquire(Duration maxWait) throws InterruptedException {
         return attempt(maxWait).orElseNull();
     }
 
     @Override
-    public Attempt<H> attempt(Duration maxWait) throws InterruptedException {
+    public final Attempt<H> attempt(Duration maxWait) throws InterruptedException {
         return await(patience(maxWait));
     }
 
     private Attempt<H> await(long maxWaitNanos) throws InterruptedException {
         if (Thread.interrupted()) {
-            throw new InterruptedException("interrupted before " + what + " was asked for");
+            throw new InterruptedException("interrupted before " + what() + " was asked for");
         }
-        Pending<H> pending = enter.apply(maxWaitNanos);
+        Pending<H> pending = enter(maxWaitNanos);
         try {
             runtime.await(pending.result());
         } catch (InterruptedException e) {
@@ -73,7 +81,7 @@ record Acquiring<H extends Hold>(
         LockRuntime.Timer limit = runtime.schedule(patienceNanos, () -> waited.complete(null));
         undone.whenComplete((nothing, error) -> waited.complete(null));
         // Once the client is closed no timer runs, and perhaps no answer arrives.
-        Runnable forget = close.ends(waited);
+        Runnable forget = attempts.closeEnds().ends(waited);
         try {
             runtime.await(waited);
         } catch (InterruptedException again) {
@@ -86,36 +94,37 @@ record Acquiring<H extends Hold>(
 
     /** Waits without limit; an interrupt is kept for later. */
     H acquireUninterruptibly() {
-        return told(Futures.join(runtime, enter.apply(FOR_EVER).result())).orElseThrow();
+        refuseSelfWait();
+        return told(Futures.join(runtime, enter(FOR_EVER).result())).orElseThrow();
     }
 
     /** One round trip; an interrupt is kept for later. */
     @Nullable
     H tryAcquireUninterruptibly() {
-        return told(Futures.join(runtime, enter.apply(0).result())).orElseNull();
+        return told(Futures.join(runtime, enter(0).result())).orElseNull();
     }
 
     private Attempt<H> told(Attempt<H> attempt) {
         H hold = attempt.orElseNull();
         if (hold != null) {
-            opened.accept(hold);
+            opened(hold);
         }
         return attempt;
     }
 
     @Override
-    public CompletableFuture<H> acquireAsync() {
+    public final CompletableFuture<H> acquireAsync() {
         return handOver(FOR_EVER, Attempt::orElseThrow);
     }
 
     @Override
-    public CompletableFuture<Attempt<H>> attemptAsync(Duration maxWait) {
+    public final CompletableFuture<Attempt<H>> attemptAsync(Duration maxWait) {
         return handOver(patience(maxWait), attempt -> attempt);
     }
 
     /** The result in the requested form, on a callback thread; a hold whose future is already completed is given back. */
     private <T> CompletableFuture<T> handOver(long maxWaitNanos, Function<Attempt<H>, T> form) {
-        Pending<H> pending = enter.apply(maxWaitNanos);
+        Pending<H> pending = enter(maxWaitNanos);
         CompletableFuture<T> handed = new PropagatingFuture<>(pending::giveUp);
         pending.result()
                 .thenApply(form)
@@ -130,10 +139,10 @@ record Acquiring<H extends Hold>(
     }
 
     @Override
-    public <T> CompletableFuture<T> holdWhile(
+    public final <T> CompletableFuture<T> holdWhile(
             Duration maxWait, Function<? super H, ? extends CompletionStage<T>> work) {
         Objects.requireNonNull(work, "work");
-        Pending<H> pending = enter.apply(patience(maxWait));
+        Pending<H> pending = enter(patience(maxWait));
         // Whether the work has received the hold: a cancellation withdraws it only until then.
         CompletableFuture<H> taken = new PropagatingFuture<>(pending::giveUp);
         CompletableFuture<T> done = new PropagatingFuture<>(() -> taken.cancel(false));
@@ -161,16 +170,17 @@ record Acquiring<H extends Hold>(
 
     /** Always on the executor: the hold may already be available, and the work must not run on the caller's thread. */
     private <T> void submit(H hold, Function<? super H, ? extends CompletionStage<T>> work, CompletableFuture<T> done) {
-        workers.execute(
-                () -> {
-                    if (done.isDone()) {
-                        Unseen.giveBack(hold);
-                    } else {
-                        runHolding(hold, work, done);
-                    }
-                },
-                // Without a thread the work does not run: nothing may stay held for it.
-                refused -> giveBackUnused(hold, refused, done));
+        attempts.workers()
+                .execute(
+                        () -> {
+                            if (done.isDone()) {
+                                Unseen.giveBack(hold);
+                            } else {
+                                runHolding(hold, work, done);
+                            }
+                        },
+                        // Without a thread the work does not run: nothing may stay held for it.
+                        refused -> giveBackUnused(hold, refused, done));
     }
 
     /** The work never ran: the hold is released at once, like one that no caller has seen. */
@@ -218,7 +228,7 @@ record Acquiring<H extends Hold>(
     private long patience(Duration maxWait) {
         if (maxWait.isNegative()) {
             throw new IllegalArgumentException(
-                    "maxWait for " + what + " is " + maxWait + "; it must not be negative (zero: one round trip)");
+                    "maxWait for " + what() + " is " + maxWait + "; it must not be negative (zero: one round trip)");
         }
         return Timings.saturatedNanos(maxWait);
     }

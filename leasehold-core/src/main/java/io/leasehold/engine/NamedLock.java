@@ -1,45 +1,46 @@
 package io.leasehold.engine;
 
-import io.leasehold.Attempt;
 import io.leasehold.DistributedLock;
 import io.leasehold.Lease;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.ReentrantLockView;
-import java.time.Duration;
 import java.util.Objects;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.function.Function;
 import java.util.function.UnaryOperator;
-import org.jspecify.annotations.Nullable;
 
 /** A lock by its name: stateless; each acquiring method starts one {@link AcquireAttempt}. */
-final class NamedLock implements DistributedLock {
+final class NamedLock extends Acquiring<Lease> implements DistributedLock {
 
     private final LockName name;
     private final WaitSettings settings;
-    private final Attempts attempts;
-    private final Acquiring<Lease> acquiring;
 
     NamedLock(LockName name, WaitSettings settings, Attempts attempts) {
+        super(attempts);
         this.name = name;
         this.settings = settings;
-        this.attempts = attempts;
-        this.acquiring = new Acquiring<>(
-                "lock \"" + name + "\"",
-                attempts.runtime(),
-                attempts.workers(),
-                maxWaitNanos -> attempts.enter(name, settings, maxWaitNanos),
-                NamedLock::opened,
-                attempts.closeEnds());
+    }
+
+    @Override
+    String what() {
+        return "lock \"" + name + "\"";
+    }
+
+    @Override
+    Pending<Lease> enter(long maxWaitNanos) {
+        return attempts.enter(name, settings, maxWaitNanos);
     }
 
     /** Records the thread that waited for the lease: it must not wait for it again without limit. */
-    private static void opened(Lease lease) {
+    @Override
+    void opened(Lease lease) {
         if (lease instanceof LeaseHandle handle) {
             handle.state().openedBy(Thread.currentThread());
         }
+    }
+
+    @Override
+    void refuseSelfWait() {
+        attempts.refuseSelfWait(name);
     }
 
     @Override
@@ -61,50 +62,6 @@ final class NamedLock implements DistributedLock {
     @Override
     public ReentrantLockView asReentrantLock() {
         return new ReentrantView(this, attempts.reentrantHolds());
-    }
-
-    @Override
-    public Lease acquire() throws InterruptedException {
-        attempts.refuseSelfWait(name);
-        return acquiring.acquire();
-    }
-
-    /** As {@link #acquire()}; an interrupt is kept for later. */
-    Lease acquireUninterruptibly() {
-        attempts.refuseSelfWait(name);
-        return acquiring.acquireUninterruptibly();
-    }
-
-    /** One round trip; an interrupt is kept for later. */
-    @Nullable
-    Lease tryAcquireUninterruptibly() {
-        return acquiring.tryAcquireUninterruptibly();
-    }
-
-    @Override
-    public @Nullable Lease tryAcquire(Duration maxWait) throws InterruptedException {
-        return acquiring.tryAcquire(maxWait);
-    }
-
-    @Override
-    public Attempt<Lease> attempt(Duration maxWait) throws InterruptedException {
-        return acquiring.attempt(maxWait);
-    }
-
-    @Override
-    public CompletableFuture<Lease> acquireAsync() {
-        return acquiring.acquireAsync();
-    }
-
-    @Override
-    public CompletableFuture<Attempt<Lease>> attemptAsync(Duration maxWait) {
-        return acquiring.attemptAsync(maxWait);
-    }
-
-    @Override
-    public <T> CompletableFuture<T> holdWhile(
-            Duration maxWait, Function<? super Lease, ? extends CompletionStage<T>> work) {
-        return acquiring.holdWhile(maxWait, work);
     }
 
     @Override
