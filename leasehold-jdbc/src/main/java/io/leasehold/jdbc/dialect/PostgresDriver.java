@@ -93,9 +93,8 @@ final class PostgresDriver implements Dialect.Driver, Dialect.Tuning {
      * may see two copies of it, and a connection is of one of them.
      */
     private static @Nullable Class<?> type(Connection of) throws SQLException {
-        for (ClassLoader loader : new ClassLoader[] {
-            of.getClass().getClassLoader(), PostgresDriver.class.getClassLoader()
-        }) {
+        for (ClassLoader loader :
+                new ClassLoader[] {of.getClass().getClassLoader(), PostgresDriver.class.getClassLoader()}) {
             Class<?> type = type(loader);
             if (type != null && of.isWrapperFor(type)) {
                 return type;

@@ -141,8 +141,9 @@ class PostgresDriverTest {
             assertThat(theirs).isNotEqualTo(PGConnection.class);
             Class<?> notification = server.loadClass(PGNotification.class.getName());
             Connection theirConnection = (Connection) Proxy.newProxyInstance(
-                    server, new Class<?>[] {Connection.class, theirs}, (self, method, arguments) -> switch (
-                            method.getName()) {
+                    server,
+                    new Class<?>[] {Connection.class, theirs},
+                    (self, method, arguments) -> switch (method.getName()) {
                         case "isWrapperFor" -> arguments[0] == theirs;
                         case "unwrap" -> self;
                         case "getPrepareThreshold" -> 5;
