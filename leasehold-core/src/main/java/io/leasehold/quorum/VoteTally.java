@@ -30,7 +30,8 @@ final class VoteTally {
     private long floor;
 
     /**
-     * Counts. *
+     * Counts.
+     *
      * @param votes by node; null for a node that has not answered
      * @param late the nodes whose time limit is over
      * @param estimateMicros the clock of the set, or zero

@@ -72,8 +72,9 @@ final class LocalQueueTest {
 
     @Test
     void oneSettlesAndLooksAgainForTheOthers() {
+        queue.enter("a");
         assertThat(queue.beginSettling()).isTrue();
-        queue.nextContender();
+        assertThat(queue.nextContender()).isEqualTo("a");
         assertThat(queue.beginSettling()).as("another does").isFalse();
         assertThat(queue.continueSettling(true)).as("for the other").isTrue();
         queue.nextContender();

@@ -99,8 +99,21 @@ final class MultiMachineTest {
         return ((MultiMachine.Fail) after(reply, 0).next()).error();
     }
 
+    /** An owner token that is spent without a request to the store has nothing there. */
+    @Test
+    void aRefusalLeavesSomethingOnlyIfTheTokenIsSpentAndWasSent() {
+        assertThat(after(refused(5, true), SECOND).undo()).isTrue();
+        assertThat(after(refused(0, true), SECOND).undo()).isFalse();
+        assertThat(after(refused(5, false), SECOND).undo()).isFalse();
+    }
+
+    private static AcquireReply refused(long ballot, boolean spent) {
+        return new AcquireReply.Refused("too young", 0, ballot, List.of(), spent);
+    }
+
     @Test
     void patienceIsCountedFromTheBeginningAndNeverNegative() {
+        assertThat(machine(Long.MAX_VALUE / 2).patienceLeftNanos(START + 1)).isEqualTo(Long.MAX_VALUE / 2 - 1);
         assertThat(machine(SECOND).patienceLeftNanos(START + 1)).isEqualTo(SECOND - 1);
         assertThat(machine(SECOND).patienceLeftNanos(START + 2 * SECOND)).isZero();
         assertThat(machine(Long.MAX_VALUE).patienceLeftNanos(START + SECOND)).isEqualTo(Long.MAX_VALUE);
