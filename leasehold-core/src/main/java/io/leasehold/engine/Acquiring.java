@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * The acquiring methods of all kinds of lock: each starts one {@link Pending} attempt, and blocks for its result or delivers it
  * asynchronously. Stateless; safe for use by any thread.
  */
-abstract sealed class Acquiring<H extends Hold> implements Acquirable<H> permits NamedLock, NamedLocks {
+abstract class Acquiring<H extends Hold> implements Acquirable<H> {
 
     private static final long FOR_EVER = Long.MAX_VALUE;
 
