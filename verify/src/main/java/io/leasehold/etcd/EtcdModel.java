@@ -11,7 +11,7 @@ import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.verify.queue.QueueFault;
 import io.leasehold.verify.queue.QueueModel;
-import io.leasehold.verify.queue.QueueSimulation;
+import io.leasehold.verify.queue.QueueRun;
 import io.leasehold.verify.queue.QueueWire;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -34,7 +34,7 @@ public final class EtcdModel implements QueueModel {
     private static final EtcdUri URI = EtcdUri.parse(StoreUri.parse("etcd://model:2379/sim?electionTimeout=300ms"));
     private static final Keys KEYS = new Keys(URI.prefix());
 
-    private final QueueSimulation run;
+    private final QueueRun run;
     private final Map<ByteSequence, Key> keys = new LinkedHashMap<>();
     private final Map<Long, LiveLease> leases = new LinkedHashMap<>();
     private final Map<ByteSequence, Long> deletedAt = new HashMap<>();
@@ -57,7 +57,7 @@ public final class EtcdModel implements QueueModel {
     private record LiveWatch(QueueWire wire, ByteSequence key, Consumer<EtcdCalls.Heard> ear) {}
 
     /** An empty cluster. */
-    public EtcdModel(QueueSimulation run) {
+    public EtcdModel(QueueRun run) {
         this.run = run;
         this.uncertainUntilNanos = now();
     }

@@ -17,13 +17,13 @@ public final class QueueWire {
 
     private static final Duration AGAIN = Duration.ofMillis(500);
 
-    private final QueueSimulation run;
+    private final QueueRun run;
     private final VirtualRuntime process;
     private final VirtualLink requests;
     private final VirtualLink replies;
     private boolean closed;
 
-    QueueWire(QueueSimulation run, VirtualRuntime process) {
+    QueueWire(QueueRun run, VirtualRuntime process) {
         this.run = run;
         this.process = process;
         this.requests = new VirtualLink(run.host());
