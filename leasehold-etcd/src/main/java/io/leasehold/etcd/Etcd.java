@@ -48,7 +48,7 @@ final class Etcd implements EtcdCalls {
      * Makes the driver's client; it connects with the first request.
      *
      * @param login gives the credentials at each log-in, or null if the URI names them, or there are none
-     * @param interceptors what sees each call before it is sent
+     * @param interceptors they see each call before it is sent
      */
     Etcd(EtcdUri uri, @Nullable Login login, List<ClientInterceptor> interceptors) {
         ClientBuilder builder = builder(uri);

@@ -74,7 +74,7 @@ final class EtcdStore implements LockStore {
         this.shared = new QueueEntry.Shared(uri, etcd, keys, heads, runtime, new Told());
     }
 
-    /** What places tell. */
+    /** Passes events of places on to the engine. */
     private final class Told implements QueueEntry.Events {
         @Override
         public void woken(QueueEntry place) {

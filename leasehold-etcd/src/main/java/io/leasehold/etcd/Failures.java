@@ -14,7 +14,7 @@ import io.leasehold.spi.toolkit.Failure;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** What the driver's errors mean for the caller. */
+/** Translates the driver's errors for the caller. */
 final class Failures {
 
     private final String cluster;
@@ -105,7 +105,7 @@ final class Failures {
         };
     }
 
-    /** What a provider without credentials has ended a log-in with. */
+    /** The error with which a provider without credentials has ended a log-in. */
     private static @Nullable StoreUnavailableException noLogin(@Nullable Throwable error) {
         for (Throwable cause = error; cause != null; cause = cause.getCause()) {
             if (cause instanceof StoreUnavailableException found) {

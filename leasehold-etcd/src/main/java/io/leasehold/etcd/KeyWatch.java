@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class KeyWatch {
 
-    /** Who hears it. */
+    /** The listener. */
     interface Ear {
         void heard(KeyWatch watch, EtcdCalls.Heard what);
     }

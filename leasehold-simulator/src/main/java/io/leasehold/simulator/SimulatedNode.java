@@ -47,14 +47,14 @@ public final class SimulatedNode implements LockNode {
 
     private static final int MAX_LAG = 8;
 
-    /** Who waits and is not heard of for two rechecks and this loses its place. */
+    /** A waiter that does not ask again for two rechecks and this loses its place. */
     private static final Duration SILENCE = Duration.ofSeconds(1);
 
     private final VirtualRuntime host;
     private final UnaryOperator<LockNode> variant;
     private final Consumer<String> problems;
     private final List<String> seen = new ArrayList<>(0);
-    /** What disks and replicas know: the oldest first; kept only where something may be lost. */
+    /** The images on disks and replicas: the oldest first; kept only where something may be lost. */
     private final Deque<NodeImage> written = new ArrayDeque<>();
 
     private final boolean keepsImages;
@@ -67,7 +67,7 @@ public final class SimulatedNode implements LockNode {
     private final List<HandOver> pushes = new ArrayList<>(1);
     /** Until when an attempt that waits keeps its place if it is not heard of again. */
     private final Map<String, Long> silentFromNanos = new HashMap<>();
-    /** What was granted of each name: first and last token, one after the other. */
+    /** The grants of each name: first and last token, one after the other. */
     private final Map<LockName, List<GrantedTokens>> granted = new HashMap<>();
     /** Until when it keeps what it has granted, or would, if it forgot nothing; on its clock. */
     private final Map<Kept, Long> keptUntilAtNanos = new HashMap<>();
@@ -116,7 +116,7 @@ public final class SimulatedNode implements LockNode {
         return host;
     }
 
-    /** What it was asked to do, and did, against the rules: in words. */
+    /** The requests and replies against the rules, in words. */
     public List<String> problems() {
         return List.copyOf(seen);
     }
@@ -138,7 +138,7 @@ public final class SimulatedNode implements LockNode {
         host.wallClock(new ClockShape.Step(by));
     }
 
-    /** Whoever set its clock notices. */
+    /** Sets its clock right again. */
     void correctClock() {
         if (!wrong.isZero()) {
             stepClock(wrong.negated());

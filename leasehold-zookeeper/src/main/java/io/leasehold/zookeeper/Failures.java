@@ -12,7 +12,7 @@ import java.time.Duration;
 import org.apache.zookeeper.KeeperException;
 import org.jspecify.annotations.Nullable;
 
-/** What the driver's errors mean for the caller. */
+/** Translates the driver's errors for the caller. */
 final class Failures {
 
     private final String ensemble;

@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ZooKeeperStore implements LockStore {
 
-    /** So many bytes of paths go into one request; the members take 1 MB by default. */
+    /** The largest number of bytes of paths in one request; the members take 1 MB by default. */
     private static final int MAX_BATCH_BYTES = 256 * 1024;
 
     private final ZooKeeperUri uri;
@@ -65,7 +65,7 @@ final class ZooKeeperStore implements LockStore {
         this.admin = new ZooKeeperAdmin(uri, runtime, sessions, failures);
     }
 
-    /** What places and sessions tell. */
+    /** Passes events of places and sessions on to the engine. */
     private final class Places implements QueueEntry.Events, Session.Listener {
         private final QueueHeads heads = new QueueHeads(uri.tokenBase());
         private final QueueEntry.Shared shared = new QueueEntry.Shared(uri, runtime, heads, failures, this);
@@ -230,7 +230,7 @@ final class ZooKeeperStore implements LockStore {
                 .thenApply(nothing -> new RenewReply(Arrays.asList(answers)));
     }
 
-    /** What another client holds with this owner token stays held, but no session of ours can promise for how long. */
+    /** The hold of another client with this owner token stays, but no session of ours can promise for how long. */
     private CompletableFuture<RenewReply.Item> elsewhere(RenewBatch.Item item, long limitNanos) {
         String what = "renewal of \"" + item.name() + "\"";
         long sentAtNanos = runtime.nanoTime();

@@ -299,7 +299,7 @@ public final class LeaseTableStore implements LockStore {
         try {
             runtime.await(over);
         } catch (InterruptedException e) {
-            // The worker ends by itself; whoever interrupted wants this thread back.
+            // The worker ends by itself; the interrupt asks for this thread.
             Thread.currentThread().interrupt();
         } finally {
             limit.cancel();

@@ -20,7 +20,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Wakes waiters by what the database tells: one connection and one thread listen, and only while somebody waits.
+ * Wakes waiters by notifications of the database: one connection and one thread listen, and only while there are waiters.
  *
  * <p>Nothing depends on it. It counts as ready only after a notification of its own, sent over another connection, has come
  * back: behind a pooler that gives each transaction another session none ever does, and where no connection can be had there
@@ -43,7 +43,7 @@ final class NotificationWatch implements Waking {
 
     private static final long ANSWER_NANOS = 2_500_000_000L;
 
-    /** Nobody has waited for so long: the connection is given back. */
+    /** Without a waiter for so long, the connection is given back. */
     private static final long IDLE_LIMIT_NANOS = 30_000_000_000L;
 
     /** After an error it is tried again, */
@@ -70,9 +70,9 @@ final class NotificationWatch implements Waking {
     private @Nullable Object current;
 
     /**
-     * Who hears what is told.
+     * The listeners to notifications.
      *
-     * @param wake wakes whoever waits for a lock
+     * @param wake wakes the waiters of a lock
      * @param taken is told words that begin with {@value TableOperations#TAKEN}
      */
     record Ear(Consumer<LockName> wake, Consumer<String> taken) {}
@@ -105,7 +105,7 @@ final class NotificationWatch implements Waking {
         this.store = store;
     }
 
-    /** Asked when somebody wants to wait, so it begins to listen. */
+    /** Asked when a waiter comes, so it begins to listen. */
     @Override
     public boolean isReady() {
         Object run = new Object();
@@ -166,7 +166,7 @@ final class NotificationWatch implements Waking {
         }
     }
 
-    /** Only a row with a waiter has somebody to be told, also if it is the waiter that leaves: others may be behind it. */
+    /** Only a row with a waiter is worth a notification, also if it is the waiter that leaves: others may be behind it. */
     @Override
     public void changed(LeaseRow before, LeaseTable table) throws SQLException {
         if (before.waiter() != null) {
@@ -299,7 +299,7 @@ final class NotificationWatch implements Waking {
         }
     }
 
-    /** Whoever counted on being woken is woken, and asks again by itself from now on. */
+    /** Wakes all waiters that counted on a notification; they ask again by themselves from now on. */
     private void end(Object run, long restNanos) {
         List<LockName> left;
         lock.lock();

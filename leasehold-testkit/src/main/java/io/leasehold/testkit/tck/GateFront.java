@@ -59,7 +59,7 @@ public final class GateFront implements StoreFront {
 
     private List<Held> held = new ArrayList<>();
 
-    /** What waits at the gate: how it goes on, and how it fails. */
+    /** A message that waits at the gate: how it goes on, and how it fails. */
     private record Held(Runnable delivery, Runnable failure) {}
 
     private GateFront(Function<GateFront, Function<LockRuntime, LockStore>> opener) {
@@ -81,7 +81,7 @@ public final class GateFront implements StoreFront {
     /**
      * A gate around stores with threads of their own.
      *
-     * @param thread what the names of those threads begin with
+     * @param thread the prefix of the names of those threads
      */
     public static GateFront around(Function<LockRuntime, LockStore> opener, String thread) {
         return new GateFront(
@@ -240,7 +240,7 @@ public final class GateFront implements StoreFront {
         }
     }
 
-    /** What the store says unasked passes as a reply does. */
+    /** A signal of the store passes as a reply does. */
     private final class GatedSignals implements StoreSignals {
         private final StoreSignals ear;
         private final boolean delays;
