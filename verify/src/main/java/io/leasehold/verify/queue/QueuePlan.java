@@ -87,7 +87,8 @@ record QueuePlan(
     }
 
     @Override
-    public QueuePlan with(List<Harm<QueueFault>> newHarms, int newClients, int newTasks, int newNetwork, int newPauses) {
+    public QueuePlan with(
+            List<Harm<QueueFault>> newHarms, int newClients, int newTasks, int newNetwork, int newPauses) {
         return new QueuePlan(
                 seed, kind, newClients, newTasks, locks, newNetwork, newPauses, driftPartsPerMillion, newHarms);
     }

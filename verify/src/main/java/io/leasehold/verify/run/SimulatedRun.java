@@ -23,8 +23,7 @@ import org.jspecify.annotations.Nullable;
 public final class SimulatedRun<F extends Enum<F>> {
 
     /** A connection without faults. */
-    public static final LinkFaults CALM =
-            LinkFaults.none().delay(Duration.ofNanos(50_000), Duration.ofNanos(500_000));
+    public static final LinkFaults CALM = LinkFaults.none().delay(Duration.ofNanos(50_000), Duration.ofNanos(500_000));
 
     private final FaultPlan<?, F> plan;
     private final VirtualWorld world;

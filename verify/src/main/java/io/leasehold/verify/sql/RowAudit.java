@@ -36,8 +36,8 @@ final class RowAudit implements RowStore.Audit {
         if (granted || (after.owner() != null && before != null && after.token() != before.token())) {
             long largest = largestTokens.getOrDefault(after.name(), 0L);
             if (after.token() <= largest && isOrderPromised()) {
-                run.problem("token: " + after.name() + " was granted with token " + after.token()
-                        + " after one of " + largest);
+                run.problem("token: " + after.name() + " was granted with token " + after.token() + " after one of "
+                        + largest);
             }
             largestTokens.merge(after.name(), after.fence(), Math::max);
         }

@@ -109,12 +109,13 @@ final class SqlSimulation implements LockTasks.Beliefs {
                 begin();
             }
             case CLIENT_WALL_STEP ->
-                client.process().wallClock(
-                        new ClockShape.Step(span.minusSeconds(4).multipliedBy(900)));
+                client.process()
+                        .wallClock(new ClockShape.Step(span.minusSeconds(4).multipliedBy(900)));
             case DATABASE_CLOCK_STEP -> server.stepClock(harm.client() % 2 == 0 ? span : span.negated());
             case DATABASE_FREEZE -> server.host.freeze(span.dividedBy(3));
             case DATABASE_CRASH -> server.crash(span.dividedBy(2));
-            case ROW_KEPT_LOCKED -> server.keepLocked(SimulatedRun.lock(harm.client() % plan.locks()), span.dividedBy(2));
+            case ROW_KEPT_LOCKED ->
+                server.keepLocked(SimulatedRun.lock(harm.client() % plan.locks()), span.dividedBy(2));
             case HOUSEKEEPING -> add("housekeeper").keepHouse("scratch-" + harm.client() % 4);
             case FORCED_RELEASE -> {
                 LockStore store = client.store();
