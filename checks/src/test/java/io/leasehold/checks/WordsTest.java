@@ -27,7 +27,8 @@ class WordsTest {
             Module.TESTKIT,
             Module.SIMULATOR,
             Module.CLI,
-            Module.DEMO);
+            Module.DEMO,
+            Module.VERIFY);
 
     private static final Pattern VAGUE =
             Pattern.compile("\\b(whoever|somebody|for\\s+(?:\\*\\s+|//\\s+)?people)\\b", Pattern.CASE_INSENSITIVE);

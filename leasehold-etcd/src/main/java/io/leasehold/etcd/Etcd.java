@@ -302,7 +302,7 @@ final class Etcd implements EtcdCalls {
     // ---- watching
 
     @Override
-    public Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> ear) {
+    public Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> events) {
         WatchOption option = WatchOption.builder()
                 .withRevision(fromRevision)
                 .withNoPut(true)
@@ -312,11 +312,11 @@ final class Etcd implements EtcdCalls {
                 response -> {
                     if (response.getEvents().stream()
                             .anyMatch(event -> event.getEventType() == WatchEvent.EventType.DELETE)) {
-                        ear.accept(Heard.DELETED);
+                        events.accept(Heard.DELETED);
                     }
                 },
-                error -> ear.accept(Heard.BROKEN),
-                () -> ear.accept(Heard.OVER));
+                error -> events.accept(Heard.BROKEN),
+                () -> events.accept(Heard.OVER));
         return client.getWatchClient().watch(key, option, listener)::close;
     }
 

@@ -107,7 +107,7 @@ interface EtcdCalls extends AutoCloseable {
     // ---- watching
 
     /** Reports the deletion of the key at or after this revision. Breaks also where the member knows of no leader. */
-    Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> ear);
+    Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> events);
 
     @Override
     void close();

@@ -78,25 +78,25 @@ final class EtcdStore implements LockStore {
     private final class Told implements QueueEntry.Events {
         @Override
         public void woken(QueueEntry place) {
-            StoreSignals ear = signals;
-            if (ear != null) {
-                ear.wake(place.name());
+            StoreSignals listener = signals;
+            if (listener != null) {
+                listener.wake(place.name());
             }
         }
 
         @Override
         public void taken(QueueEntry place, LossCause cause) {
-            StoreSignals ear = signals;
-            if (ear != null) {
-                ear.lost(place.owner(), cause);
+            StoreSignals listener = signals;
+            if (listener != null) {
+                listener.lost(place.owner(), cause);
             }
         }
 
         @Override
         public void suspended(QueueEntry place) {
-            StoreSignals ear = signals;
-            if (ear != null) {
-                ear.suspended(place.owner());
+            StoreSignals listener = signals;
+            if (listener != null) {
+                listener.suspended(place.owner());
             }
         }
 

@@ -98,14 +98,14 @@ final class SimulatedClient {
                 .store(this.store)
                 .runtime(process)
                 .label(process.name())
-                .listener(new Ear(log.counts))
+                .listener(new ClientListener(log.counts))
                 .defaults(options)
                 .connect();
     }
 
     /** Hears of each lease when it is made and when it is lost, inline. */
-    private final class Ear extends Counting {
-        Ear(Counts counts) {
+    private final class ClientListener extends Counting {
+        ClientListener(Counts counts) {
             super(counts);
         }
 

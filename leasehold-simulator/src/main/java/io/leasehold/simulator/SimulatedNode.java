@@ -58,7 +58,7 @@ public final class SimulatedNode implements LockNode {
     private final Deque<NodeImage> written = new ArrayDeque<>();
 
     private final boolean keepsImages;
-    private final Map<StoreSignals, StoreSignals> ears = new LinkedHashMap<>();
+    private final Map<StoreSignals, StoreSignals> listeners = new LinkedHashMap<>();
     private final Set<OwnerToken> ended = new HashSet<>();
     private final Set<OwnerToken> waited = new HashSet<>();
     /** Of those that are ended and have waited. */
@@ -242,8 +242,8 @@ public final class SimulatedNode implements LockNode {
         memory = image == null ? new InMemoryNode(host) : new InMemoryNode(host, image);
         node = variant.apply(memory);
         remember();
-        ears.values().forEach(node::listen);
-        ears.keySet().forEach(StoreSignals::reconnected);
+        listeners.values().forEach(node::listen);
+        listeners.keySet().forEach(StoreSignals::reconnected);
     }
 
     @SuppressWarnings("NullAway") // null means: not there yet
@@ -386,10 +386,10 @@ public final class SimulatedNode implements LockNode {
     }
 
     /** Also hears of every hand-over, so that none to an ended owner token goes unnoticed. */
-    private final class Ear implements StoreSignals {
+    private final class NodeListener implements StoreSignals {
         private final StoreSignals signals;
 
-        Ear(StoreSignals signals) {
+        NodeListener(StoreSignals signals) {
             this.signals = signals;
         }
 
@@ -400,7 +400,7 @@ public final class SimulatedNode implements LockNode {
 
         @Override
         public void handedOver(HandOver handOver) {
-            if (ears.values().iterator().next() == this) {
+            if (listeners.values().iterator().next() == this) {
                 pushes.add(handOver);
                 if (endedAttempts.contains(handOver.attemptId())) {
                     problems.accept("zombie: an ended owner token was handed " + handOver.name() + " by " + host.name()
@@ -429,16 +429,16 @@ public final class SimulatedNode implements LockNode {
 
     @Override
     public void listen(StoreSignals signals) {
-        Ear ear = new Ear(signals);
-        ears.put(signals, ear);
-        node.listen(ear);
+        NodeListener listener = new NodeListener(signals);
+        listeners.put(signals, listener);
+        node.listen(listener);
     }
 
     @Override
     public void unlisten(StoreSignals signals) {
-        StoreSignals ear = ears.remove(signals);
-        if (ear != null) {
-            node.unlisten(ear);
+        StoreSignals listener = listeners.remove(signals);
+        if (listener != null) {
+            node.unlisten(listener);
         }
     }
 

@@ -76,9 +76,9 @@ final class ZooKeeperStore implements LockStore {
 
         @Override
         public void woken(QueueEntry place) {
-            StoreSignals ear = signals;
-            if (ear != null) {
-                ear.wake(place.name());
+            StoreSignals listener = signals;
+            if (listener != null) {
+                listener.wake(place.name());
             }
         }
 
@@ -94,30 +94,30 @@ final class ZooKeeperStore implements LockStore {
         }
 
         private void lost(QueueEntry place, LossCause cause) {
-            StoreSignals ear = signals;
-            if (ear != null) {
-                ear.lost(place.owner(), cause);
+            StoreSignals listener = signals;
+            if (listener != null) {
+                listener.lost(place.owner(), cause);
             }
         }
 
         @Override
         public void suspended(Session session) {
-            StoreSignals ear = signals;
-            if (ear == null) {
+            StoreSignals listener = signals;
+            if (listener == null) {
                 return;
             }
             for (QueueEntry place : List.copyOf(byOwner.values())) {
                 if (place.isIn(session) && place.isHeld()) {
-                    ear.suspended(place.owner());
+                    listener.suspended(place.owner());
                 }
             }
         }
 
         @Override
         public void resumed(Session session) {
-            StoreSignals ear = signals;
-            if (ear != null) {
-                ear.reconnected();
+            StoreSignals listener = signals;
+            if (listener != null) {
+                listener.reconnected();
             }
         }
 

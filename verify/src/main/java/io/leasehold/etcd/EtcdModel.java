@@ -54,7 +54,7 @@ public final class EtcdModel implements QueueModel {
         }
     }
 
-    private record LiveWatch(QueueWire wire, ByteSequence key, Consumer<EtcdCalls.Heard> ear) {}
+    private record LiveWatch(QueueWire wire, ByteSequence key, Consumer<EtcdCalls.Heard> events) {}
 
     /** An empty cluster. */
     public EtcdModel(QueueRun run) {
@@ -111,7 +111,7 @@ public final class EtcdModel implements QueueModel {
         deletedAt.put(key, revision);
         for (LiveWatch watch : List.copyOf(watches)) {
             if (watch.key().equals(key)) {
-                watch.wire().tell(() -> watch.ear().accept(EtcdCalls.Heard.DELETED));
+                watch.wire().tell(() -> watch.events().accept(EtcdCalls.Heard.DELETED));
             }
         }
         watches.removeIf(watch -> watch.wire().isOver());
@@ -167,10 +167,10 @@ public final class EtcdModel implements QueueModel {
     public void breakWatches(QueueWire wire) {
         for (LiveWatch watch : List.copyOf(watches)) {
             if (watch.wire() == wire) {
-                wire.tell(() -> watch.ear().accept(EtcdCalls.Heard.BROKEN));
+                wire.tell(() -> watch.events().accept(EtcdCalls.Heard.BROKEN));
                 if (run.isCalm() || run.world().chance(0.5)) {
                     watches.remove(watch);
-                    wire.tell(() -> watch.ear().accept(EtcdCalls.Heard.OVER));
+                    wire.tell(() -> watch.events().accept(EtcdCalls.Heard.OVER));
                 }
             }
         }
@@ -349,13 +349,13 @@ public final class EtcdModel implements QueueModel {
         }
 
         @Override
-        public Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> ear) {
-            LiveWatch watch = new LiveWatch(wire, key, ear);
+        public Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> events) {
+            LiveWatch watch = new LiveWatch(wire, key, events);
             boolean[] closed = {false};
             wire.ask(() -> {
                 Long gone = deletedAt.get(key);
                 if (gone != null && gone >= fromRevision) {
-                    wire.tell(() -> ear.accept(Heard.DELETED));
+                    wire.tell(() -> events.accept(Heard.DELETED));
                 }
                 if (!closed[0]) {
                     watches.add(watch);

@@ -181,7 +181,7 @@ public final class ZooKeeperModel implements QueueModel {
         private boolean connected;
         private boolean over;
         private long connections;
-        /** What was sent over this connection, and how much of it has arrived: nothing overtakes, and nothing is left out. */
+        /** The number of messages sent over this connection, and of those that have arrived: nothing overtakes, and nothing is left out. */
         private long sent;
 
         private long arrived;

@@ -56,7 +56,7 @@ final class NotificationWatch implements Waking {
     private final Dialect.Driver driver;
     private final StoreSettings.Spare source;
     private final Consumer<String> submitEcho;
-    private final Ear ear;
+    private final Listener listener;
     private final String store;
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -75,7 +75,7 @@ final class NotificationWatch implements Waking {
      * @param wake wakes the waiters of a lock
      * @param taken is told words that begin with {@value TableOperations#TAKEN}
      */
-    record Ear(Consumer<LockName> wake, Consumer<String> taken) {}
+    record Listener(Consumer<LockName> wake, Consumer<String> taken) {}
 
     private enum Stage {
         OFF,
@@ -95,13 +95,13 @@ final class NotificationWatch implements Waking {
             Dialect.Driver driver,
             StoreSettings.Spare source,
             Consumer<String> submitEcho,
-            Ear ear,
+            Listener listener,
             String store) {
         this.runtime = runtime;
         this.driver = driver;
         this.source = source;
         this.submitEcho = submitEcho;
-        this.ear = ear;
+        this.listener = listener;
         this.store = store;
     }
 
@@ -244,7 +244,7 @@ final class NotificationWatch implements Waking {
                 if (payload.equals(echo)) {
                     begin(run);
                 } else if (payload.startsWith(TableOperations.TAKEN)) {
-                    ear.taken().accept(payload);
+                    listener.taken().accept(payload);
                 } else if (!payload.startsWith(ECHO)) {
                     wakeIfAwaited(payload);
                 }
@@ -318,7 +318,7 @@ final class NotificationWatch implements Waking {
         } finally {
             lock.unlock();
         }
-        left.forEach(ear.wake());
+        left.forEach(listener.wake());
     }
 
     private void wakeIfAwaited(String payload) {
@@ -338,7 +338,7 @@ final class NotificationWatch implements Waking {
             lock.unlock();
         }
         if (awaited) {
-            ear.wake().accept(name);
+            listener.wake().accept(name);
         }
     }
 }

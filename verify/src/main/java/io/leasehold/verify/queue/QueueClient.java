@@ -39,7 +39,7 @@ final class QueueClient {
                 .connect());
     }
 
-    /** Sees that a withdrawn attempt is granted nothing. */
+    /** Checks that a withdrawn attempt is granted nothing. */
     private final class WatchedStore extends PassingStore {
         private final Set<OwnerToken> released = new HashSet<>();
 

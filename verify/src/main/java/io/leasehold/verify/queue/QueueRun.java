@@ -7,7 +7,7 @@ import io.leasehold.verify.run.SimulatedRun;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What a model of a cluster and the ways to it need of their run. */
+/** The run as a model of a cluster and the ways to it see it. */
 public final class QueueRun {
 
     /** A connection of a network of 1 breaks once in so many calls. */

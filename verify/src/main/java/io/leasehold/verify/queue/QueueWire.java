@@ -99,7 +99,7 @@ public final class QueueWire {
         }
     }
 
-    /** What the driver goes on saying until it arrives, as watches that are made again with a new connection. */
+    /** Sends again and again until it arrives, as a driver makes watches again with a new connection. */
     public void ask(Runnable work) {
         repeat(requests, new Once(work));
     }

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * What the locks protect: two counters for each, one that registers the fencing token at first contact and refuses smaller ones,
+ * The resource that the locks protect: two counters for each, one that registers the fencing token at first contact and refuses smaller ones,
  * and one that takes everything.
  */
 final class GuardedCounters {

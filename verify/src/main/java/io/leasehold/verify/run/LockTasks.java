@@ -24,7 +24,7 @@ public final class LockTasks<F extends Enum<F>> {
     /** The ttl of their leases. */
     public static final Duration TTL = Duration.ofSeconds(2);
 
-    /** What a holder's belief is compared with. */
+    /** The comparison of a holder's belief with the store. */
     public interface Beliefs {
         /** A holder does not believe for longer than the store keeps its hold. */
         void mustKeep(String lock, long token, long untilNanos);

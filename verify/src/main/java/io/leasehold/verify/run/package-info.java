@@ -1,4 +1,4 @@
-/** What the simulations of stores share: a plan of faults, the tasks of a client, what they protect, and the search of seeds. */
+/** The common parts of the simulations of stores: plan of faults, tasks of a client, protected resource, and search of seeds. */
 @NullMarked
 package io.leasehold.verify.run;
 

@@ -21,7 +21,7 @@ final class SqlServer {
 
     private static final long FIRST_MICROS = 1_893_456_000_000_000L;
 
-    /** What PostgreSQL is told by each transaction, and what ends a connection elsewhere. */
+    /** The limit that each transaction sets at PostgreSQL, and that ends a connection elsewhere. */
     private static final Duration IDLE_LIMIT = Duration.ofSeconds(5);
 
     final VirtualRuntime host;

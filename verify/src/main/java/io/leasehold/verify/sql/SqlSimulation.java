@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 @SuppressWarnings("FutureReturnValueIgnored")
 final class SqlSimulation implements LockTasks.Beliefs {
 
-    /** What a dialect says is the same in all runs. */
+    /** The statements of a dialect are the same in all runs. */
     private static final Map<Flavour, Statements> STATEMENTS = new EnumMap<>(Flavour.class);
 
     static {

@@ -101,7 +101,7 @@ final class Wire {
         }
     }
 
-    /** Says a statement, and waits for its answer. */
+    /** Sends a statement, and waits for its answer. */
     Answer ask(Op op, @Nullable Object[] params, boolean autoCommit) throws SQLException {
         client.mayPause(SqlFault.PAUSE_BEFORE_STATEMENT);
         if (broken) {
@@ -218,7 +218,7 @@ final class Wire {
         });
     }
 
-    /** What was told since, waited for. */
+    /** Waits for notifications, and returns those since the last call. */
     List<String> next(int millis) throws SQLException {
         if (heard.isEmpty() && !broken) {
             CompletableFuture<@Nullable Void> something = new CompletableFuture<>();
