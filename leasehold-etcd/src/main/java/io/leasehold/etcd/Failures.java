@@ -11,11 +11,12 @@ import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.toolkit.Failure;
+import io.leasehold.spi.toolkit.TimedReplies;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /** Translates the driver's errors for the caller. */
-final class Failures {
+final class Failures implements TimedReplies.Errors {
 
     private final String cluster;
     private final String prefix;
@@ -53,12 +54,8 @@ final class Failures {
         return cause instanceof NoSuchLeaseException || codeOf(cause) == ErrorCode.NOT_FOUND;
     }
 
-    /**
-     * Explains an error.
-     *
-     * @param what was tried, with its lock: {@code acquire of "order:1"}
-     */
-    Failure of(String what, @Nullable Throwable error) {
+    @Override
+    public Failure of(String what, @Nullable Throwable error) {
         Throwable cause = unwrapped(error);
         if (cause instanceof LockStoreException known) {
             boolean passing = known instanceof StoreUnavailableException;
@@ -143,8 +140,8 @@ final class Failures {
         return said;
     }
 
-    /** The time limit of a request passed. */
-    LockStoreException late(String what, long limitNanos) {
+    @Override
+    public LockStoreException late(String what, long limitNanos) {
         return new StoreUnavailableException(
                 what + " at " + cluster + " was not answered within " + limitNanos / 1_000_000
                         + " ms; is a majority of its members up?",
