@@ -225,10 +225,13 @@ final class ZooKeeperStore implements LockStore {
     /** The hold of another client with this owner token stays, but no session of ours can promise for how long. */
     private CompletableFuture<RenewReply.Item> elsewhere(RenewBatch.Item item, long limitNanos) {
         long sentAtNanos = runtime.nanoTime();
-        return replies.renew(item, limitNanos, () -> admin.holds(item.name(), item.owner())
-                .thenApply(held -> held
-                        ? new RenewReply.Renewed(sentAtNanos - item.ttlNanos())
-                        : new RenewReply.NotOurs()));
+        return replies.renew(
+                item,
+                limitNanos,
+                () -> admin.holds(item.name(), item.owner())
+                        .thenApply(held -> held
+                                ? new RenewReply.Renewed(sentAtNanos - item.ttlNanos())
+                                : new RenewReply.NotOurs()));
     }
 
     /** One renewal of a batch, with what it needs. */

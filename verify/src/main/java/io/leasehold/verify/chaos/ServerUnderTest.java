@@ -68,7 +68,8 @@ interface ServerUnderTest extends AutoCloseable {
 
         private record Uri(String before, String after) {}
 
-        private record Process(Runnable killed, Runnable restarted, Runnable frozen, Runnable thawed, Runnable closed) {}
+        private record Process(
+                Runnable killed, Runnable restarted, Runnable frozen, Runnable thawed, Runnable closed) {}
 
         static Started redis(RedisServer server) {
             return new Started(
