@@ -26,6 +26,7 @@ public final class TimedReplies {
          * The failure of a request.
          *
          * @param what the request with its lock: {@code acquire of "order:1"}
+         * @param error without the exceptions that futures wrap around it
          */
         Failure of(String what, Throwable error);
 
@@ -51,7 +52,7 @@ public final class TimedReplies {
                 request.timeoutNanos(),
                 work,
                 error -> {
-                    Failure failure = errors.of(what, error);
+                    Failure failure = failure(what, error);
                     return new AcquireReply.Failed(failure.kind(), failure.error(), 0);
                 },
                 () -> new AcquireReply.Failed(FailureKind.UNKNOWN, errors.late(what, request.timeoutNanos()), 0));
@@ -65,7 +66,7 @@ public final class TimedReplies {
                 runtime,
                 limitNanos,
                 work,
-                error -> new RenewReply.Failed(errors.of(what, error).error()),
+                error -> new RenewReply.Failed(failure(what, error).error()),
                 () -> new RenewReply.Failed(errors.late(what, limitNanos)));
     }
 
@@ -82,9 +83,13 @@ public final class TimedReplies {
                 request.timeoutNanos(),
                 () -> removal.get().thenApply(held -> held ? new ReleaseReply.Released() : new ReleaseReply.NotOurs()),
                 error -> {
-                    Failure failure = errors.of(what, error);
+                    Failure failure = failure(what, error);
                     return new ReleaseReply.Failed(failure.kind(), failure.error());
                 },
                 () -> new ReleaseReply.Failed(FailureKind.UNKNOWN, errors.late(what, request.timeoutNanos())));
+    }
+
+    private Failure failure(String what, Throwable error) {
+        return errors.of(what, Failure.unwrapped(error));
     }
 }
