@@ -63,12 +63,12 @@ interface ServerUnderTest extends AutoCloseable {
      *
      * @param uri the store URI up to the port, and after it
      */
-    record Started(String name, int port, Uri uri, boolean speaksResp, Remains remains, Process process)
+    record Started(String name, int port, Uri uri, boolean speaksResp, Remains remains, Verbs verbs)
             implements ServerUnderTest {
 
         private record Uri(String before, String after) {}
 
-        private record Process(
+        private record Verbs(
                 Runnable killed, Runnable restarted, Runnable frozen, Runnable thawed, Runnable closed) {}
 
         static Started redis(RedisServer server) {
@@ -78,7 +78,7 @@ interface ServerUnderTest extends AutoCloseable {
                     new Uri("redis://127.0.0.1:", ""),
                     true,
                     Remains.UNSEEN,
-                    new Process(server::kill, server::restart, server::freeze, server::thaw, server::close));
+                    new Verbs(server::kill, server::restart, server::freeze, server::thaw, server::close));
         }
 
         static Started etcd(EtcdServer server) {
@@ -88,7 +88,7 @@ interface ServerUnderTest extends AutoCloseable {
                     new Uri("etcd://127.0.0.1:", "/chaos"),
                     false,
                     new EtcdRemains(server.port()),
-                    new Process(server::kill, server::restart, server::freeze, server::thaw, server::close));
+                    new Verbs(server::kill, server::restart, server::freeze, server::thaw, server::close));
         }
 
         @Override
@@ -98,27 +98,27 @@ interface ServerUnderTest extends AutoCloseable {
 
         @Override
         public void kill() {
-            process.killed().run();
+            verbs.killed().run();
         }
 
         @Override
         public void restart() {
-            process.restarted().run();
+            verbs.restarted().run();
         }
 
         @Override
         public void freeze() {
-            process.frozen().run();
+            verbs.frozen().run();
         }
 
         @Override
         public void thaw() {
-            process.thawed().run();
+            verbs.thawed().run();
         }
 
         @Override
         public void close() {
-            process.closed().run();
+            verbs.closed().run();
         }
     }
 
