@@ -68,8 +68,7 @@ interface ServerUnderTest extends AutoCloseable {
 
         private record Uri(String before, String after) {}
 
-        private record Verbs(
-                Runnable killed, Runnable restarted, Runnable frozen, Runnable thawed, Runnable closed) {}
+        private record Verbs(Runnable killed, Runnable restarted, Runnable frozen, Runnable thawed, Runnable closed) {}
 
         static Started redis(RedisServer server) {
             return new Started(
