@@ -1,4 +1,4 @@
-/** What proves a store and the engine: the simulator, histories with their checkers, and a TCP proxy that injects faults. */
+/** Proofs of a store and the engine: the simulator, histories with their checkers, and a TCP proxy that injects faults. */
 module io.leasehold.simulator {
     requires transitive io.leasehold.testkit;
     requires org.slf4j;

@@ -1,4 +1,4 @@
-/** What users and authors of stores test with: a virtual clock, faults, the TCK of stores. */
+/** Tools for the tests of users and authors of stores: a virtual clock, faults, the TCK of stores. */
 module io.leasehold.testkit {
     requires transitive io.leasehold.core;
     requires transitive org.junit.jupiter.api;

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record Holder(String id, @Nullable Duration remainingTtl, OptionalLong fencingToken, Ends ends) {
 
-    /** What ends a hold that is not released. The list may grow. */
+    /** The event that ends a hold that is not released. The list may grow. */
     public enum Ends {
         /** Its ttl, even if the store did not report how much of it is left. */
         BY_TTL,

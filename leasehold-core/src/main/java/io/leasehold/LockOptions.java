@@ -33,7 +33,7 @@ public final class LockOptions {
         LockOptionRules.require(this);
     }
 
-    /** What the withers set: changed only until its options exist. Null means "derived from the ttl". */
+    /** The values that the withers set: changed only until their options exist. Null means "derived from the ttl". */
     private static final class Values implements Cloneable {
         private Duration ttl = Duration.ofSeconds(30);
         private Renewal renewal = Renewal.automatic();

@@ -23,7 +23,7 @@ public record Membership(
         Objects.requireNonNull(persistence, "persistence");
     }
 
-    /** What survives a restart of a node. */
+    /** The part of the memory that survives a restart of a node. */
     public enum Persistence {
         /** Perhaps nothing, or an old state: each new life needs a new birth. */
         VOLATILE,

@@ -273,7 +273,7 @@ final class Play {
         line(Ink.RED, name + " gives up: the lock has no holder, and will never be free");
     }
 
-    /** What is waited for. */
+    /** The condition that is waited for. */
     interface Condition {
         boolean holds() throws DemoFailure, IOException, InterruptedException;
     }

@@ -4,11 +4,11 @@ import io.etcd.jetcd.ByteSequence;
 import io.leasehold.spi.toolkit.QueuePlace;
 
 /**
- * What one attempt has at the cluster.
+ * The key of one attempt at the cluster.
  *
  * @param key its key
- * @param queue what the keys of its queue begin with
- * @param value what its key says of the holder
+ * @param queue the prefix of the keys of its queue
+ * @param value the value of its key: the holder
  * @param lease keeps the key
  * @param place its place in the queue; the entry is the create revision of the key
  */

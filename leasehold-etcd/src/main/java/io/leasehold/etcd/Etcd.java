@@ -48,7 +48,7 @@ final class Etcd implements EtcdCalls {
      * Makes the driver's client; it connects with the first request.
      *
      * @param login gives the credentials at each log-in, or null if the URI names them, or there are none
-     * @param interceptors what sees each call before it is sent
+     * @param interceptors they see each call before it is sent
      */
     Etcd(EtcdUri uri, @Nullable Login login, List<ClientInterceptor> interceptors) {
         ClientBuilder builder = builder(uri);
@@ -302,7 +302,7 @@ final class Etcd implements EtcdCalls {
     // ---- watching
 
     @Override
-    public Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> ear) {
+    public Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> events) {
         WatchOption option = WatchOption.builder()
                 .withRevision(fromRevision)
                 .withNoPut(true)
@@ -312,11 +312,11 @@ final class Etcd implements EtcdCalls {
                 response -> {
                     if (response.getEvents().stream()
                             .anyMatch(event -> event.getEventType() == WatchEvent.EventType.DELETE)) {
-                        ear.accept(Heard.DELETED);
+                        events.accept(Heard.DELETED);
                     }
                 },
-                error -> ear.accept(Heard.BROKEN),
-                () -> ear.accept(Heard.OVER));
+                error -> events.accept(Heard.BROKEN),
+                () -> events.accept(Heard.OVER));
         return client.getWatchClient().watch(key, option, listener)::close;
     }
 

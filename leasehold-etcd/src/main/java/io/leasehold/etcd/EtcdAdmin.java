@@ -25,7 +25,7 @@ import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** What operators ask of the cluster, and what a store checks before it is used. */
+/** Administrative operations, and the check of a store before it is used. */
 final class EtcdAdmin {
 
     private static final long LIMIT_NANOS = Duration.ofSeconds(10).toNanos();
@@ -168,7 +168,7 @@ final class EtcdAdmin {
         return heads.withTime(head).thenApply(holder -> holder.map(found -> new LockRecord(name, found)));
     }
 
-    /** Whoever stands behind the first. */
+    /** The entries behind the first. */
     CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return inTime(
                 "list of the waiters of \"" + name + "\"",

@@ -33,7 +33,7 @@ interface EtcdCalls extends AutoCloseable {
     /** Whether the key was still the one asked for, and what was read then, as of a revision of the cluster. */
     record Looked(boolean isThere, Optional<KeyValue> first, long revision) {}
 
-    /** What a watch tells. */
+    /** An event of a watch. */
     enum Heard {
         /** The key was deleted. */
         DELETED,
@@ -57,7 +57,7 @@ interface EtcdCalls extends AutoCloseable {
     /** How many of them do not answer at the addresses they tell. */
     CompletableFuture<Integer> silentMembers(LockRuntime runtime);
 
-    /** What keeps the cluster from taking writes. */
+    /** The alarms that keep the cluster from taking writes. */
     CompletableFuture<List<String>> alarms();
 
     // ---- leases
@@ -106,8 +106,8 @@ interface EtcdCalls extends AutoCloseable {
 
     // ---- watching
 
-    /** Tells when the key is deleted at or after this revision. Breaks also where the member knows of no leader. */
-    Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> ear);
+    /** Reports the deletion of the key at or after this revision. Breaks also where the member knows of no leader. */
+    Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> events);
 
     @Override
     void close();

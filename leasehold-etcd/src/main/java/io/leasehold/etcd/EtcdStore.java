@@ -9,7 +9,6 @@ import io.leasehold.LossCause;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -21,8 +20,7 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.toolkit.CredentialsDesk;
-import io.leasehold.spi.toolkit.Failure;
-import io.leasehold.spi.toolkit.TimeLimit;
+import io.leasehold.spi.toolkit.TimedReplies;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -40,7 +38,7 @@ final class EtcdStore implements LockStore {
     private final EtcdUri uri;
     private final LockRuntime runtime;
     private final EtcdCalls etcd;
-    private final Failures failures;
+    private final TimedReplies replies;
     private final EtcdAdmin admin;
     private final QueueEntry.Shared shared;
     private final Map<OwnerToken, QueueEntry> byOwner = new ConcurrentHashMap<>();
@@ -67,36 +65,37 @@ final class EtcdStore implements LockStore {
         this.uri = uri;
         this.runtime = runtime;
         this.etcd = etcd;
-        this.failures = new Failures(uri, withProvider);
+        Failures failures = new Failures(uri, withProvider);
+        this.replies = new TimedReplies(runtime, failures);
         Keys keys = new Keys(uri.prefix());
         QueueHeads heads = new QueueHeads(etcd, uri.tokenBase());
         this.admin = new EtcdAdmin(uri, runtime, etcd, keys, heads, failures);
         this.shared = new QueueEntry.Shared(uri, etcd, keys, heads, runtime, new Told());
     }
 
-    /** What places tell. */
+    /** Passes events of places on to the engine. */
     private final class Told implements QueueEntry.Events {
         @Override
         public void woken(QueueEntry place) {
-            StoreSignals ear = signals;
-            if (ear != null) {
-                ear.wake(place.name());
+            StoreSignals listener = signals;
+            if (listener != null) {
+                listener.wake(place.name());
             }
         }
 
         @Override
         public void taken(QueueEntry place, LossCause cause) {
-            StoreSignals ear = signals;
-            if (ear != null) {
-                ear.lost(place.owner(), cause);
+            StoreSignals listener = signals;
+            if (listener != null) {
+                listener.lost(place.owner(), cause);
             }
         }
 
         @Override
         public void suspended(QueueEntry place) {
-            StoreSignals ear = signals;
-            if (ear != null) {
-                ear.suspended(place.owner());
+            StoreSignals listener = signals;
+            if (listener != null) {
+                listener.suspended(place.owner());
             }
         }
 
@@ -142,23 +141,12 @@ final class EtcdStore implements LockStore {
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         QueueEntry place = byOwner.computeIfAbsent(request.owner(), owner -> new QueueEntry(shared, request));
-        String what = "acquire of \"" + request.name() + "\"";
-        return TimeLimit.<AcquireReply>within(
-                        runtime,
-                        request.timeoutNanos(),
-                        () -> place.ask(request),
-                        error -> {
-                            Failure failure = failures.of(what, error);
-                            return new AcquireReply.Failed(failure.kind(), failure.error(), 0);
-                        },
-                        () -> new AcquireReply.Failed(
-                                FailureKind.UNKNOWN, failures.late(what, request.timeoutNanos()), 0))
-                .whenComplete((reply, error) -> {
-                    // A busy one has left the queue already, and the engine does not end what is not remembered.
-                    if (reply instanceof AcquireReply.Busy) {
-                        place.end();
-                    }
-                });
+        return replies.acquire(request, () -> place.ask(request)).whenComplete((reply, error) -> {
+            // A busy one has left the queue already, and the engine does not end what is not remembered.
+            if (reply instanceof AcquireReply.Busy) {
+                place.end();
+            }
+        });
     }
 
     @Override
@@ -172,14 +160,9 @@ final class EtcdStore implements LockStore {
     }
 
     private CompletableFuture<RenewReply.Item> renew(RenewBatch.Item item, long limitNanos) {
-        String what = "renewal of \"" + item.name() + "\"";
         QueueEntry place = byOwner.get(item.owner());
-        return TimeLimit.within(
-                runtime,
-                limitNanos,
-                () -> place != null ? place.renew(item.ttlNanos()) : renewElsewhere(item),
-                error -> new RenewReply.Failed(failures.of(what, error).error()),
-                () -> new RenewReply.Failed(failures.late(what, limitNanos)));
+        return replies.renew(
+                item, limitNanos, () -> place != null ? place.renew(item.ttlNanos()) : renewElsewhere(item));
     }
 
     private CompletableFuture<RenewReply.Item> renewElsewhere(RenewBatch.Item item) {
@@ -193,16 +176,7 @@ final class EtcdStore implements LockStore {
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
-        String what = "release of " + request.names();
-        return TimeLimit.within(
-                runtime,
-                request.timeoutNanos(),
-                () -> end(request).thenApply(held -> held ? new ReleaseReply.Released() : new ReleaseReply.NotOurs()),
-                error -> {
-                    Failure failure = failures.of(what, error);
-                    return new ReleaseReply.Failed(failure.kind(), failure.error());
-                },
-                () -> new ReleaseReply.Failed(FailureKind.UNKNOWN, failures.late(what, request.timeoutNanos())));
+        return replies.release(request, () -> end(request));
     }
 
     private CompletableFuture<Boolean> end(ReleaseRequest request) {

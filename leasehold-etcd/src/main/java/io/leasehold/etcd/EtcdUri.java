@@ -81,7 +81,7 @@ final class EtcdUri {
                 .toList();
     }
 
-    /** What all keys of this store begin with; without a slash at its end. */
+    /** The prefix of all keys of this store; without a slash at its end. */
     String prefix() {
         return prefix;
     }
@@ -98,7 +98,7 @@ final class EtcdUri {
         return address.password();
     }
 
-    /** What is added to a create revision to make a fencing token. */
+    /** The number that is added to a create revision to make a fencing token. */
     long tokenBase() {
         return address.tokenBase();
     }

@@ -11,11 +11,12 @@ import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.toolkit.Failure;
+import io.leasehold.spi.toolkit.TimedReplies;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** What the driver's errors mean for the caller. */
-final class Failures {
+/** Translates the driver's errors for the caller. */
+final class Failures implements TimedReplies.Errors {
 
     private final String cluster;
     private final String prefix;
@@ -53,12 +54,8 @@ final class Failures {
         return cause instanceof NoSuchLeaseException || codeOf(cause) == ErrorCode.NOT_FOUND;
     }
 
-    /**
-     * Explains an error.
-     *
-     * @param what was tried, with its lock: {@code acquire of "order:1"}
-     */
-    Failure of(String what, @Nullable Throwable error) {
+    @Override
+    public Failure of(String what, @Nullable Throwable error) {
         Throwable cause = unwrapped(error);
         if (cause instanceof LockStoreException known) {
             boolean passing = known instanceof StoreUnavailableException;
@@ -105,7 +102,7 @@ final class Failures {
         };
     }
 
-    /** What a provider without credentials has ended a log-in with. */
+    /** The error with which a provider without credentials has ended a log-in. */
     private static @Nullable StoreUnavailableException noLogin(@Nullable Throwable error) {
         for (Throwable cause = error; cause != null; cause = cause.getCause()) {
             if (cause instanceof StoreUnavailableException found) {
@@ -143,8 +140,8 @@ final class Failures {
         return said;
     }
 
-    /** The time limit of a request passed. */
-    LockStoreException late(String what, long limitNanos) {
+    @Override
+    public LockStoreException late(String what, long limitNanos) {
         return new StoreUnavailableException(
                 what + " at " + cluster + " was not answered within " + limitNanos / 1_000_000
                         + " ms; is a majority of its members up?",

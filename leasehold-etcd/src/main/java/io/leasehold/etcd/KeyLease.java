@@ -23,7 +23,7 @@ final class KeyLease {
     /** When the request was sent that granted or last extended it. */
     private long fromNanos;
 
-    /** Nobody knows yet whether the key is under this one or under the current one. */
+    /** Until a put is answered, the key may be under this one or under the current one. */
     private EtcdCalls.@Nullable Leased next;
 
     private long nextFromNanos;
@@ -38,7 +38,7 @@ final class KeyLease {
         this.goneAtNanos = runtime.nanoTime();
     }
 
-    /** What the key is to be put under, or is under; null if there is none. */
+    /** The lease that the key is to be put under, or is under; null if there is none. */
     synchronized EtcdCalls.@Nullable Leased current() {
         return current;
     }

@@ -7,25 +7,25 @@ import org.jspecify.annotations.Nullable;
  * A watch of one key that may be closed while it is still being made. Once it is closed, nothing is heard of it.
  *
  * <p>Safe for use by any thread. The driver calls back with a lock of its own held, which {@link #begin} and {@link #close}
- * take as well: nothing that the ear locks may be held when they are called.
+ * take as well: nothing that the listener locks may be held when they are called.
  */
 final class KeyWatch {
 
-    /** Who hears it. */
-    interface Ear {
+    /** The listener. */
+    interface Listener {
         void heard(KeyWatch watch, EtcdCalls.Heard what);
     }
 
     private final EtcdCalls etcd;
     private final ByteSequence key;
-    private final Ear ear;
+    private final Listener listener;
     private EtcdCalls.@Nullable Watching watcher;
     private boolean closed;
 
-    KeyWatch(EtcdCalls etcd, ByteSequence key, Ear ear) {
+    KeyWatch(EtcdCalls etcd, ByteSequence key, Listener listener) {
         this.etcd = etcd;
         this.key = key;
-        this.ear = ear;
+        this.listener = listener;
     }
 
     /** Hears of what happens at or after this revision; called once. */
@@ -52,7 +52,7 @@ final class KeyWatch {
                 return;
             }
         }
-        ear.heard(this, what);
+        listener.heard(this, what);
     }
 
     /** Ends it. */

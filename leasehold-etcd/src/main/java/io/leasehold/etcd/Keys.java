@@ -35,7 +35,7 @@ final class Keys {
         return bytes(prefix + "/" + PlainName.of(name) + "/" + owner.publicId());
     }
 
-    /** What the keys of all queues begin with. */
+    /** The prefix of the keys of all queues. */
     ByteSequence all() {
         return bytes(prefix + "/");
     }
@@ -45,7 +45,7 @@ final class Keys {
         return bytes(prefix + (char) AFTER_SLASH);
     }
 
-    /** What a list goes on with after this key: the next lock, if the key belongs to one. */
+    /** The key at which a list goes on after this one: the next lock, if the key belongs to one. */
     ByteSequence after(ByteSequence key) {
         byte[] bytes = key.getBytes(); // And not text: others may write what is none.
         int queues = all().size() - 1;

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Login implements ClientInterceptor {
 
-    /** What the driver takes for user and password; it is never sent. */
+    /** A stand-in that the driver takes for user and password; it is never sent. */
     static final String STAND_IN = "by-provider";
 
     private final CredentialsDesk desk;

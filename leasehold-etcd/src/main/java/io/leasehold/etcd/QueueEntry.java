@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class QueueEntry {
 
-    /** What the places of a store share. */
+    /** The parts that the places of a store share. */
     record Shared(EtcdUri uri, EtcdCalls etcd, Keys keys, QueueHeads heads, LockRuntime runtime, Events events) {}
 
     /** Hears of a place. */
@@ -48,7 +48,7 @@ final class QueueEntry {
         /** The key was taken away while it held. */
         void taken(QueueEntry place, LossCause cause);
 
-        /** What tells of the key is broken while it holds. */
+        /** The watch of the key is broken while it holds. */
         void suspended(QueueEntry place);
 
         /** Nothing of it is left at the cluster. */

@@ -20,7 +20,7 @@ final class QueueHeads {
         this.tokenBase = tokenBase;
     }
 
-    /** Who made that key; how much is left of its lease is not asked. */
+    /** The holder that made that key; how much is left of its lease is not asked. */
     Holder holder(KeyValue first) {
         return holder(first, null);
     }
@@ -33,7 +33,7 @@ final class QueueHeads {
                 first.getLease() == 0 ? Holder.Ends.NEVER : Holder.Ends.BY_TTL);
     }
 
-    /** Who made that key, and how much is left of its lease; empty if that has just ended. */
+    /** The holder that made that key, and how much is left of its lease; empty if that has just ended. */
     CompletableFuture<Optional<Holder>> withTime(KeyValue first) {
         if (first.getLease() == 0) {
             return CompletableFuture.completedFuture(Optional.of(holder(first)));

@@ -173,7 +173,7 @@ public final class JdbcStores {
         }
     }
 
-    /** What the driver is told; asks for the credentials, and may have to wait for them. */
+    /** The properties for the driver; asks for the credentials, and may have to wait for them. */
     private static Properties properties(@Nullable SqlDialect dialect, String url, @Nullable CredentialsDesk desk) {
         Properties properties = ServerWaits.defaults(dialect, url);
         if (desk != null) {

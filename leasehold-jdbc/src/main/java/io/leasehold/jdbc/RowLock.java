@@ -1,7 +1,7 @@
 package io.leasehold.jdbc;
 
 /**
- * What came of asking for a row's lock. The list is closed, so it can be switched over.
+ * The result of a request for a row's lock. The list is closed, so it can be switched over.
  *
  * <p>A lock that was obtained lasts until the transaction commits or rolls back; there is nothing to release, to renew or to
  * lose: if the connection breaks, the transaction was rolled back.
@@ -9,7 +9,7 @@ package io.leasehold.jdbc;
 public enum RowLock {
     /** The row is ours until the end of the transaction. */
     LOCKED,
-    /** Somebody else has it. The transaction goes on. */
+    /** Another transaction has it. This one goes on. */
     BUSY,
     /** There is no such row. The transaction goes on. */
     MISSING,

@@ -21,7 +21,7 @@ public final class RowLockException extends IllegalStateException {
         this.outcome = outcome;
     }
 
-    /** What came of it. */
+    /** The result of the request. */
     public RowLock outcome() {
         return outcome;
     }

@@ -35,7 +35,7 @@ public final class RowLocks {
     /**
      * A setting that limits a wait.
      *
-     * @param after what comes after the value: some are text, and some must not be
+     * @param after the text after the value: some values are text, and some must not be
      * @param outlives whether it outlives the transaction
      */
     private record Setting(String read, String write, String after, boolean outlives) {}
@@ -106,7 +106,7 @@ public final class RowLocks {
     }
 
     /**
-     * Locks rows that nobody has, passing over those that somebody has ({@code SKIP LOCKED}): each of several workers gets
+     * Locks rows that are free, passing over those that are locked ({@code SKIP LOCKED}): each of several workers gets
      * others, and none waits.
      *
      * @param condition the SQL after {@code WHERE}, as the program has written it (never from outside), with {@code ?} for

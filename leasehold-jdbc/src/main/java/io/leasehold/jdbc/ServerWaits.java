@@ -19,14 +19,14 @@ final class ServerWaits {
     private static final long MAX_NANOS = 2_500_000_000L;
 
     /** PostgreSQL gives up a wait for a row after half of this. */
-    private static final long POSTGRESQL_LEAST_NANOS = 500_000_000L;
+    private static final long POSTGRESQL_MIN_NANOS = 500_000_000L;
 
     private ServerWaits() {}
 
     /** How long the worker waits for an answer: always longer than a statement may wait for a row. */
     static KeptConnection.Patience of(@Nullable SqlDialect dialect) {
         return new KeptConnection.Patience(
-                dialect == SqlDialect.POSTGRESQL ? POSTGRESQL_LEAST_NANOS : MAX_NANOS, MAX_NANOS);
+                dialect == SqlDialect.POSTGRESQL ? POSTGRESQL_MIN_NANOS : MAX_NANOS, MAX_NANOS);
     }
 
     /**

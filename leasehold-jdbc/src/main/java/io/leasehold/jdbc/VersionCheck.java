@@ -11,7 +11,7 @@ import java.util.Objects;
 import java.util.OptionalLong;
 
 /**
- * The optimistic check that makes a lock and a database a double safeguard: whoever writes proves that nothing has changed
+ * The optimistic check that makes a lock and a database a double safeguard: a writer proves that nothing has changed
  * since it read.
  *
  * <pre>{@code
@@ -59,7 +59,7 @@ public final class VersionCheck {
     /**
      * Advances the version, and locks the row until the end of the transaction.
      *
-     * @param version what was read
+     * @param version the version that was read
      * @throws StaleVersionException if the row has changed since, or is gone; nothing was changed
      * @throws IllegalStateException if the connection commits every statement by itself
      * @throws java.sql.SQLTransactionRollbackException if the transaction is to be rolled back and repeated; some drivers

@@ -16,7 +16,7 @@
  * }
  * }</pre>
  *
- * <p>The lock is given back after the commit, never before: whoever comes next must see what was written.
+ * <p>The lock is given back after the commit, never before: the next holder must see what was written.
  */
 @NullMarked
 package io.leasehold.jdbc;

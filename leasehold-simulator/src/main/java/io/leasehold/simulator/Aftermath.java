@@ -56,7 +56,7 @@ final class Aftermath {
         if (settles(simulation)) {
             passesOn(simulation);
             passesRound(simulation, plan.seed());
-            givesBackWhatNobodyWants(simulation);
+            givesBackUnwantedLocks(simulation);
         }
         for (SimulatedClient client : simulation.clients) {
             client.locks.close();
@@ -86,7 +86,7 @@ final class Aftermath {
     }
 
     /** A caller that is gone when its grant comes costs nobody a ttl. */
-    private static void givesBackWhatNobodyWants(Simulation simulation) {
+    private static void givesBackUnwantedLocks(Simulation simulation) {
         VirtualWorld world = simulation.world;
         SimulatedClient first = simulation.clients.get(0);
         CompletableFuture<Attempt<Lease>> unwanted =

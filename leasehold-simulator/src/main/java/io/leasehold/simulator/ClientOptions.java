@@ -7,7 +7,7 @@ import io.leasehold.Renewal;
 import io.leasehold.testkit.virtual.VirtualWorld;
 import java.time.Duration;
 
-/** What the locks of simulated clients are configured with. */
+/** The options of the locks of simulated clients. */
 final class ClientOptions {
 
     static final Duration TTL = Duration.ofSeconds(2);

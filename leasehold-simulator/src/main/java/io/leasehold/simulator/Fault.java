@@ -20,7 +20,7 @@ public enum Fault {
     CUT_REPLIES,
     /** A connection stands still, and goes on. */
     STALL,
-    /** Nobody listens at the port. */
+    /** Connections to the port are refused. */
     REFUSE,
     /** A client is cut off from several nodes. */
     PARTITION,

@@ -6,7 +6,7 @@ import java.util.Objects;
  * One fault of a plan.
  *
  * @param atMillis when, from the beginning
- * @param fault what
+ * @param fault its kind
  * @param client to which client, counted round those that live then
  * @param node to which node
  * @param millis how long it lasts, or by how much a clock is set

@@ -99,7 +99,7 @@ final class ModelTrace {
     /**
      * {@code acquire.lua}.
      *
-     * @param pushes what waiters were told in the same step
+     * @param pushes the wake-ups of waiters in the same step
      * @param nt TIME at the node
      */
     void acquired(Ballot ballot, NodeReply reply, List<HandOver> pushes, long nowNanos, long nt) {
@@ -198,7 +198,7 @@ final class ModelTrace {
                 nt);
     }
 
-    /** Whether the step handed the free lock to somebody else, who waited for it, with tokens of the node's choice. */
+    /** Whether the step handed the free lock to another client, which waited for it, with tokens of the node's choice. */
     private boolean handOver(State s, LockName name, List<HandOver> pushes, long nowNanos, long nt, OwnerToken notTo) {
         for (HandOver push : pushes) {
             if (!push.name().equals(name)) {

@@ -5,7 +5,7 @@ import io.leasehold.testkit.virtual.VirtualWorld;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What one run has shown so far: its history, what was counted, and the problems. */
+/** The record of one run so far: its history, its counts and its problems. */
 final class RunLog {
 
     final Counts counts = new Counts();

@@ -34,13 +34,13 @@ final class SimulatedClient {
     /** A request that has begun when the time is up is waited for; it may be a second one, whose answer is the last. */
     private static final Duration MAX_OVERTIME = ClientOptions.ANSWER.multipliedBy(2);
 
-    /** So that what is passed on a few times comes to the end of what a process may keep, and to the least validity. */
+    /** Short, so that a grant that is passed on comes to the end of what a process may keep, and to the least validity. */
     private static final long BRIEFLY_NANOS = 5_000_000L;
 
     /** Waits without limit. */
     private static final Duration FOR_EVER = ChronoUnit.FOREVER.getDuration();
 
-    /** What a suspension is told from a slewed clock by. */
+    /** A shorter suspension cannot be told from a slewed clock. */
     private static final long UNNOTICED_SLEEP_NANOS = 120_000_000L;
 
     private final Simulation simulation;
@@ -98,14 +98,14 @@ final class SimulatedClient {
                 .store(this.store)
                 .runtime(process)
                 .label(process.name())
-                .listener(new Ear(log.counts))
+                .listener(new ClientListener(log.counts))
                 .defaults(options)
                 .connect();
     }
 
     /** Hears of each lease when it is made and when it is lost, inline. */
-    private final class Ear extends Counting {
-        Ear(Counts counts) {
+    private final class ClientListener extends Counting {
+        ClientListener(Counts counts) {
             super(counts);
         }
 
@@ -160,13 +160,13 @@ final class SimulatedClient {
         return pauseNanos;
     }
 
-    /** Looks at this lease, and gives it back a little later. */
+    /** Checks this lease, and gives it back a little later. */
     void showBriefly(Lease lease) {
         look(lease, Shown.tokens(lease), believedUntil(lease));
         process.schedule(BRIEFLY_NANOS, lease::releaseAsync);
     }
 
-    /** Whether somebody here waits for this lock alone. */
+    /** Whether an attempt of this client waits for this lock alone. */
     boolean wants(LockName name) {
         return wanted.getOrDefault(name, 0) > 0;
     }
@@ -282,7 +282,7 @@ final class SimulatedClient {
         work.first(first.getKey().text(), first.getValue(), steps);
     }
 
-    /** What must hold of a lease when it is shown. */
+    /** Checks a lease when it is shown. */
     private void look(Hold hold, Map<LockName, Long> tokens, long until) {
         boolean justNow = true;
         for (Map.Entry<LockName, Long> token : tokens.entrySet()) {
@@ -301,7 +301,7 @@ final class SimulatedClient {
         }
     }
 
-    /** Nobody believes in a lease for longer than its nodes keep it, of several locks each. */
+    /** A holder does not believe in a lease for longer than its nodes keep it, of several locks each. */
     private void mustBeKept(Map<LockName, Long> tokens, long until) {
         tokens.forEach(
                 (name, token) -> simulation.mustBeKept(name, store.ownerOf(name, token), until, world.elapsedNanos()));
@@ -324,7 +324,7 @@ final class SimulatedClient {
         return leftNanos == 0 ? now : Math.max(now, process.worldNanosAfter(leftNanos) - unnoticedNanos);
     }
 
-    /** What is done under one hold: a read, then some writes, each after a look at the lease. */
+    /** The work of one hold: a read, then some writes, each after a check of the lease. */
     private final class Work {
         private final Shown shown;
         private final Hold hold;
@@ -358,7 +358,7 @@ final class SimulatedClient {
             });
         }
 
-        /** Looks at the lease, perhaps stands still, and goes on. */
+        /** Checks the lease, perhaps stands still, and goes on. */
         private void ifHeld(Runnable then) {
             long at = world.elapsedNanos();
             long until = believedUntil(hold);

@@ -47,18 +47,18 @@ public final class SimulatedNode implements LockNode {
 
     private static final int MAX_LAG = 8;
 
-    /** Who waits and is not heard of for two rechecks and this loses its place. */
+    /** A waiter that does not ask again for two rechecks and this loses its place. */
     private static final Duration SILENCE = Duration.ofSeconds(1);
 
     private final VirtualRuntime host;
     private final UnaryOperator<LockNode> variant;
     private final Consumer<String> problems;
     private final List<String> seen = new ArrayList<>(0);
-    /** What disks and replicas know: the oldest first; kept only where something may be lost. */
+    /** The images on disks and replicas: the oldest first; kept only where something may be lost. */
     private final Deque<NodeImage> written = new ArrayDeque<>();
 
     private final boolean keepsImages;
-    private final Map<StoreSignals, StoreSignals> ears = new LinkedHashMap<>();
+    private final Map<StoreSignals, StoreSignals> listeners = new LinkedHashMap<>();
     private final Set<OwnerToken> ended = new HashSet<>();
     private final Set<OwnerToken> waited = new HashSet<>();
     /** Of those that are ended and have waited. */
@@ -67,7 +67,7 @@ public final class SimulatedNode implements LockNode {
     private final List<HandOver> pushes = new ArrayList<>(1);
     /** Until when an attempt that waits keeps its place if it is not heard of again. */
     private final Map<String, Long> silentFromNanos = new HashMap<>();
-    /** What was granted of each name: first and last token, one after the other. */
+    /** The grants of each name: first and last token, one after the other. */
     private final Map<LockName, List<GrantedTokens>> granted = new HashMap<>();
     /** Until when it keeps what it has granted, or would, if it forgot nothing; on its clock. */
     private final Map<Kept, Long> keptUntilAtNanos = new HashMap<>();
@@ -116,7 +116,7 @@ public final class SimulatedNode implements LockNode {
         return host;
     }
 
-    /** What it was asked to do, and did, against the rules: in words. */
+    /** The requests and replies against the rules, in words. */
     public List<String> problems() {
         return List.copyOf(seen);
     }
@@ -138,7 +138,7 @@ public final class SimulatedNode implements LockNode {
         host.wallClock(new ClockShape.Step(by));
     }
 
-    /** Whoever set its clock notices. */
+    /** Sets its clock right again. */
     void correctClock() {
         if (!wrong.isZero()) {
             stepClock(wrong.negated());
@@ -242,8 +242,8 @@ public final class SimulatedNode implements LockNode {
         memory = image == null ? new InMemoryNode(host) : new InMemoryNode(host, image);
         node = variant.apply(memory);
         remember();
-        ears.values().forEach(node::listen);
-        ears.keySet().forEach(StoreSignals::reconnected);
+        listeners.values().forEach(node::listen);
+        listeners.keySet().forEach(StoreSignals::reconnected);
     }
 
     @SuppressWarnings("NullAway") // null means: not there yet
@@ -386,10 +386,10 @@ public final class SimulatedNode implements LockNode {
     }
 
     /** Also hears of every hand-over, so that none to an ended owner token goes unnoticed. */
-    private final class Ear implements StoreSignals {
+    private final class NodeListener implements StoreSignals {
         private final StoreSignals signals;
 
-        Ear(StoreSignals signals) {
+        NodeListener(StoreSignals signals) {
             this.signals = signals;
         }
 
@@ -400,7 +400,7 @@ public final class SimulatedNode implements LockNode {
 
         @Override
         public void handedOver(HandOver handOver) {
-            if (ears.values().iterator().next() == this) {
+            if (listeners.values().iterator().next() == this) {
                 pushes.add(handOver);
                 if (endedAttempts.contains(handOver.attemptId())) {
                     problems.accept("zombie: an ended owner token was handed " + handOver.name() + " by " + host.name()
@@ -429,16 +429,16 @@ public final class SimulatedNode implements LockNode {
 
     @Override
     public void listen(StoreSignals signals) {
-        Ear ear = new Ear(signals);
-        ears.put(signals, ear);
-        node.listen(ear);
+        NodeListener listener = new NodeListener(signals);
+        listeners.put(signals, listener);
+        node.listen(listener);
     }
 
     @Override
     public void unlisten(StoreSignals signals) {
-        StoreSignals ear = ears.remove(signals);
-        if (ear != null) {
-            node.unlisten(ear);
+        StoreSignals listener = listeners.remove(signals);
+        if (listener != null) {
+            node.unlisten(listener);
         }
     }
 

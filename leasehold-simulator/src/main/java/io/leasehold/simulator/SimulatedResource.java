@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * What the locks protect: two counters for each, one that registers the fencing token at first contact, reads included, and
+ * The resource that the locks protect: two counters for each, one that registers the fencing token at first contact, reads included, and
  * refuses smaller ones, and one that takes everything.
  */
 final class SimulatedResource {
@@ -32,7 +32,7 @@ final class SimulatedResource {
     }
 
     /**
-     * What a client is told.
+     * The answer to a client.
      *
      * @param accepted whether the checking counter took the token
      */

@@ -101,7 +101,7 @@ final class Simulation {
         }
     }
 
-    /** Whoever believes in a lease until then has it from a quorum that keeps it for as long. */
+    /** A holder that believes in a lease until then has it from a quorum that keeps it for as long. */
     void mustBeKept(LockName name, @Nullable OwnerToken owner, long until, long nowNanos) {
         if (owner == null || until <= nowNanos || !plan.promisesExclusion()) {
             return;
@@ -130,7 +130,7 @@ final class Simulation {
         return true;
     }
 
-    /** Somebody stands still for so long. */
+    /** A process stands still for so long. */
     void disturbedFor(Duration span) {
         disturbedUntilNanos = Math.max(disturbedUntilNanos, world.elapsedNanos() + span.toNanos());
     }
@@ -279,7 +279,7 @@ final class Simulation {
         world.after(span, link::resume);
     }
 
-    /** What went wrong, and what happened. */
+    /** Runs the plan, and judges what happened. */
     SimulationResult run() {
         world.runFor(Duration.ofMillis(plan.chaosMillis()));
         heal();

@@ -61,7 +61,7 @@ public record SimulationPlan(
         }
     }
 
-    /** What a seed means: one node or a quorum of three or five, and some of all faults. */
+    /** The plan of a seed: one node or a quorum of three or five, and some of all faults. */
     public static SimulationPlan ofSeed(long seed) {
         SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L);
         int nodes = random.nextInt(100) < 55 ? 1 : random.nextInt(100) < 70 ? 3 : 5;
@@ -162,7 +162,7 @@ public record SimulationPlan(
                 other, nodes, clients, tasks, chaosMillis, network, pauses, driftPartsPerMillion, harms);
     }
 
-    /** For people, over several lines. */
+    /** Human-readable, over several lines. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder("seed " + seed + ": " + nodes + (nodes == 1 ? " node, " : " nodes, ")

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What came of many runs.
+ * The result of many runs.
  *
  * @param runs how many
  * @param simulated the time that passed in their worlds, together

@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What came of one run.
+ * The result of one run.
  *
- * @param plan what was run
+ * @param plan the plan that was run
  * @param problems what must not have happened, in words that begin with its kind; empty if nothing did
  * @param faults how often each fault really happened
  * @param events how often the engine told of what
- * @param history what was believed and done
+ * @param history the beliefs and acts of holders
  * @param simulated the time that passed in the world
  * @param eventsRun the steps of the world
  * @param traceHash the same for the same plan
@@ -39,7 +39,7 @@ public record SimulationResult(
         return !problems.isEmpty();
     }
 
-    /** What kind of promise was broken first: {@code overlap}, {@code token}, {@code zombie} … */
+    /** The kind of promise that was broken first: {@code overlap}, {@code token}, {@code zombie} … */
     public String kind() {
         String first = problems.isEmpty() ? "" : problems.get(0);
         int colon = first.indexOf(':');

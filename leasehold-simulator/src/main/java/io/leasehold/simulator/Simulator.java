@@ -52,7 +52,7 @@ public final class Simulator {
         return new Simulation(plan, variant, trace).run();
     }
 
-    /** What happened in a run, for people: faults, losses, what holders believed and what the resource saw, by time. */
+    /** The timeline of a run, human-readable: faults, losses, what holders believed and what the resource saw, by time. */
     public List<String> timeline(SimulationPlan plan) {
         List<Moment> moments = new ArrayList<>();
         SimulationResult result = run(plan, line -> {

@@ -9,13 +9,13 @@ import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
 /**
- * How long a lock that nobody has stays without one although somebody waits for it. Under faults that may be long; once all is
+ * The time for which a free lock stays without a holder although there is a waiter. Under faults that may be long; once all is
  * calm it has a bound.
  */
 final class Waits {
 
     /**
-     * What may have to pass, one after the other: a hold that was left behind lapses (ttl, lock delay and drift), the lock is handed to
+     * The sum of what may have to pass, one after the other: a hold that was left behind lapses (ttl, lock delay and drift), the lock is handed to
      * a waiter that is gone (a claim, no longer than the former), and the next looks again (recheck and a fifth; an answer, which
      * may come at the second request).
      */
@@ -54,7 +54,7 @@ final class Waits {
         this.promisesProgress = promisesProgress;
     }
 
-    /** Somebody begins or ends to want this lock, or gets it, or gives it back. */
+    /** An attempt for this lock began or ended, or a lease of it began or ended. */
     void changed(LockName name) {
         if (isIdle.test(name)) {
             idleSinceNanos.putIfAbsent(name, world.elapsedNanos());
@@ -66,7 +66,7 @@ final class Waits {
         }
     }
 
-    /** Nobody is waited for any more, or all should have been served. */
+    /** Judges the waits at the end, when all should have been served. */
     void judgeAll() {
         idleSinceNanos.forEach(this::judge);
     }

@@ -22,7 +22,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * What one client sends to one node: the ballots of an attempt strictly rise, after its end nothing else is sent, and that end is
+ * Checks the messages of one client to one node: the ballots of an attempt strictly rise, after its end nothing else is sent, and that end is
  * sent until it is answered or what it could end has ended by itself.
  */
 final class WatchedLink extends PassingNode {

@@ -27,12 +27,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the engine of one client asks of its store and is answered: which tokens it may show, whether it goes on renewing what
- * it has, and whether it gives back whatever it was granted.
+ * Checks the requests of one client's engine against the answers of its store: which tokens it may show, whether it goes on
+ * renewing what it has, and whether it gives back whatever it was granted.
  */
 final class WatchedStore extends PassingStore {
 
-    /** What the fairness of the options allows: for so many leases, and for so long after the grant. */
+    /** The bound of the local hand-over by the options: for so many leases, and for so long after the grant. */
     private static final int MAX_LEASES = 64;
 
     private static final long HAND_OVER_NANOS = Duration.ofMillis(20).toNanos();
@@ -64,7 +64,7 @@ final class WatchedStore extends PassingStore {
         this.changed = changed;
     }
 
-    /** What the store has granted: of several locks at once, each for itself. */
+    /** A grant of the store: of several locks at once, each for itself. */
     private final class Granted {
         private final LockName name;
         /** By which it was asked for; a quorum may have granted it to another, with which the attempt went on. */

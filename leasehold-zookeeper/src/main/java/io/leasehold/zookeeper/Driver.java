@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 final class Driver implements SessionCalls.Opener {
 
     /**
-     * What the children of one node may take: some hundred thousand locks, or waiters of one lock. The driver's own limit is
+     * The space for the children of one node: some hundred thousand locks, or waiters of one lock. The driver's own limit is
      * 1 MB, and it ends the connection where an answer is larger.
      */
     private static final int ANSWER_BYTES = 64 * 1024 * 1024;

@@ -8,12 +8,13 @@ import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.TokenRange;
 import io.leasehold.spi.toolkit.Failure;
+import io.leasehold.spi.toolkit.TimedReplies;
 import java.time.Duration;
 import org.apache.zookeeper.KeeperException;
 import org.jspecify.annotations.Nullable;
 
-/** What the driver's errors mean for the caller. */
-final class Failures {
+/** Translates the driver's errors for the caller. */
+final class Failures implements TimedReplies.Errors {
 
     private final String ensemble;
     private final long tokenBase;
@@ -38,12 +39,8 @@ final class Failures {
         return codeOf(error) == KeeperException.Code.NONODE;
     }
 
-    /**
-     * Explains an error.
-     *
-     * @param what was tried, with its lock: {@code acquire of "order:1"}
-     */
-    Failure of(String what, @Nullable Throwable error) {
+    @Override
+    public Failure of(String what, @Nullable Throwable error) {
         Throwable cause = unwrapped(error);
         if (cause instanceof LockStoreException known) {
             return new Failure(
@@ -76,8 +73,8 @@ final class Failures {
         };
     }
 
-    /** The time limit of a request passed. */
-    LockStoreException late(String what, long limitNanos) {
+    @Override
+    public LockStoreException late(String what, long limitNanos) {
         return new StoreUnavailableException(
                 what + " at " + ensemble + " was not answered within " + limitNanos / 1_000_000
                         + " ms; is a majority of its members up?",

@@ -46,7 +46,7 @@ final class OwnNode {
         this.taken = taken;
     }
 
-    /** Tells of a release by force at once. Not waited for: the node's absence is found at the renewal as well. */
+    /** Watches for a release by force. Not waited for: the node's absence is found at the renewal as well. */
     void watch() {
         session.onEvent(node.path(), onEvent);
         session.read(node.path(), true).whenComplete((found, error) -> {

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class QueueEntry {
 
-    /** What the places of a store share. */
+    /** The parts that the places of a store share. */
     record Shared(ZooKeeperUri uri, LockRuntime runtime, QueueHeads heads, Failures failures, Events events) {}
 
     /** Hears of a place. */
@@ -180,7 +180,7 @@ final class QueueEntry {
         return place.givenUp("the attempt was taken back");
     }
 
-    /** Looks before a node is made: for one of ours, and, for who will not wait, whether it is worth it. */
+    /** Searches before a node is made: for one of ours, and, if the attempt does not wait, whether the lock is free. */
     private CompletableFuture<AcquireReply> search(AcquireRequest request, Session in, int looks) {
         return shared.heads.queueOf(in, lockPath, true).thenCompose(queue -> {
             for (String child : queue) {
@@ -312,7 +312,7 @@ final class QueueEntry {
         if (refusal != null) {
             return remove().thenApply(nothing -> new AcquireReply.Failed(FailureKind.PERMANENT, refusal, 0));
         }
-        // Whoever ends a session says so first, and then tells the places in it that hold.
+        // A session is marked as ended first, and then the places in it that hold are told.
         if (in.isEnded()) {
             return done(place.givenUp("its session is over"));
         }

@@ -17,7 +17,7 @@ final class QueueHeads {
     }
 
     /**
-     * Who stands in the queue, first come first; empty if the lock has no node.
+     * The nodes in the queue, first come first; empty if the lock has no node.
      *
      * @param latest as the leader knows it now, else as the member does
      */
@@ -33,7 +33,7 @@ final class QueueHeads {
                 : CompletableFuture.failedFuture(error));
     }
 
-    /** Who stands there, or empty if nobody does any more. */
+    /** The holder with this node, or empty if the node is gone. */
     CompletableFuture<Optional<Holder>> holderOf(Session session, String path) {
         return unlessMissing(session.read(path, false).thenApply(node -> Optional.of(holder(node))), Optional.empty());
     }

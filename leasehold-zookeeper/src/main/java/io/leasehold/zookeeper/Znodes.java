@@ -23,7 +23,7 @@ final class Znodes {
 
     private Znodes() {}
 
-    /** What ZooKeeper appends the sequence to. */
+    /** The name to which ZooKeeper appends the sequence. */
     static String prefixFor(String id) {
         return PREFIX + id + MARK;
     }

@@ -25,7 +25,7 @@ import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.jspecify.annotations.Nullable;
 
-/** What operators ask of the ensemble, and what a store checks before it is used. */
+/** Administrative operations, and the check of a store before it is used. */
 final class ZooKeeperAdmin {
 
     private static final long LIMIT_NANOS = Duration.ofSeconds(10).toNanos();
@@ -186,7 +186,7 @@ final class ZooKeeperAdmin {
         });
     }
 
-    /** Whoever stands behind the head; whoever leaves while we read is left out. */
+    /** The waiters behind the head; one that leaves during the read is left out. */
     CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return inTime(
                 "list of the waiters of \"" + name + "\"",

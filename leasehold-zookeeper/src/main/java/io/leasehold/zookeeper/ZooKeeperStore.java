@@ -8,7 +8,6 @@ import io.leasehold.LossCause;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -19,8 +18,8 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
-import io.leasehold.spi.toolkit.Failure;
 import io.leasehold.spi.toolkit.TimeLimit;
+import io.leasehold.spi.toolkit.TimedReplies;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -39,12 +38,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class ZooKeeperStore implements LockStore {
 
-    /** So many bytes of paths go into one request; the members take 1 MB by default. */
+    /** The largest number of bytes of paths in one request; the members take 1 MB by default. */
     private static final int MAX_BATCH_BYTES = 256 * 1024;
 
     private final ZooKeeperUri uri;
     private final LockRuntime runtime;
     private final Failures failures;
+    private final TimedReplies replies;
     private final Sessions sessions;
     private final Places places;
     private final ZooKeeperAdmin admin;
@@ -60,12 +60,13 @@ final class ZooKeeperStore implements LockStore {
         this.uri = uri;
         this.runtime = runtime;
         this.failures = new Failures(uri);
+        this.replies = new TimedReplies(runtime, failures);
         this.places = new Places();
         this.sessions = new Sessions(uri, runtime, opener, places, this::isInUse);
         this.admin = new ZooKeeperAdmin(uri, runtime, sessions, failures);
     }
 
-    /** What places and sessions tell. */
+    /** Passes events of places and sessions on to the engine. */
     private final class Places implements QueueEntry.Events, Session.Listener {
         private final QueueHeads heads = new QueueHeads(uri.tokenBase());
         private final QueueEntry.Shared shared = new QueueEntry.Shared(uri, runtime, heads, failures, this);
@@ -76,9 +77,9 @@ final class ZooKeeperStore implements LockStore {
 
         @Override
         public void woken(QueueEntry place) {
-            StoreSignals ear = signals;
-            if (ear != null) {
-                ear.wake(place.name());
+            StoreSignals listener = signals;
+            if (listener != null) {
+                listener.wake(place.name());
             }
         }
 
@@ -94,30 +95,30 @@ final class ZooKeeperStore implements LockStore {
         }
 
         private void lost(QueueEntry place, LossCause cause) {
-            StoreSignals ear = signals;
-            if (ear != null) {
-                ear.lost(place.owner(), cause);
+            StoreSignals listener = signals;
+            if (listener != null) {
+                listener.lost(place.owner(), cause);
             }
         }
 
         @Override
         public void suspended(Session session) {
-            StoreSignals ear = signals;
-            if (ear == null) {
+            StoreSignals listener = signals;
+            if (listener == null) {
                 return;
             }
             for (QueueEntry place : List.copyOf(byOwner.values())) {
                 if (place.isIn(session) && place.isHeld()) {
-                    ear.suspended(place.owner());
+                    listener.suspended(place.owner());
                 }
             }
         }
 
         @Override
         public void resumed(Session session) {
-            StoreSignals ear = signals;
-            if (ear != null) {
-                ear.reconnected();
+            StoreSignals listener = signals;
+            if (listener != null) {
+                listener.reconnected();
             }
         }
 
@@ -182,24 +183,15 @@ final class ZooKeeperStore implements LockStore {
         QueueEntry place = byOwner.computeIfAbsent(request.owner(), owner -> places.make(request));
         // Before a session is had: an attempt that never has one is forgotten as well.
         place.keepFor(request);
-        String what = "acquire of \"" + request.name() + "\"";
-        return TimeLimit.within(
-                        runtime,
-                        request.timeoutNanos(),
-                        () -> sessions.forTtl(request.ttlNanos()).thenCompose(session -> place.ask(request, session)),
-                        error -> failed(failures.of(what, error)),
-                        () -> new AcquireReply.Failed(
-                                FailureKind.UNKNOWN, failures.late(what, request.timeoutNanos()), 0))
+        return replies.acquire(
+                        request,
+                        () -> sessions.forTtl(request.ttlNanos()).thenCompose(session -> place.ask(request, session)))
                 .whenComplete((reply, error) -> {
                     // A busy one has left the queue already, and the engine does not end what is not remembered.
                     if (reply instanceof AcquireReply.Busy) {
                         place.end();
                     }
                 });
-    }
-
-    private static AcquireReply failed(Failure failure) {
-        return new AcquireReply.Failed(failure.kind(), failure.error(), 0);
     }
 
     @Override
@@ -230,19 +222,16 @@ final class ZooKeeperStore implements LockStore {
                 .thenApply(nothing -> new RenewReply(Arrays.asList(answers)));
     }
 
-    /** What another client holds with this owner token stays held, but no session of ours can promise for how long. */
+    /** The hold of another client with this owner token stays, but no session of ours can promise for how long. */
     private CompletableFuture<RenewReply.Item> elsewhere(RenewBatch.Item item, long limitNanos) {
-        String what = "renewal of \"" + item.name() + "\"";
         long sentAtNanos = runtime.nanoTime();
-        return TimeLimit.within(
-                runtime,
+        return replies.renew(
+                item,
                 limitNanos,
                 () -> admin.holds(item.name(), item.owner())
                         .thenApply(held -> held
                                 ? new RenewReply.Renewed(sentAtNanos - item.ttlNanos())
-                                : new RenewReply.NotOurs()),
-                error -> new RenewReply.Failed(failures.of(what, error).error()),
-                () -> new RenewReply.Failed(failures.late(what, limitNanos)));
+                                : new RenewReply.NotOurs()));
     }
 
     /** One renewal of a batch, with what it needs. */
@@ -305,16 +294,7 @@ final class ZooKeeperStore implements LockStore {
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
-        String what = "release of " + request.names();
-        return TimeLimit.within(
-                runtime,
-                request.timeoutNanos(),
-                () -> end(request).thenApply(held -> held ? new ReleaseReply.Released() : new ReleaseReply.NotOurs()),
-                error -> {
-                    Failure failure = failures.of(what, error);
-                    return new ReleaseReply.Failed(failure.kind(), failure.error());
-                },
-                () -> new ReleaseReply.Failed(FailureKind.UNKNOWN, failures.late(what, request.timeoutNanos())));
+        return replies.release(request, () -> end(request));
     }
 
     private CompletableFuture<Boolean> end(ReleaseRequest request) {

@@ -104,7 +104,7 @@ final class ZooKeeperUri {
         return String.join(",", servers());
     }
 
-    /** Where the locks are: an absolute path below the root, without a slash at its end. */
+    /** The path of the locks: absolute, below the root, without a slash at its end. */
     String chroot() {
         return chroot;
     }
@@ -121,7 +121,7 @@ final class ZooKeeperUri {
         return address.user();
     }
 
-    /** What is added to a zxid to make a fencing token. */
+    /** The number that is added to a zxid to make a fencing token. */
     long tokenBase() {
         return address.tokenBase();
     }
@@ -132,7 +132,7 @@ final class ZooKeeperUri {
         return tick == null ? Duration.ofSeconds(2) : tick;
     }
 
-    /** What every session asks for, or null if it follows from the ttl. */
+    /** The timeout that every session asks for, or null if it follows from the ttl. */
     @Nullable
     Duration sessionTimeout() {
         return address.duration("sessionTimeout");

@@ -11,7 +11,7 @@ import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.verify.queue.QueueFault;
 import io.leasehold.verify.queue.QueueModel;
-import io.leasehold.verify.queue.QueueSimulation;
+import io.leasehold.verify.queue.QueueRun;
 import io.leasehold.verify.queue.QueueWire;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -34,7 +34,7 @@ public final class EtcdModel implements QueueModel {
     private static final EtcdUri URI = EtcdUri.parse(StoreUri.parse("etcd://model:2379/sim?electionTimeout=300ms"));
     private static final Keys KEYS = new Keys(URI.prefix());
 
-    private final QueueSimulation run;
+    private final QueueRun run;
     private final Map<ByteSequence, Key> keys = new LinkedHashMap<>();
     private final Map<Long, LiveLease> leases = new LinkedHashMap<>();
     private final Map<ByteSequence, Long> deletedAt = new HashMap<>();
@@ -54,10 +54,10 @@ public final class EtcdModel implements QueueModel {
         }
     }
 
-    private record LiveWatch(QueueWire wire, ByteSequence key, Consumer<EtcdCalls.Heard> ear) {}
+    private record LiveWatch(QueueWire wire, ByteSequence key, Consumer<EtcdCalls.Heard> events) {}
 
     /** An empty cluster. */
-    public EtcdModel(QueueSimulation run) {
+    public EtcdModel(QueueRun run) {
         this.run = run;
         this.uncertainUntilNanos = now();
     }
@@ -111,7 +111,7 @@ public final class EtcdModel implements QueueModel {
         deletedAt.put(key, revision);
         for (LiveWatch watch : List.copyOf(watches)) {
             if (watch.key().equals(key)) {
-                watch.wire().tell(() -> watch.ear().accept(EtcdCalls.Heard.DELETED));
+                watch.wire().tell(() -> watch.events().accept(EtcdCalls.Heard.DELETED));
             }
         }
         watches.removeIf(watch -> watch.wire().isOver());
@@ -167,10 +167,10 @@ public final class EtcdModel implements QueueModel {
     public void breakWatches(QueueWire wire) {
         for (LiveWatch watch : List.copyOf(watches)) {
             if (watch.wire() == wire) {
-                wire.tell(() -> watch.ear().accept(EtcdCalls.Heard.BROKEN));
+                wire.tell(() -> watch.events().accept(EtcdCalls.Heard.BROKEN));
                 if (run.isCalm() || run.world().chance(0.5)) {
                     watches.remove(watch);
-                    wire.tell(() -> watch.ear().accept(EtcdCalls.Heard.OVER));
+                    wire.tell(() -> watch.events().accept(EtcdCalls.Heard.OVER));
                 }
             }
         }
@@ -349,13 +349,13 @@ public final class EtcdModel implements QueueModel {
         }
 
         @Override
-        public Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> ear) {
-            LiveWatch watch = new LiveWatch(wire, key, ear);
+        public Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> events) {
+            LiveWatch watch = new LiveWatch(wire, key, events);
             boolean[] closed = {false};
             wire.ask(() -> {
                 Long gone = deletedAt.get(key);
                 if (gone != null && gone >= fromRevision) {
-                    wire.tell(() -> ear.accept(Heard.DELETED));
+                    wire.tell(() -> events.accept(Heard.DELETED));
                 }
                 if (!closed[0]) {
                     watches.add(watch);

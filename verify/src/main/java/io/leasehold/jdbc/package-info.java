@@ -1,4 +1,4 @@
-/** What the simulator needs of the stores and users do not get. */
+/** Access to the stores for the simulator, which users do not get. */
 @NullMarked
 package io.leasehold.jdbc;
 

@@ -7,7 +7,7 @@ import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.toolkit.PlainName;
 import io.leasehold.verify.queue.QueueFault;
 import io.leasehold.verify.queue.QueueModel;
-import io.leasehold.verify.queue.QueueSimulation;
+import io.leasehold.verify.queue.QueueRun;
 import io.leasehold.verify.queue.QueueWire;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -41,7 +41,7 @@ public final class ZooKeeperModel implements QueueModel {
     private static final long MAX_PING_NANOS = Duration.ofSeconds(10).toNanos();
     private static final long RECONNECT_NANOS = Duration.ofMillis(100).toNanos();
 
-    private final QueueSimulation run;
+    private final QueueRun run;
     private final ZnodeTree tree = new ZnodeTree();
     private final Map<Long, Live> sessions = new HashMap<>();
     private final List<Client> clients = new ArrayList<>();
@@ -63,7 +63,7 @@ public final class ZooKeeperModel implements QueueModel {
     }
 
     /** An empty ensemble. */
-    public ZooKeeperModel(QueueSimulation run) {
+    public ZooKeeperModel(QueueRun run) {
         this.run = run;
     }
 
@@ -181,7 +181,7 @@ public final class ZooKeeperModel implements QueueModel {
         private boolean connected;
         private boolean over;
         private long connections;
-        /** What was sent over this connection, and how much of it has arrived: nothing overtakes, and nothing is left out. */
+        /** The number of messages sent over this connection, and of those that have arrived: nothing overtakes, and nothing is left out. */
         private long sent;
 
         private long arrived;

@@ -51,7 +51,7 @@ public final class CommandLookup {
         record Unspeakable() implements Result {}
     }
 
-    /** Looks the command up. */
+    /** Finds the command. */
     public Result find(String command) {
         if (command.isEmpty()) {
             return new Result.NotFound("the command is empty");

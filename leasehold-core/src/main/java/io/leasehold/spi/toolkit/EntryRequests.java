@@ -7,7 +7,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
- * What is sent for one entry of a queue at a store: one request after the other, and its removal until nothing of it is left.
+ * The requests for one entry of a queue at a store: one after the other, and its removal until nothing of it is left.
  *
  * <p>Safe for use by any thread; what it is given is called without a lock of this class.
  */

@@ -33,7 +33,7 @@ public final class QueuePlace<E> {
     private static final long MIN_PATIENCE_NANOS = Duration.ofSeconds(3).toNanos();
     private static final long MAX_PATIENCE_NANOS = Duration.ofDays(1).toNanos();
 
-    /** What a grant is to this place. */
+    /** The meaning of a grant for this place. */
     public enum Turn {
         /** It holds from now on. */
         BEGUN,
@@ -122,7 +122,7 @@ public final class QueuePlace<E> {
 
     // ---- waiting
 
-    /** What is before the entry is watched from now on. */
+    /** Notes that the entry before this one is watched from now on. */
     public synchronized void await() {
         awaiting = true;
     }

@@ -14,17 +14,17 @@ import org.jspecify.annotations.Nullable;
  * <p>Parameters and columns come in the same order in every dialect, so that one piece of code reads and writes them
  * all: see {@code LeaseTable}.
  *
- * @param database its name, for people
+ * @param database its name, for messages
  * @param driver the artefact of its JDBC driver
- * @param clock who tells the time
+ * @param clock the source of the time
  * @param transaction how a writing transaction begins and ends
  * @param leases statements on the lease table
  * @param store statements on the one row that describes the store
  * @param clients statements on the table in which clients tell of themselves
  * @param waking how waiters learn of a release
- * @param tuning what is done to a connection while it is used
+ * @param tuning the settings of a connection while it is used
  * @param horizon how tokens are kept from repeating after a loss of power, if commits alone do not survive one
- * @param troubles what the database's errors mean
+ * @param troubles the meaning of the database's errors
  * @param scope (URL) → what reaches the database, as far as the driver's URL tells
  */
 public record Dialect(
@@ -67,7 +67,7 @@ public record Dialect(
         return !(transaction instanceof ByDriver driver) || driver.limits() != null;
     }
 
-    /** Who tells the time. */
+    /** The source of the time. */
     public sealed interface Clock {}
 
     /** The machine: all users of the database are processes of one machine. */
@@ -136,7 +136,7 @@ public record Dialect(
         /** Begins to listen. */
         void listen(Connection connection) throws SQLException;
 
-        /** What has been told since, waited for; possibly nothing. */
+        /** Waits for notifications, and returns those since the last call; possibly none. */
         List<String> next(Connection connection, int millis) throws SQLException;
 
         /** Makes the database answer, which a connection that died in silence does not. */
@@ -146,7 +146,7 @@ public record Dialect(
         void unlisten(Connection connection) throws SQLException;
     }
 
-    /** What is done to a connection while it is used. */
+    /** Settings of a connection while it is used. */
     public interface Tuning {
         /** Changes nothing. */
         Tuning NONE = new Tuning() {

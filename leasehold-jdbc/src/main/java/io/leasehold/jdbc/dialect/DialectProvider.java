@@ -9,8 +9,8 @@ import java.util.Set;
 public interface DialectProvider {
 
     /**
-     * What stands between {@code jdbc:} and the next colon of its URLs, in lower case, such as {@code oracle}. What this artefact
-     * knows itself stays with it.
+     * The text between {@code jdbc:} and the next colon of its URLs, in lower case, such as {@code oracle}. A subprotocol that
+     * this artefact knows stays with it.
      */
     Set<String> subprotocols();
 

@@ -8,16 +8,16 @@ import java.sql.Statement;
 /** How long a session of MySQL waits for a row: a second while we use it, and as long as before when we are done. */
 final class MySqlWaits implements Dialect.Tuning {
 
-    /** In seconds; no less can be said. */
-    private static final int LEAST = 1;
+    /** The shortest wait that can be set. */
+    private static final int MIN_SECONDS = 1;
 
     @Override
     public int begin(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery("SELECT @@SESSION.innodb_lock_wait_timeout")) {
-            int before = row.next() ? row.getInt(1) : LEAST;
-            if (before != LEAST) {
-                set(connection, LEAST);
+            int before = row.next() ? row.getInt(1) : MIN_SECONDS;
+            if (before != MIN_SECONDS) {
+                set(connection, MIN_SECONDS);
             }
             return before;
         }
@@ -25,7 +25,7 @@ final class MySqlWaits implements Dialect.Tuning {
 
     @Override
     public void end(Connection connection, int before) throws SQLException {
-        if (before != LEAST) {
+        if (before != MIN_SECONDS) {
             set(connection, before);
         }
     }

@@ -1,6 +1,6 @@
 package io.leasehold.jdbc.dialect;
 
-/** What a database's error means for a lock request. */
+/** The meaning of a database's error for a lock request. */
 public enum SqlTrouble {
     /** Another transaction is in the way: try again. */
     CONTENTION,

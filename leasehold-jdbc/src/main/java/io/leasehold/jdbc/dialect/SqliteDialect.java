@@ -55,7 +55,7 @@ public final class SqliteDialect {
                 url -> Guarantee.Scope.MACHINE);
     }
 
-    /** What another boot id told counts if it can be of this boot: containers may have boot ids of their own. */
+    /** A record with another boot id counts if it can be of this boot: containers may have boot ids of their own. */
     private static Dialect.Clients clients() {
         Dialect.Clients standard = STATEMENTS.clients(CLIENTS, KEEP);
         return new Dialect.Clients(

@@ -38,7 +38,7 @@ public record StandardStatements(String lock, String skip, String bounded) {
         return leases(COLUMNS, find, findUnlessLocked, acquire, null);
     }
 
-    /** Where rows have these columns, the last of which may be {@code life}. */
+    /** The statements for rows with these columns, the last of which may be {@code life}. */
     Dialect.Leases leases(
             String columns, String find, String findUnlessLocked, @Nullable String acquire, @Nullable String lives) {
         String select = "SELECT " + columns + " FROM leasehold_lock WHERE ";

@@ -1,4 +1,4 @@
-/** What differs between databases: records of statements, not subclasses. */
+/** The differences between databases: records of statements, not subclasses. */
 @NullMarked
 package io.leasehold.jdbc.dialect;
 

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * is released, because the fence must.
  *
  * @param name the lock
- * @param origin what all times of this row count from; see {@link StoreTime#origin()}
+ * @param origin the zero of all times of this row; see {@link StoreTime#origin()}
  * @param held the hold, or null if the lock is free
  * @param waiter the waiter that is to have the lock next, if one asked for it
  * @param freedAtNanos when the last hold ended; meaningless while held
@@ -36,8 +36,8 @@ public record LeaseRow(
     /**
      * A hold.
      *
-     * @param owner what proves it
-     * @param holderId who, for people
+     * @param owner the owner token, which proves it
+     * @param holderId the id of the holder, for operators
      * @param expiresAtNanos its end
      * @param ttlNanos the ttl it was given: no hold has more than this left
      * @param token its first fencing token

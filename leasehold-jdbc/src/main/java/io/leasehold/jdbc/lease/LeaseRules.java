@@ -12,12 +12,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What acquire, renew, release and force-release make of rows, inside one transaction. Pure.
+ * Acquire, renew, release and force-release as changes of rows, inside one transaction. Pure.
  *
  * <p><b>Fencing.</b> Tokens start at {@code max(fence + 1, seen token + 1, wall clock in µs)}; a grant raises the
  * fence to the end of its range, and nothing lowers it.
  *
- * <p><b>Turns.</b> A lock that is free goes to whoever asks first, which is fast, until its noted waiter has waited
+ * <p><b>Turns.</b> A lock that is free goes to the first request, which is fast, until its noted waiter has waited
  * for {@link #PATIENCE}: from then on a lock that becomes free is kept for that waiter for up to {@link #CLAIM}. So
  * a process that takes the lock again and again cannot starve another, and a dead waiter costs one claim time.
  */
@@ -34,7 +34,7 @@ public final class LeaseRules {
 
     private LeaseRules() {}
 
-    /** What becomes of a request to acquire. */
+    /** The decision on a request to acquire. */
     public sealed interface Decision {}
 
     /**
@@ -53,7 +53,7 @@ public final class LeaseRules {
     /**
      * Not granted.
      *
-     * @param holder who holds one of the locks, or null if they are free but kept for another waiter
+     * @param holder the holder of one of the locks, or null if they are free but kept for another waiter
      * @param rows to be stored, because the request is noted there as waiter; possibly none
      * @param lookAgainAtNanos when the locks may be free without anybody writing a row
      */

@@ -5,7 +5,7 @@ import java.util.Objects;
 /**
  * One reading of the clock by which a lease table lives.
  *
- * @param origin what the nanoseconds count from: two values can be compared only if their origins are equal
+ * @param origin the zero of the nanoseconds: two values can be compared only if their origins are equal
  * @param nanos the time on that clock
  * @param wallMicros the wall clock in microseconds since 1970, for fencing tokens
  * @param readAtNanos this process's {@code LockRuntime.nanoTime()} not after the reading

@@ -1,5 +1,5 @@
 /**
- * What a row of the lease table means, and what each verb makes of it. Pure: no clock, no SQL, no threads.
+ * The meaning of a row of the lease table, and how each verb changes it. Pure: no clock, no SQL, no threads.
  */
 @NullMarked
 package io.leasehold.jdbc.lease;

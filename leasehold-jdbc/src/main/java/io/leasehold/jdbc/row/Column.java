@@ -32,7 +32,7 @@ public record Column(String table, String key, String name) {
         }
     }
 
-    /** The row, for people. */
+    /** The row, for messages. */
     public String describe(Object keyValue) {
         return table + " " + keyValue;
     }

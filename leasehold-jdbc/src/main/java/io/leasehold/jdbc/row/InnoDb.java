@@ -5,7 +5,7 @@ import java.sql.SQLException;
 import java.sql.SQLTransactionRollbackException;
 import java.util.Locale;
 
-/** What MariaDB and MySQL do unlike other databases. */
+/** The behaviour of MariaDB and MySQL that differs from other databases. */
 public final class InnoDb {
 
     /** The row has changed since this transaction first read: {@code innodb_snapshot_isolation}. */
@@ -27,7 +27,7 @@ public final class InnoDb {
     /**
      * The error as JDBC has it for a transaction that is to be repeated, if that is what it says; else the error itself.
      *
-     * @param what what was asked for, for people
+     * @param what the request, for messages
      */
     public static SQLException asJdbcSaysIt(SQLException e, Connection connection, String what) throws SQLException {
         if (e.getErrorCode() != CHANGED_SINCE_READ || !isBehind(connection)) {

@@ -3,7 +3,7 @@ package io.leasehold.jdbc.row;
 import java.sql.Connection;
 import java.sql.SQLException;
 
-/** What protects a row lasts until the end of a transaction, so there has to be one. */
+/** The lock of a row lasts until the end of a transaction, so there has to be one. */
 public final class OwnTransaction {
 
     private OwnTransaction() {}
@@ -11,7 +11,7 @@ public final class OwnTransaction {
     /**
      * Refuses a connection that commits every statement by itself.
      *
-     * @param what what was asked for, for people
+     * @param what the request, for messages
      */
     public static void require(Connection connection, String what) throws SQLException {
         if (connection.getAutoCommit()) {

@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * How a database locks rows.
  *
- * @param database its name, for people
+ * @param database its name, for messages
  * @param timed how a bounded wait is asked for
- * @param busyStates SQL states that mean: somebody else has the row
+ * @param busyStates SQL states that mean: another transaction has the row
  * @param busyCodes error codes that mean the same
  * @param abortedCodes error codes that mean: the transaction is given up; as all SQL states that begin with 40 do
  * @param errorsAbort whether an error spoils the whole transaction, so that a savepoint has to keep it
@@ -93,7 +93,7 @@ public record RowDialect(
         };
     }
 
-    /** Whether somebody else has the row. */
+    /** Whether another transaction has the row. */
     public boolean isBusy(SQLException e) {
         return busyCodes.contains(e.getErrorCode())
                 || (e.getSQLState() != null && busyStates.contains(e.getSQLState()));
@@ -108,7 +108,7 @@ public record RowDialect(
                         && !busyCodes.contains(e.getErrorCode()));
     }
 
-    /** Whether the database has rolled back the whole transaction because somebody else has the row. */
+    /** Whether the database has rolled back the whole transaction because another one has the row. */
     public boolean isCostly(SQLException busy, Connection connection) throws SQLException {
         if (waitCosts == null || busy.getErrorCode() != WAITED_TOO_LONG) {
             return false;

@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Set;
 
-/** Tells on what kind of file system a path lies. */
+/** Finds the kind of file system on which a path lies. */
 @FunctionalInterface
 public interface FileSystems {
 
@@ -45,7 +45,7 @@ public interface FileSystems {
     /** FUSE file systems with a disk, or a container, of their own: nothing reaches their files by another path. */
     Set<String> LOCAL_FUSE = Set.of("fuse.fuse-overlayfs", "fuse.ntfs-3g", "fuseblk");
 
-    /** Others that show the files of another directory, and keep locks to themselves. */
+    /** File systems that show the files of another directory, and keep locks to themselves. */
     Set<String> SECOND_VIEWS = Set.of("ecryptfs", "macfuse", "osxfuse", "shiftfs");
 
     /** The type as the operating system calls it. */

@@ -29,10 +29,10 @@ import org.slf4j.LoggerFactory;
  * dead, and its holds with it.
  *
  * <p>What is held may be used by processes that outlive this one: then the file says so ({@link #coverChildren}), and holds are
- * over only when whoever ends those processes has written that it has.
+ * over only when the program that ends those processes has written that it has.
  *
- * <p>Everything else says nothing: a file that is missing (the store was closed, or somebody deleted it), one that may not be
- * read, one that somebody else is looking at. Then holds end with their ttl.
+ * <p>Everything else says nothing: a file that is missing (the store was closed, or it was deleted), one that may not be
+ * read, one that another process reads at the moment. Then holds end with their ttl.
  *
  * <p>POSIX locks are the process's, and closing <em>any</em> descriptor of a file gives up all its locks on that file. So a
  * life of this very process is never looked at, whichever store or class loader it belongs to: lives begin with what tells
@@ -118,7 +118,7 @@ final class LifeFile implements Lives {
     }
 
     /**
-     * What tells this process from every other on this machine: its pid, in which namespace, and its start, since pids are
+     * The identity of this process among all on this machine: its pid, in which namespace, and its start, since pids are
      * used again. The same for all who ask within the process.
      */
     private static String process() {
@@ -144,7 +144,7 @@ final class LifeFile implements Lives {
     @Override
     public Optional<Path> coverChildren() {
         CompletableFuture<@Nullable Throwable> failure = new CompletableFuture<>();
-        // On a thread that nobody interrupts: an interrupt closes the channel of whoever writes, and so ends this life.
+        // On a thread that is never interrupted: an interrupt closes the channel of the writer, and so ends this life.
         runtime.startThread("leasehold-jdbc-life", () -> failure.complete(writeCovered()));
         awaitWhateverHappens(failure);
         Throwable why = failure.join();
@@ -189,7 +189,7 @@ final class LifeFile implements Lives {
     }
 
     /**
-     * What is known of the process with this life.
+     * The known state of the process with this life.
      *
      * @param withChildren whether what it may have started must have ended, too
      */

@@ -82,7 +82,7 @@ final class LockFile {
         }
     }
 
-    /** For a new file that may be used by whoever may use this one. */
+    /** Attributes for a new file that may be used by all that may use this one. */
     static FileAttribute<?>[] attributesLike(Path existing) throws IOException {
         boolean posix = existing.getFileSystem().supportedFileAttributeViews().contains("posix");
         return posix
@@ -138,7 +138,7 @@ final class LockFile {
         return unix && Files.getAttribute(file, "unix:nlink") instanceof Number links ? links.longValue() : 1;
     }
 
-    /** What an error while opening means. */
+    /** The error for the caller when opening fails. */
     LockStoreException refusal(SqlTrouble trouble, SQLException e) {
         return switch (trouble) {
             case DAMAGED ->

@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** What this machine's operating system says. */
+/** File systems as this machine's operating system lists them. */
 final class MountedFileSystems implements FileSystems {
 
     private static final Path MOUNTS = Path.of("/proc/self/mountinfo");

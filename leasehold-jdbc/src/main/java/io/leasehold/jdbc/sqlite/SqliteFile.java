@@ -57,7 +57,7 @@ public final class SqliteFile implements KeptConnection.Opener {
      * A file.
      *
      * @param path absolute
-     * @param origin what this process's times count from: names the boot of the machine
+     * @param origin the zero of this process's times: names the boot of the machine
      */
     public SqliteFile(
             Path path,
@@ -86,7 +86,7 @@ public final class SqliteFile implements KeptConnection.Opener {
         return openedKey == null || Objects.equals(openedKey, fileKey());
     }
 
-    /** What the path leads to now, where file systems have such keys; a file that is open cannot vanish elsewhere. */
+    /** The key of the file to which the path leads now, where file systems have such keys; a file that is open cannot vanish elsewhere. */
     private @Nullable Object fileKey() {
         try {
             return Files.readAttributes(path, BasicFileAttributes.class).fileKey();

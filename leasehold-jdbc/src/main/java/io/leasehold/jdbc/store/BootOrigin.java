@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code nanoTime()} counts from on this machine: the boot, so that values of different processes compare.
+ * The zero of {@code nanoTime()} on this machine: the boot, so that values of different processes compare.
  *
  * <p>HotSpot reads {@code CLOCK_MONOTONIC} on Linux and {@code mach_absolute_time} on macOS, which all processes
  * share until the next boot. A Linux time namespace (a container may have one) shifts that clock for its processes by
@@ -27,7 +27,7 @@ public record BootOrigin(String id, long offsetNanos) {
             Pattern.compile("(?m)^\\s*(?:monotonic|1)\\s+(-?\\d+)\\s+(\\d+)\\s*$");
     private static final long TOLERANCE_NANOS = 1_000_000_000L;
 
-    /** What this machine's boot is, or null if it cannot be told or nanoTime does not count from it. */
+    /** This machine's boot, or null if it is not known or nanoTime does not count from it. */
     public static @Nullable BootOrigin find(LockRuntime runtime) {
         if (System.getProperty("os.name", "").startsWith("Mac")) {
             String session = output("/usr/sbin/sysctl", "-n", "kern.bootsessionuuid");

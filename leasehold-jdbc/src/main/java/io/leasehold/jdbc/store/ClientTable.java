@@ -17,14 +17,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The table in which clients tell operators of themselves, beside the lease table: for people, and no lock depends on it. Used by
+ * The table in which clients tell operators of themselves, beside the lease table: no lock depends on it. Used by
  * the worker's thread alone.
  */
 final class ClientTable {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
-    /** What is told of locks taken by force is a hint: beyond this it is dropped. */
+    /** The list of locks taken by force is a hint: beyond this it is dropped. */
     private static final int MAX_TAKEN_CHARACTERS = 8_000;
 
     private final Dialect.Clients statements;
@@ -105,7 +105,7 @@ final class ClientTable {
         return taken.lines().toList();
     }
 
-    /** What the client with this holder id told last. */
+    /** The last record of the client with this holder id. */
     Optional<ClientRecord> read(LeaseTable table, String holderId, StoreTime now) throws SQLException {
         PreparedStatement read = table.prepared(statements.read());
         read.setString(1, holderId);
@@ -129,7 +129,7 @@ final class ClientTable {
         }
     }
 
-    /** What was noted for the holder, whose record, if there is one, is locked then. */
+    /** The note for the holder, whose record, if there is one, is locked then. */
     private @Nullable String lockTaken(LeaseTable table, String holderId) throws SQLException {
         // Asked first without a lock: to look for a record that is not there would lock a gap.
         if (!isThere(table, statements.taken(), holderId)) {

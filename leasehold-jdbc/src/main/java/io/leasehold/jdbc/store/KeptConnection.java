@@ -19,7 +19,7 @@ public final class KeptConnection {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
-    /** Nobody has needed it for so long: it is given back. */
+    /** A connection that was not needed for so long is given back. */
     private static final long IDLE_NANOS = 30_000_000_000L;
 
     private final Opener opener;
@@ -68,7 +68,7 @@ public final class KeptConnection {
         /** Files answer, or the operating system says why not. */
         static final Patience ENDLESS = new Patience(Long.MAX_VALUE, Long.MAX_VALUE);
 
-        /** What a request with this time limit leaves. */
+        /** The patience within the time limit of a request. */
         long of(long limitNanos) {
             return Math.max(leastNanos, Math.min(mostNanos, limitNanos));
         }

@@ -238,7 +238,7 @@ public final class LeaseTable {
         return columns.bind(statement, from, row);
     }
 
-    /** What becomes of rows with an owner whose names please, in the database's order of names, at most {@code limit}. */
+    /** The results for rows with an owner and a matching name, in the database's order of names, at most {@code limit}. */
     <R> List<R> held(Predicate<String> names, Function<LeaseRow, Optional<R>> kept, int limit) throws SQLException {
         List<R> found = new ArrayList<>();
         try (ResultSet result = prepared(dialect.leases().held()).executeQuery()) {
@@ -267,7 +267,7 @@ public final class LeaseTable {
         return found;
     }
 
-    /** Tells all who listen, when the transaction commits; nobody where the dialect has no such thing. */
+    /** Notifies all listeners when the transaction commits; does nothing where the dialect has no notifications. */
     void tell(String payload) throws SQLException {
         if (dialect.waking() instanceof Dialect.ByNotifications waking) {
             PreparedStatement statement = prepared(waking.tell());

@@ -74,7 +74,7 @@ public final class LeaseTableStore implements LockStore {
                     notifications.driver(),
                     of.spare(),
                     this::submitEcho,
-                    new NotificationWatch.Ear(this::wake, operations::takenWord),
+                    new NotificationWatch.Listener(this::wake, operations::takenWord),
                     of.description());
         }
         return null;
@@ -101,28 +101,28 @@ public final class LeaseTableStore implements LockStore {
     }
 
     @Override
-    public void listen(StoreSignals ear) {
-        signals = ear;
+    public void listen(StoreSignals listener) {
+        signals = listener;
     }
 
     private void wake(LockName name) {
-        StoreSignals ear = signals;
-        if (ear != null) {
-            ear.wake(name);
+        StoreSignals listener = signals;
+        if (listener != null) {
+            listener.wake(name);
         }
     }
 
     private void takenAway(LockName name) {
-        StoreSignals ear = signals;
-        if (ear != null) {
-            ear.takenAway(name);
+        StoreSignals listener = signals;
+        if (listener != null) {
+            listener.takenAway(name);
         }
     }
 
     private void reconnected() {
-        StoreSignals ear = signals;
-        if (ear != null) {
-            ear.reconnected();
+        StoreSignals listener = signals;
+        if (listener != null) {
+            listener.reconnected();
         }
     }
 
@@ -276,9 +276,9 @@ public final class LeaseTableStore implements LockStore {
         if (loser == null) {
             return CompletableFuture.completedFuture(false);
         }
-        StoreSignals ear = signals;
-        if (ear != null) {
-            ear.lost(loser.owner(), LossCause.FORCE_RELEASED);
+        StoreSignals listener = signals;
+        if (listener != null) {
+            listener.lost(loser.owner(), LossCause.FORCE_RELEASED);
         }
         return operations.tellTaken(name, loser.holderId()).handle((told, error) -> true);
     }
@@ -299,7 +299,7 @@ public final class LeaseTableStore implements LockStore {
         try {
             runtime.await(over);
         } catch (InterruptedException e) {
-            // The worker ends by itself; whoever interrupted wants this thread back.
+            // The worker ends by itself; the interrupt asks for this thread.
             Thread.currentThread().interrupt();
         } finally {
             limit.cancel();

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 public interface Lives extends AutoCloseable {
 
-    /** What is known of the process that holds. */
+    /** The known state of the process that holds. */
     enum State {
         /** It is surely dead, and so is what it started and holds for. */
         OVER,
@@ -24,10 +24,10 @@ public interface Lives extends AutoCloseable {
         UNKNOWN
     }
 
-    /** What is written behind what a life says of children, when none is left. */
+    /** The byte that is appended to a life that covers children when none of them is left. */
     byte CHILDREN_ENDED = 'e';
 
-    /** Nobody can tell: what a dead process holds ends with its ttl. */
+    /** No state is known: the holds of a dead process end with their ttl. */
     Lives UNKNOWN = new Lives() {
         @Override
         public @Nullable String own() {
@@ -51,7 +51,7 @@ public interface Lives extends AutoCloseable {
     String own();
 
     /**
-     * What is held from now on is not over when this process is, but when {@value #CHILDREN_ENDED} has been appended to the
+     * Makes holds from now on end not with this process, but when {@value #CHILDREN_ENDED} has been appended to the
      * file, or with its ttl. Any thread may call.
      *
      * @return the file, or empty if holds end with their ttl anyway
@@ -60,7 +60,7 @@ public interface Lives extends AutoCloseable {
         return Optional.empty();
     }
 
-    /** What is known of the process with this life. */
+    /** The known state of the process with this life. */
     State stateOf(String life);
 
     /** Whether the process with this life is surely dead; false where that is not known. */

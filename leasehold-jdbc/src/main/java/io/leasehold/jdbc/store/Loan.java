@@ -15,7 +15,7 @@ public final class Loan {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
-    /** What a driver answers that cannot bound its waiting. */
+    /** The answer of a driver that cannot bound its waiting. */
     private static final int UNBOUNDED = -1;
 
     private final Connection connection;
@@ -96,7 +96,7 @@ public final class Loan {
         }
     }
 
-    /** Ends the use of a connection that nobody is to use again: neither a pool, nor whoever else would borrow it. */
+    /** Ends a connection that must not be used again, neither by a pool nor by another borrower. */
     public void discard() {
         discard(connection);
     }

@@ -18,7 +18,7 @@ public final class MachineClock implements StoreClock {
     /**
      * A clock of this machine.
      *
-     * @param boot what this machine's monotonic clock counts from, or null if that is not known
+     * @param boot the zero of this machine's monotonic clock, or null if it is not known
      */
     public MachineClock(LockRuntime runtime, @Nullable BootOrigin boot) {
         this.runtime = runtime;
@@ -40,7 +40,7 @@ public final class MachineClock implements StoreClock {
         return read();
     }
 
-    /** What its times count from. */
+    /** The zero of its times. */
     public String origin() {
         return boot == null ? WALL : boot.id();
     }

@@ -20,7 +20,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Wakes waiters by what the database tells: one connection and one thread listen, and only while somebody waits.
+ * Wakes waiters by notifications of the database: one connection and one thread listen, and only while there are waiters.
  *
  * <p>Nothing depends on it. It counts as ready only after a notification of its own, sent over another connection, has come
  * back: behind a pooler that gives each transaction another session none ever does, and where no connection can be had there
@@ -43,7 +43,7 @@ final class NotificationWatch implements Waking {
 
     private static final long ANSWER_NANOS = 2_500_000_000L;
 
-    /** Nobody has waited for so long: the connection is given back. */
+    /** Without a waiter for so long, the connection is given back. */
     private static final long IDLE_LIMIT_NANOS = 30_000_000_000L;
 
     /** After an error it is tried again, */
@@ -56,7 +56,7 @@ final class NotificationWatch implements Waking {
     private final Dialect.Driver driver;
     private final StoreSettings.Spare source;
     private final Consumer<String> submitEcho;
-    private final Ear ear;
+    private final Listener listener;
     private final String store;
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -70,12 +70,12 @@ final class NotificationWatch implements Waking {
     private @Nullable Object current;
 
     /**
-     * Who hears what is told.
+     * The listeners to notifications.
      *
-     * @param wake wakes whoever waits for a lock
+     * @param wake wakes the waiters of a lock
      * @param taken is told words that begin with {@value TableOperations#TAKEN}
      */
-    record Ear(Consumer<LockName> wake, Consumer<String> taken) {}
+    record Listener(Consumer<LockName> wake, Consumer<String> taken) {}
 
     private enum Stage {
         OFF,
@@ -95,17 +95,17 @@ final class NotificationWatch implements Waking {
             Dialect.Driver driver,
             StoreSettings.Spare source,
             Consumer<String> submitEcho,
-            Ear ear,
+            Listener listener,
             String store) {
         this.runtime = runtime;
         this.driver = driver;
         this.source = source;
         this.submitEcho = submitEcho;
-        this.ear = ear;
+        this.listener = listener;
         this.store = store;
     }
 
-    /** Asked when somebody wants to wait, so it begins to listen. */
+    /** Asked when a waiter comes, so it begins to listen. */
     @Override
     public boolean isReady() {
         Object run = new Object();
@@ -166,7 +166,7 @@ final class NotificationWatch implements Waking {
         }
     }
 
-    /** Only a row with a waiter has somebody to be told, also if it is the waiter that leaves: others may be behind it. */
+    /** Only a row with a waiter is worth a notification, also if it is the waiter that leaves: others may be behind it. */
     @Override
     public void changed(LeaseRow before, LeaseTable table) throws SQLException {
         if (before.waiter() != null) {
@@ -244,7 +244,7 @@ final class NotificationWatch implements Waking {
                 if (payload.equals(echo)) {
                     begin(run);
                 } else if (payload.startsWith(TableOperations.TAKEN)) {
-                    ear.taken().accept(payload);
+                    listener.taken().accept(payload);
                 } else if (!payload.startsWith(ECHO)) {
                     wakeIfAwaited(payload);
                 }
@@ -299,7 +299,7 @@ final class NotificationWatch implements Waking {
         }
     }
 
-    /** Whoever counted on being woken is woken, and asks again by itself from now on. */
+    /** Wakes all waiters that counted on a notification; they ask again by themselves from now on. */
     private void end(Object run, long restNanos) {
         List<LockName> left;
         lock.lock();
@@ -318,7 +318,7 @@ final class NotificationWatch implements Waking {
         } finally {
             lock.unlock();
         }
-        left.forEach(ear.wake());
+        left.forEach(listener.wake());
     }
 
     private void wakeIfAwaited(String payload) {
@@ -338,7 +338,7 @@ final class NotificationWatch implements Waking {
             lock.unlock();
         }
         if (awaited) {
-            ear.wake().accept(name);
+            listener.wake().accept(name);
         }
     }
 }

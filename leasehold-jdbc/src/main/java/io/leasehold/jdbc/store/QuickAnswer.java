@@ -8,10 +8,10 @@ import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one statement made of a request for one lock.
+ * The answer of one statement to a request for one lock.
  *
  * @param granted whether it is held by who asked, since now
- * @param held the hold, or null if the lock is free and kept for somebody
+ * @param held the hold, or null if the lock is free and kept for a waiter
  * @param lastToken the end of the range that was granted; meaningless otherwise
  * @param waited whether a waiter is noted
  * @param leftNanos until the end of the hold

@@ -12,7 +12,7 @@ final class RowLockedException extends SQLTransientException {
     /**
      * An exception.
      *
-     * @param what the row, for people
+     * @param what the row, for messages
      */
     RowLockedException(String what) {
         super(what + " is locked by another transaction");

@@ -25,8 +25,8 @@ public final class SchemaCheck {
     /**
      * A check.
      *
-     * @param clockKind what kind of clock this process has for the table
-     * @param store the store, for people
+     * @param clockKind the kind of clock that this process has for the table
+     * @param store the store, for messages
      */
     public SchemaCheck(Dialect dialect, LockRuntime runtime, String clockKind, String store) {
         this.dialect = dialect;

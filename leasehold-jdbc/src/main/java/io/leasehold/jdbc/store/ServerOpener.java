@@ -14,10 +14,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Opens connections to a database server on threads of its own: a driver or a pool may take as long as it likes, and whoever
- * asked does not.
+ * Opens connections to a database server on threads of its own: a driver or a pool may take as long as it likes, and the
+ * caller does not.
  *
- * <p>What comes too late is kept for a moment, for whoever asks next: a pool that always takes longer than one asks would
+ * <p>A connection that comes too late is kept for a moment, for the next request: a pool that always takes longer than one asks would
  * else never be heard. A try that takes long gets company, since its connection may lead to where nobody answers any more.
  *
  * <p>It is asked by one thread at a time. {@code lock} guards all fields; nobody is called while it is held.
@@ -26,12 +26,12 @@ public final class ServerOpener implements KeptConnection.Opener {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
-    /** So many tries at once, of those that are not so old that they may never end. */
+    /** The largest number of tries at once, of those that are not so old that they may never end. */
     private static final int MAX_TRIES = 3;
 
     private static final long HOPELESS_NANOS = 30_000_000_000L;
 
-    /** What nobody asks for within this time goes back. */
+    /** A connection that is not asked for within this time goes back. */
     private static final long KEPT_NANOS = 3_000_000_000L;
 
     private final LockRuntime runtime;
@@ -43,7 +43,7 @@ public final class ServerOpener implements KeptConnection.Opener {
     private @Nullable CompletableFuture<LeaseTable> asked;
     private boolean closed;
 
-    /** Where connections come from. */
+    /** The source of connections. */
     @FunctionalInterface
     public interface Source {
         /** Opens one, however long that takes. */

@@ -9,7 +9,7 @@ import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.toolkit.Failure;
 import java.sql.SQLException;
 
-/** What a database's error means for the caller, in words. */
+/** Translates a database's errors for the caller. */
 final class SqlFailures {
 
     private SqlFailures() {}
@@ -17,7 +17,7 @@ final class SqlFailures {
     /**
      * Puts an error into words.
      *
-     * @param what what was asked for
+     * @param what the request
      * @param store where
      */
     static Failure of(SqlTrouble trouble, String what, String store, SQLException e) {

@@ -6,7 +6,7 @@ import java.sql.SQLException;
 /** The clock by which a lease table lives: the same for all its users. */
 public sealed interface StoreClock permits MachineClock, DatabaseClock {
 
-    /** What kind it is; all users of a lease table must have the same. */
+    /** Its kind; all users of a lease table must have the same. */
     String kind();
 
     /** The time. Inside a transaction it is read once. */

@@ -8,16 +8,16 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * What makes one store differ from another.
+ * The settings in which stores differ.
  *
- * @param description the store for people, without secrets
+ * @param description the store for messages, without secrets
  * @param dialect its database
- * @param guarantees what it promises
+ * @param guarantees its promises
  * @param clock the clock it lives by
- * @param schema what was found there
+ * @param schema the check of the tables that were found
  * @param connections closed with the store
  * @param spare gives a connection beside those, to listen at
- * @param lives who is dead; closed with the store
+ * @param lives the known states of processes; closed with the store
  * @param retention how long a row is kept after its last token. What is deleted leaves its fence in the store's floor,
  *     so tokens go on increasing; the time only bounds how often rows of names in use are made anew. Clients of one
  *     store may differ in it
@@ -33,7 +33,7 @@ public record StoreSettings(
         Lives lives,
         Duration retention) {
 
-    /** What nobody has used for a day is deleted. */
+    /** A row that was not used for a day is deleted. */
     public static final Duration RETENTION = Duration.ofHours(24);
 
     /** Refuses nulls. */
@@ -49,7 +49,7 @@ public record StoreSettings(
         Objects.requireNonNull(retention, "retention");
     }
 
-    /** Gives a connection, to be closed by whoever asked. */
+    /** Gives a connection, which the caller closes. */
     @FunctionalInterface
     public interface Spare {
         /** One more connection. */

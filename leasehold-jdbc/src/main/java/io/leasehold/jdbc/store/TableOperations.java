@@ -26,8 +26,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What operators get of a lease table: what clients tell of themselves, a word to a client whose lock was taken, and how the
- * database is set up.
+ * Administrative operations on a lease table: records of clients, a note to a client whose lock was taken, and the set-up of the
+ * database.
  */
 final class TableOperations implements StoreOperations {
 
@@ -97,7 +97,7 @@ final class TableOperations implements StoreOperations {
                 .whenComplete((told, error) -> complainOfRights(error));
     }
 
-    /** What else can be wrong passes, or is heard of with the locks. */
+    /** Logs a missing right; other errors pass, or the locks report them. */
     private void complainOfRights(@Nullable Throwable error) {
         Throwable cause = error == null ? null : Failure.unwrapped(error);
         if (cause instanceof StoreAccessException && !complained.getAndSet(true)) {
@@ -121,7 +121,7 @@ final class TableOperations implements StoreOperations {
         return lives.coverChildren();
     }
 
-    /** Tells the holder that this lock was taken from it: by a notification, and where it looks when it tells of itself. */
+    /** Notifies the holder that this lock was taken from it, and notes it where the holder reads when it writes its record. */
     CompletableFuture<Boolean> tellTaken(LockName name, String ofHolder) {
         return write("a word to a holder", (table, tries) -> {
             table.tell(TAKEN + ofHolder + TAKEN + name.text());

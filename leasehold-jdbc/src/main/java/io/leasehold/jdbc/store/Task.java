@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Task<R> {
 
-    /** What a task does inside its transaction. */
+    /** The work of a task inside its transaction. */
     interface Work<R> {
         /**
          * Does it; null, of a task that renews, if another transaction is needed behind this one, which is committed.
@@ -28,17 +28,17 @@ final class Task<R> {
         R run(LeaseTable table, int tries) throws SQLException;
     }
 
-    /** What becomes of a task for which another transaction is in the way, and which line it stands in. */
+    /** The queue of a task, and its patience with other transactions that are in the way. */
     enum Rank {
         /** It keeps what is held: stands before all others, and does not begin by waiting for rows. */
         RENEWAL,
-        /** It is asked for by somebody. */
+        /** A caller waits for it. */
         REQUEST,
-        /** Others go first, and it waits for nothing: another one like it will come. */
+        /** It comes after others, and waits for nothing: another one like it will come. */
         HOUSEKEEPING
     }
 
-    /** What a task tries before, in one statement that is a transaction of its own. */
+    /** The first try of a task, in one statement that is a transaction of its own. */
     interface QuickWork<R> {
         /**
          * Tries; null if that is not enough.
@@ -49,7 +49,7 @@ final class Task<R> {
         R run(LeaseTable table, long waitNanos) throws SQLException;
     }
 
-    /** What a task answers when it failed; a thrown error completes its future exceptionally. */
+    /** The answer of a task that failed; a thrown error completes its future exceptionally. */
     interface OnFailure<R> {
         R answer(FailureKind kind, LockStoreException error);
     }
@@ -58,7 +58,7 @@ final class Task<R> {
         QUEUED,
         /** The worker has begun, and does not yet hold the write lock. */
         STARTED,
-        /** What is done from here on may be committed. */
+        /** From here on its work may be committed. */
         COMMITTING,
         OVER
     }

@@ -21,7 +21,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells waiters when asking again is worth it, also after a release by another process: while somebody waits, it asks
+ * Wakes waiters when asking again is worth it, also after a release by another process: while there are waiters, it asks
  * the database every few milliseconds whether anything was written, and only then reads the rows waited for.
  *
  * <p>The time between two looks is an eighth of the time since the last change, from 1 to 20 ms; so waking takes at
@@ -89,7 +89,7 @@ final class WakeWatch implements Waking {
      *
      * @param changesQuery see {@link io.leasehold.jdbc.dialect.Dialect#changes()}
      * @param submitLook lets the worker call {@link #look} soon
-     * @param wake wakes whoever waits for a lock
+     * @param wake wakes the waiters of a lock
      */
     WakeWatch(
             LockRuntime runtime,
@@ -153,7 +153,7 @@ final class WakeWatch implements Waking {
     }
 
     /**
-     * Looks, wakes whom it concerns, and comes back while somebody waits. Whatever it throws, and if it cannot be called at all:
+     * Checks, wakes the waiters concerned, and comes back while there are waiters. Whatever it throws, and if it cannot be called at all:
      * {@link #lookFailed} is due.
      */
     void look(LeaseTable table) throws SQLException {

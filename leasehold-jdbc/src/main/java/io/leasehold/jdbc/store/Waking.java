@@ -30,6 +30,6 @@ interface Waking {
      */
     void changed(LeaseRow before, LeaseTable table) throws SQLException;
 
-    /** Nobody is woken any more. */
+    /** Ends: no waiter is woken any more. */
     void close();
 }

@@ -17,7 +17,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What waits for the worker: what keeps holds first, then what ends them and what is asked for otherwise, then what acquires,
+ * The tasks for the worker: renewals first, then the endings of holds and other requests, then acquires,
  * each in the order of arrival; and housekeeping when there is time for it, or has been none for long.
  *
  * <p>A task for which another transaction is in the way stands aside, so that it costs no other its turn.
@@ -29,13 +29,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class WorkQueue {
 
-    /** So many acquires may wait; together they take the worker about a second. */
+    /** The largest number of waiting acquires; together they take the worker about a second. */
     static final int MAX_ACQUIRES = 20_000;
 
-    /** So much else may wait: each hold has at most a renewal and an ending there. */
+    /** The largest number of other tasks: each hold has at most a renewal and an ending there. */
     static final int MAX_URGENT = 100_000;
 
-    /** So many others are taken before housekeeping, if there are so many. */
+    /** The number of other tasks that are taken before housekeeping, if there are so many. */
     private static final int MAX_BEFORE_HOUSEKEEPING = 16;
 
     private final LockRuntime runtime;
@@ -52,7 +52,7 @@ final class WorkQueue {
     private final TimeLimits limits;
     private long shortestLimitNanos = Long.MAX_VALUE;
     private int takenBeforeHousekeeping;
-    /** What the worker waits for, if it does. */
+    /** The arrival that the worker waits for, if it does. */
     private @Nullable CompletableFuture<Void> arrival;
 
     private boolean closed;

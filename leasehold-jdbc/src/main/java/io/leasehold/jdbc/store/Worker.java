@@ -77,10 +77,10 @@ final class Worker implements Runnable {
         this.reachableAgain = reachableAgain;
     }
 
-    /** What the worker waits for, told to others. */
+    /** The wait of the worker, for other threads to read. */
     private record Waiting(boolean connecting, long sinceNanos) {}
 
-    /** What delays what is queued, in words, where it is not other transactions. */
+    /** The reason for a delay of the queue, where it is not other transactions. */
     @Nullable
     String delayedBy() {
         Waiting now = waiting;

@@ -45,7 +45,7 @@ class NotificationWatchTest {
 
     private NotificationWatch watch(Dialect.Driver driver, StoreSettings.Spare source) {
         return new NotificationWatch(
-                runtime, driver, source, told::add, new NotificationWatch.Ear(woken::add, word -> {}), "here");
+                runtime, driver, source, told::add, new NotificationWatch.Listener(woken::add, word -> {}), "here");
     }
 
     /** The system had no thread to give, once: waiters poll, and are woken again later. */

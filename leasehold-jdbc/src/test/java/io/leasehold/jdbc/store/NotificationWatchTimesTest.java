@@ -39,7 +39,7 @@ class NotificationWatchTimesTest {
     private int opened;
     private boolean opensSlowly;
     private final NotificationWatch watch = new NotificationWatch(
-            runtime, driver, this::open, echoes::add, new NotificationWatch.Ear(woken::add, words::add), "here");
+            runtime, driver, this::open, echoes::add, new NotificationWatch.Listener(woken::add, words::add), "here");
 
     @AfterEach
     void close() {
@@ -160,7 +160,12 @@ class NotificationWatchTimesTest {
     void noTwoEchoesAreAlike() {
         watch.isReady();
         NotificationWatch second = new NotificationWatch(
-                runtime, driver, this::open, echoes::add, new NotificationWatch.Ear(woken::add, words::add), "here");
+                runtime,
+                driver,
+                this::open,
+                echoes::add,
+                new NotificationWatch.Listener(woken::add, words::add),
+                "here");
         second.isReady();
         goOn(1);
         assertThat(echoes).hasSize(2).doesNotHaveDuplicates();

@@ -52,7 +52,7 @@ public sealed interface HistoryEvent {
      * @param process the holder
      * @param lock the lock
      * @param token the fencing token
-     * @param how in one word, for people
+     * @param how in one word
      */
     record Ended(long atNanos, String process, String lock, long token, String how) implements HistoryEvent {
         /** Refuses nulls. */
@@ -84,10 +84,10 @@ public sealed interface HistoryEvent {
      * A release has returned.
      *
      * @param atNanos when
-     * @param process who was the holder
+     * @param process the holder
      * @param lock the lock
      * @param token the fencing token
-     * @param outcome what it told, in one word
+     * @param outcome its outcome, in one word
      */
     record Released(long atNanos, String process, String lock, long token, String outcome) implements HistoryEvent {
         /** Refuses nulls. */
@@ -98,7 +98,7 @@ public sealed interface HistoryEvent {
         }
     }
 
-    /** What a holder did to a protected resource. */
+    /** The act of a holder on a protected resource. */
     enum Access {
         /** It asked for the value. */
         READ,
@@ -114,7 +114,7 @@ public sealed interface HistoryEvent {
      * @param resource which counter
      * @param access read or write
      * @param token the fencing token that came with it
-     * @param value what was read, or what was to be written
+     * @param value the value that was read, or was to be written
      * @param accepted false if the resource refused the token
      */
     record Accessed(

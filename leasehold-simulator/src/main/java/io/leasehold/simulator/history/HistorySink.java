@@ -1,6 +1,6 @@
 package io.leasehold.simulator.history;
 
-/** Where events go: a {@link HistoryFile}, or a list of a test. */
+/** The destination of events: a {@link HistoryFile}, or a list of a test. */
 @FunctionalInterface
 public interface HistorySink {
 

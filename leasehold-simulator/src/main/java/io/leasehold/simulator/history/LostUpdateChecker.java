@@ -16,7 +16,7 @@ public final class LostUpdateChecker {
     private LostUpdateChecker() {}
 
     /**
-     * What became of the updates of one counter.
+     * The fate of the updates of one counter.
      *
      * @param resource the counter
      * @param acknowledged updates that were accepted

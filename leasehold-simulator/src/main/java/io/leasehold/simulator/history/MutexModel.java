@@ -55,7 +55,7 @@ public enum MutexModel {
         return replays.computeIfAbsent(lock, name -> new Replay(name, violations));
     }
 
-    /** One time that somebody had the lock. */
+    /** One hold of the lock. */
     private static final class Tenure {
         private final HistoryEvent.Acquired begun;
         private long untilAtNanos;
@@ -132,7 +132,7 @@ public enum MutexModel {
                         lock, "from " + tenure.depth + " times inside to " + event.depth() + " in one step: " + event));
             }
             if (entered && tenure.succeeded) {
-                violations.add(new Violation(lock, "entered again after somebody else had it: " + event));
+                violations.add(new Violation(lock, "entered again after another had it: " + event));
             }
             tenure.depth = event.depth();
         }

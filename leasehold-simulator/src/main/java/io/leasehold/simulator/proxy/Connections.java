@@ -1,7 +1,7 @@
 package io.leasehold.simulator.proxy;
 
 /**
- * What happened to the connections of a proxy so far.
+ * The counts of the connections of a proxy so far.
  *
  * @param accepted connections that clients opened
  * @param open of these, how many still have at least one live side

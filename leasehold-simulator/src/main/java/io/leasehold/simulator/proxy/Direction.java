@@ -82,7 +82,7 @@ public final class Direction {
         return this;
     }
 
-    /** What has happened to the bytes of this direction so far. */
+    /** The counts of the bytes of this direction so far. */
     public Traffic traffic() {
         return loop.call(faults::traffic);
     }

@@ -31,7 +31,7 @@ final class Flow {
     private boolean wakePending;
     private long wakeAtNanos;
 
-    /** What a parcel does to the sink when it arrives. */
+    /** The effect of a parcel on the sink when it arrives. */
     private enum Kind {
         DATA,
         END,

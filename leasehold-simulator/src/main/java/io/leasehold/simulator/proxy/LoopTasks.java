@@ -6,12 +6,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 
-/** What other threads ask of a proxy's loop. Safe for use by any thread. */
+/** The requests of other threads to a proxy's loop. Safe for use by any thread. */
 final class LoopTasks {
     private final List<Task<?>> waiting = new ArrayList<>();
     private boolean over;
 
-    /** What another thread asked for; it is told the result only when the sockets have felt it. */
+    /** A request of another thread; it is told the result only when it has reached the sockets. */
     static final class Task<T> {
         private final Supplier<T> action;
         private final CompletableFuture<T> result = new CompletableFuture<>();
@@ -59,7 +59,7 @@ final class LoopTasks {
         return task.result();
     }
 
-    /** What was asked for and has not been taken. */
+    /** Takes the requests that have not been taken. */
     List<Task<?>> take() {
         synchronized (waiting) {
             List<Task<?>> taken = List.copyOf(waiting);

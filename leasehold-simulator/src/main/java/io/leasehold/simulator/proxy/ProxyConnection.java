@@ -172,7 +172,7 @@ final class ProxyConnection {
         reset();
     }
 
-    /** Says what the selector shall look for next, and leaves the loop when there is nothing more to come. */
+    /** Sets the interest of the selector, and leaves the loop when there is nothing more to come. */
     private void settle() {
         if (isOver()) {
             close(client);

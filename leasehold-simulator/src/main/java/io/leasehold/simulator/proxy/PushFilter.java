@@ -19,7 +19,7 @@ final class PushFilter {
         this.scheduled = scheduled;
     }
 
-    /** What of the chunk, and of what was kept back before, may be sent on: complete values that are not to be lost. */
+    /** The part of the chunk, and of the bytes kept back before, that may be sent on: complete values that are not to be lost. */
     byte[] passing(byte[] chunk) {
         byte[] bytes = Arrays.copyOf(rest, rest.length + chunk.length);
         System.arraycopy(chunk, 0, bytes, rest.length, chunk.length);

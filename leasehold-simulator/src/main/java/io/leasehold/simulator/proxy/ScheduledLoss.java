@@ -11,7 +11,7 @@ import java.util.function.Predicate;
  * <p>Safe for use by any thread.
  */
 public final class ScheduledLoss {
-    /** What is lost, and what becomes of the connection. */
+    /** The part that is lost, and the fate of the connection. */
     enum Kind {
         REQUEST_THEN_RESET,
         REPLY_THEN_RESET,

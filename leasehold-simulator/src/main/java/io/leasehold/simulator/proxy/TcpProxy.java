@@ -63,7 +63,7 @@ public final class TcpProxy implements AutoCloseable {
         return loop.port();
     }
 
-    /** Where clients are served. */
+    /** The address at which clients are served. */
     public InetSocketAddress address() {
         return new InetSocketAddress(InetAddress.getLoopbackAddress(), port());
     }
@@ -190,7 +190,7 @@ public final class TcpProxy implements AutoCloseable {
         return this;
     }
 
-    /** What has happened to connections so far. */
+    /** The counts of connections so far. */
     public Connections connections() {
         return loop.call(loop::counts);
     }

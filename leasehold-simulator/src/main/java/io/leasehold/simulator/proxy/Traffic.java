@@ -1,7 +1,7 @@
 package io.leasehold.simulator.proxy;
 
 /**
- * What happened to the bytes of one direction so far, over all connections; proof that a fault took place.
+ * The counts of the bytes of one direction so far, over all connections; proof that a fault took place.
  *
  * @param passed bytes written to the receiver
  * @param delayed bytes that were made to wait by a delay

@@ -21,7 +21,7 @@ final class ProcessGuard {
     private static final String WAIT_THEN_EXEC = "read -r go && exec \"$@\"";
     // Ctrl-C reaches the whole process group; the guardian has to survive it. A child that ended is reported by a line,
     // so
-    // that a pid that may belong to somebody else by now is never killed.
+    // that a pid that may belong to another process by now is never killed.
     private static final String GUARD = """
             trap '' INT TERM HUP
             read -r pid || exit 0
@@ -62,7 +62,7 @@ final class ProcessGuard {
         try (lifeline) {
             writeLine(lifeline, "ended");
         } catch (IOException guardianIsGone) {
-            // Somebody killed the guardian; there is nothing left to guard.
+            // The guardian was killed; there is nothing left to guard.
         }
     }
 }

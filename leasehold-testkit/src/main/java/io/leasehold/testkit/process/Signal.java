@@ -15,9 +15,9 @@ public enum Signal {
     CONT,
     /** Asks the process to end; a JVM runs its shutdown hooks. */
     TERM,
-    /** What the terminal sends for Ctrl-C. */
+    /** The signal of a terminal for Ctrl-C. */
     INT,
-    /** What the end of a terminal sends. */
+    /** The signal when a terminal ends. */
     HUP,
     /** Ends the process, frozen or not; cannot be caught. */
     KILL;

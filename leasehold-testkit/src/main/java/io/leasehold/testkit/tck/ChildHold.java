@@ -1,7 +1,7 @@
 package io.leasehold.testkit.tck;
 
 /**
- * What a child JVM holds.
+ * The hold of a child JVM.
  *
  * @param askedAtNanos the machine's monotonic clock before it asked
  * @param fencingToken its token

@@ -82,7 +82,7 @@ public interface DutiesTck extends SharesFront {
         return true;
     }
 
-    /** What tells a waiter of a release, or asks for it: a subscription, a watch, a connection that listens, a poll. */
+    /** The ways in which a waiter learns of a release: a subscription, a watch, a connection that listens, a poll. */
     @Test
     default void wakeUpsGoOn(TckBench bench) throws InterruptedException {
         StoreFront front = bench.front();

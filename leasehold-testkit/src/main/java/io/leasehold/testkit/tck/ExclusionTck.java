@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 /**
- * One holder at a time, whoever contends, as long as nothing is released by force. What an operator ends at the store by hand (a
+ * One holder at a time among all contenders, as long as nothing is released by force. An end by hand at the store (of a
  * session, a lease of the store, a key) counts as that.
  */
 public interface ExclusionTck extends SharesStore {

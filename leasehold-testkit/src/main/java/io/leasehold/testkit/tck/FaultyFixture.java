@@ -10,8 +10,8 @@ public interface FaultyFixture extends StoreFixture {
     StoreFront front();
 
     /**
-     * What the store itself has about this lock, read by other means than a client: keys, rows, nodes. Left out is what stays
-     * by design when nobody holds or waits (a fence), and all values that change by themselves.
+     * The state of this lock in the store itself, read by other means than a client: keys, rows, nodes. Left out is what stays
+     * by design without a holder or waiter (a fence), and all values that change by themselves.
      */
     List<String> kept(LockName name);
 }

@@ -59,7 +59,7 @@ public final class GateFront implements StoreFront {
 
     private List<Held> held = new ArrayList<>();
 
-    /** What waits at the gate: how it goes on, and how it fails. */
+    /** A message that waits at the gate: how it goes on, and how it fails. */
     private record Held(Runnable delivery, Runnable failure) {}
 
     private GateFront(Function<GateFront, Function<LockRuntime, LockStore>> opener) {
@@ -81,7 +81,7 @@ public final class GateFront implements StoreFront {
     /**
      * A gate around stores with threads of their own.
      *
-     * @param thread what the names of those threads begin with
+     * @param thread the prefix of the names of those threads
      */
     public static GateFront around(Function<LockRuntime, LockStore> opener, String thread) {
         return new GateFront(
@@ -151,11 +151,11 @@ public final class GateFront implements StoreFront {
     }
 
     private <T> T around(Class<T> type, T target, boolean delays) {
-        Map<StoreSignals, StoreSignals> ears = new ConcurrentHashMap<>();
+        Map<StoreSignals, StoreSignals> listeners = new ConcurrentHashMap<>();
         return type.cast(Proxy.newProxyInstance(
                 GateFront.class.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
-                    if (arguments != null && arguments.length == 1 && arguments[0] instanceof StoreSignals ear) {
-                        StoreSignals gated = ears.computeIfAbsent(ear, one -> new GatedSignals(one, delays));
+                    if (arguments != null && arguments.length == 1 && arguments[0] instanceof StoreSignals listener) {
+                        StoreSignals gated = listeners.computeIfAbsent(listener, one -> new GatedSignals(one, delays));
                         return call(target, method, new Object[] {gated});
                     }
                     return VERBS.contains(method.getName())
@@ -240,13 +240,13 @@ public final class GateFront implements StoreFront {
         }
     }
 
-    /** What the store says unasked passes as a reply does. */
+    /** A signal of the store passes as a reply does. */
     private final class GatedSignals implements StoreSignals {
-        private final StoreSignals ear;
+        private final StoreSignals listener;
         private final boolean delays;
 
-        GatedSignals(StoreSignals ear, boolean delays) {
-            this.ear = ear;
+        GatedSignals(StoreSignals listener, boolean delays) {
+            this.listener = listener;
             this.delays = delays;
         }
 
@@ -256,37 +256,37 @@ public final class GateFront implements StoreFront {
 
         @Override
         public void wake(LockName name) {
-            say(() -> ear.wake(name));
+            say(() -> listener.wake(name));
         }
 
         @Override
         public void handedOver(HandOver handOver) {
-            say(() -> ear.handedOver(handOver));
+            say(() -> listener.handedOver(handOver));
         }
 
         @Override
         public void lost(OwnerToken owner, LossCause cause) {
-            say(() -> ear.lost(owner, cause));
+            say(() -> listener.lost(owner, cause));
         }
 
         @Override
         public void takenAway(LockName name) {
-            say(() -> ear.takenAway(name));
+            say(() -> listener.takenAway(name));
         }
 
         @Override
         public void suspended(OwnerToken owner) {
-            say(() -> ear.suspended(owner));
+            say(() -> listener.suspended(owner));
         }
 
         @Override
         public void reconnected() {
-            ear.reconnected();
+            listener.reconnected();
         }
 
         @Override
         public void nodeChanged(LockListener.NodeChanged event) {
-            ear.nodeChanged(event);
+            listener.nodeChanged(event);
         }
     }
 

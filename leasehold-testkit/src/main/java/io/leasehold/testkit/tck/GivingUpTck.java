@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
-/** Whoever gives up, by interrupt, by cancelling or by closing the client, leaves nothing behind. */
+/** An attempt that is given up, by interrupt, by cancelling or by closing the client, leaves nothing behind. */
 public interface GivingUpTck extends SharesStore {
 
     /** A waiting thread that is interrupted says so at once, and never gets the lock afterwards. */
@@ -86,7 +86,7 @@ public interface GivingUpTck extends SharesStore {
         isFree(bench, name);
     }
 
-    /** An interrupt that races the grant: whoever was interrupted has nothing, whoever was not has the lock. */
+    /** An interrupt that races the grant: a thread that was interrupted has nothing, and one that was not has the lock. */
     @Test
     default void interruptRacesTheGrant(TckBench bench) {
         LockClient client = bench.client(o -> o.ttl(Duration.ofMinutes(10)));
@@ -138,13 +138,13 @@ public interface GivingUpTck extends SharesStore {
         isFree(bench, wanted);
     }
 
-    /** Nobody holds or comes to hold the lock, long before any ttl has passed; then somebody can. */
+    /** The lock is free and can be acquired, long before any ttl has passed. */
     private static void isFree(TckBench bench, LockName name) {
         LockClient observer = bench.client();
         TckBench.until(
                 "\"" + name + "\" is free", () -> observer.admin().inspect(name).isEmpty());
         try (Lease lease = observer.named(name).tryAcquire(TckBench.PATIENCE)) {
-            assertNotNull(lease, "somebody holds the lock that was given up");
+            assertNotNull(lease, "the lock that was given up is held");
             assertInstanceOf(Lease.class, lease);
         } catch (InterruptedException e) {
             throw new AssertionError("interrupted", e);

@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** What a store says that it promises is what it does. */
+/** A store keeps the guarantees that it names. */
 public interface GuaranteesTck extends SharesStore {
 
     /** Each level that is promised may be required, and each that is not is refused before anything is locked. */
@@ -51,7 +51,7 @@ public interface GuaranteesTck extends SharesStore {
     }
 
     /**
-     * Whoever promises first come, first served keeps to it among many on several clients, when one of them leaves, and
+     * A store that promises first come, first served keeps to it among many on several clients, when one of them leaves, and
      * against newcomers that wait or do not.
      */
     @Test

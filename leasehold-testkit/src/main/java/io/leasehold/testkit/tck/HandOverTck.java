@@ -16,7 +16,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 /**
- * What a {@link LockNode} that promises {@link io.leasehold.Guarantee.Queueing#FIFO} has to pass: a lock that becomes free
+ * Tests for a {@link LockNode} that promises {@link io.leasehold.Guarantee.Queueing#FIFO}: a lock that becomes free
  * is its first waiter's in the same step, if the waiter asked for that.
  */
 public interface HandOverTck {
@@ -76,7 +76,7 @@ public interface HandOverTck {
         }
     }
 
-    /** Who gives up after the hand-over passes the lock on; ending it once more changes nothing. */
+    /** A waiter that gives up after the hand-over passes the lock on; ending it once more changes nothing. */
     @Test
     default void givingUpAfterTheHandOverPassesItOn() {
         try (NodeDriver node = open()) {
@@ -98,7 +98,7 @@ public interface HandOverTck {
         }
     }
 
-    /** Who has left the queue is handed nothing, also if a late copy of its last request arrives. */
+    /** A waiter that has left the queue is handed nothing, also if a late copy of its last request arrives. */
     @Test
     default void aLateRecheckDoesNotReturnToTheQueue() {
         try (NodeDriver node = open()) {

@@ -92,7 +92,7 @@ public interface InspectionTck extends SharesStore {
         return names;
     }
 
-    /** Who waits is told in order, without the holder, up to the limit; who has left is not told. */
+    /** Waiters are listed in order, without the holder, up to the limit; one that has left is not listed. */
     @Test
     default void waitersAreToldInOrder(TckBench bench) {
         bench.needs(Guarantee.Queueing.FIFO);
@@ -149,7 +149,7 @@ public interface InspectionTck extends SharesStore {
         StoreDriver store = bench.store();
         LockName name = bench.name("force-holder");
         store.granted(name, store.owner(), LONG_TTL);
-        assertFalse(store.answer(store.store().forceRelease(name, "somebody/else/entirely")));
+        assertFalse(store.answer(store.store().forceRelease(name, "another/client/entirely")));
         store.busy(name);
         assertTrue(store.answer(store.store().forceRelease(name, StoreDriver.HOLDER)));
         store.granted(name, store.owner(), LONG_TTL);

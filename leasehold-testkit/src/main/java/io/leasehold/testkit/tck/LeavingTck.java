@@ -45,10 +45,10 @@ public interface LeavingTck extends SharesFront {
         }
     }
 
-    /** So long it may take until a request that can be sent has been. */
+    /** The time until a request that can be sent has been. */
     Duration SENT = Duration.ofMillis(60);
 
-    /** So long what a waiter has left may be there; its own time at the store is much longer, or, where its process was killed, shorter. */
+    /** The time for which the place of a waiter that left may stay; its own time at the store is much longer, or, after a kill, shorter. */
     Duration FORGOTTEN = Duration.ofSeconds(20);
 
     /** Its own looks are too far apart to hide what was left behind. */

@@ -13,7 +13,7 @@ import io.leasehold.spi.RenewReply;
 import org.junit.jupiter.api.Test;
 
 /**
- * What a {@link LockNode} has to pass: the grant rule with its ballots, and zombies, which are copies of requests that
+ * Tests for a {@link LockNode}: the grant rule with its ballots, and zombies, which are copies of requests that
  * arrive after their owner token was ended.
  */
 public interface LockNodeTck {
@@ -35,7 +35,7 @@ public interface LockNodeTck {
         }
     }
 
-    /** A granted candidate is the fence: the same ballot again, and smaller ones, are stale, whoever sends them. */
+    /** A granted candidate is the fence: the same ballot again, and smaller ones, are stale from every sender. */
     @Test
     default void grantRaisesTheFence() {
         try (NodeDriver probe = new NodeDriver(this::openNode)) {
@@ -89,7 +89,7 @@ public interface LockNodeTck {
         }
     }
 
-    /** What is held does not raise the fence for those who were refused. */
+    /** A held lock does not raise the fence for refused candidates. */
     @Test
     default void refusedCandidateLeavesTheFence() {
         try (NodeDriver probe = new NodeDriver(this::openNode)) {
@@ -118,7 +118,7 @@ public interface LockNodeTck {
         }
     }
 
-    /** An undo by somebody else raises the fence under a holder's feet, and disturbs the holder in nothing. */
+    /** An undo by another client raises the fence during a hold, and disturbs the holder in nothing. */
     @Test
     default void undoRaisesTheFenceUnderAHolder() {
         try (NodeDriver probe = new NodeDriver(this::openNode)) {

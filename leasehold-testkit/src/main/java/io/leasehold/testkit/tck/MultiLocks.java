@@ -6,12 +6,12 @@ import io.leasehold.Lease;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 
-/** What tests of several locks look at. */
+/** Checks for tests of several locks. */
 final class MultiLocks {
 
     private MultiLocks() {}
 
-    /** Nobody holds or comes to hold any of them, long before any ttl has passed; then somebody can. */
+    /** All of them are free and can be acquired, long before any ttl has passed. */
     static void areFree(TckBench bench, LockName... names) {
         LockClient observer = bench.client();
         for (LockName name : names) {
@@ -19,7 +19,7 @@ final class MultiLocks {
                     "\"" + name + "\" is free",
                     () -> observer.admin().inspect(name).isEmpty());
             try (Lease lease = observer.named(name).tryAcquire(TckBench.PATIENCE)) {
-                assertNotNull(lease, "somebody holds the lock that was given up");
+                assertNotNull(lease, "the lock that was given up is held");
             } catch (InterruptedException e) {
                 throw new AssertionError("interrupted", e);
             }

@@ -95,7 +95,7 @@ final class NodeDriver implements AutoCloseable {
         return reply instanceof NodeReply.Failed failed ? fail("acquire failed", failed.error()) : reply;
     }
 
-    /** What the waiter was handed; waits until it is told. */
+    /** The hand-over to the waiter; waits until it comes. */
     HandOver handedTo(OwnerToken owner) {
         TckBench.until("the waiter is told of its hand-over", () -> wasHanded(owner));
         return Objects.requireNonNull(handOvers.get(owner.attemptId()));

@@ -58,7 +58,7 @@ public interface ReleaseTck extends SharesStore {
         }
     }
 
-    /** An undo of what never arrived does no harm, on a free lock and on one that somebody else holds. */
+    /** An undo of what never arrived does no harm, on a free lock and on one that another client holds. */
     @Test
     default void undoInsteadOfAnAcquireIsHarmless(TckBench bench) {
         StoreDriver store = bench.store();

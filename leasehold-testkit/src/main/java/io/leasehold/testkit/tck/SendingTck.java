@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
  */
 public interface SendingTck extends SharesFront {
 
-    /** So late is each reply. Some stores need several exchanges for one request, which all have to fit into its time limit. */
+    /** The delay of each reply. Some stores need several exchanges for one request, which all have to fit into its time limit. */
     Duration LATE = Duration.ofMillis(100);
 
     /** A ttl whose requests may take 3 s. */
@@ -186,7 +186,7 @@ public interface SendingTck extends SharesFront {
         }
     }
 
-    /** What the client opens once is open, and what it asks once is asked. */
+    /** A client that has opened and asked all that it opens and asks once. */
     private static LockClient warm(TckBench bench, StoreFront front, UnaryOperator<LockOptions> change)
             throws InterruptedException {
         LockClient client = bench.clientThrough(front, change);
@@ -204,7 +204,7 @@ public interface SendingTck extends SharesFront {
                         + " ms of validity are left, and no more than " + mostNanos / 1_000_000 + " ms may be");
     }
 
-    /** Looks all the time, while replies are late and the end moves twice by renewals that were sent meanwhile. */
+    /** Checks all the time, while replies are late and the end moves twice by renewals that were sent meanwhile. */
     private static void staysBelowWhileItMoves(StoreFront front, Hold hold) {
         front.delayReplies(LATE);
         long begunAtNanos = System.nanoTime();

@@ -2,7 +2,7 @@ package io.leasehold.testkit.tck;
 
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Whoever implements one of the TCK's interfaces says which store is to be tested. */
+/** The store under test; implemented by each test class that takes part in the TCK. */
 @ExtendWith(TckExtension.class)
 public interface SharesStore {
 

@@ -104,7 +104,7 @@ final class StoreDriver {
         return assertInstanceOf(AcquireReply.Granted.class, reply).grant();
     }
 
-    /** Joins the queue of what somebody else holds, under a holder id of its own. */
+    /** Joins the queue of a lock that another client holds, under a holder id of its own. */
     AcquireReply.Queued queued(LockName name, OwnerToken owner, String holderId) {
         return assertInstanceOf(
                 AcquireReply.Queued.class,
@@ -113,7 +113,7 @@ final class StoreDriver {
                         .waiting(Duration.ofMinutes(5).toNanos())));
     }
 
-    /** Asks for what somebody else holds, without waiting. */
+    /** Asks for a lock that another client holds, without waiting. */
     AcquireReply.Busy busy(LockName name) {
         OwnerToken asking = owner();
         AcquireReply reply = acquire(name, asking, TckBench.LONG_TTL);
@@ -159,7 +159,7 @@ final class StoreDriver {
         return reply;
     }
 
-    /** What the future completes with; that it completes normally, and in time, is a part of the contract. */
+    /** The value of the future; that it completes normally, and in time, is a part of the contract. */
     <T> T answer(CompletableFuture<T> future) {
         try {
             return future.get(TckBench.PATIENCE.toSeconds(), TimeUnit.SECONDS);

@@ -5,7 +5,7 @@ import io.leasehold.spi.LockStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a backend brings to its TCK: a shared store that several clients can open, each on its own.
+ * The contribution of a backend to its TCK: a shared store that several clients can open, each on its own.
  *
  * <p>Make one for the whole test class; tests use lock names of their own, so that they do not disturb each other.
  */

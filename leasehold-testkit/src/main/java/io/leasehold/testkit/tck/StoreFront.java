@@ -6,7 +6,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What stands between the store and the clients that are opened through it, and does to their exchanges what a test asks for:
+ * A front between the store and the clients that are opened through it. It does to their exchanges what a test asks for:
  * proxies in front of servers ({@code ProxyFront} of {@code leasehold-simulator}), or a gate inside the process where there is no socket ({@link GateFront}).
  *
  * <p>Made anew for each test. Safe for use by any thread.

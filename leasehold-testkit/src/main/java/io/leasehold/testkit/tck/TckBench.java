@@ -30,7 +30,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What a test of the TCK works with: stores and clients of the shared store, lock names nobody else uses, gates, and
+ * The tools of a test of the TCK: stores and clients of the shared store, lock names of its own, gates, and
  * waiting with generous bounds. Everything opened here is closed after the test.
  */
 public final class TckBench {
@@ -67,7 +67,7 @@ public final class TckBench {
         return LockName.exactly(prefix + rest);
     }
 
-    /** What the names of this test begin with. */
+    /** The prefix of the names of this test. */
     String prefix() {
         return prefix;
     }
@@ -159,7 +159,7 @@ public final class TckBench {
         return front;
     }
 
-    /** What the store itself has about this lock. */
+    /** The state of this lock in the store itself. */
     List<String> kept(LockName name) {
         return ((FaultyFixture) fixture).kept(name);
     }

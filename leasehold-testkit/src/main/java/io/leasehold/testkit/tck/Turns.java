@@ -47,7 +47,7 @@ import org.jspecify.annotations.Nullable;
 final class Turns {
 
     private static final int THREADS = 8;
-    /** So long at least a thread that is served is served in. */
+    /** A thread that is not served for so long is stuck. */
     private static final long STUCK_NANOS = TckBench.PATIENCE.toNanos();
 
     private final LockName name;
@@ -66,9 +66,9 @@ final class Turns {
 
     /** The ranges that were granted: the first token of each, and the last. */
     private final ConcurrentSkipListMap<Long, Long> granted = new ConcurrentSkipListMap<>();
-    /** What listeners heard of the end of each token. */
+    /** The ends of each token, as listeners heard them. */
     private final Map<Long, List<String>> ends = new ConcurrentHashMap<>();
-    /** What the holders have seen of it themselves. */
+    /** The ends of each token, as the holders saw them themselves. */
     private final Map<Long, String> seen = new ConcurrentHashMap<>();
 
     private final AtomicLong attemptsBegun = new AtomicLong();
@@ -81,7 +81,7 @@ final class Turns {
         return thread;
     });
 
-    /** What the callbacks of one lease were told. */
+    /** The number of callbacks of one lease, and whether it is lost. */
     private record Loss(long token, boolean isLost, AtomicInteger told) {}
 
     /**

@@ -34,7 +34,7 @@ public interface WaitingTck extends SharesStore {
                 () -> other.acquire(waiting(other, name, waiter)) instanceof AcquireReply.Granted);
     }
 
-    /** Where waiters are told, the release of the holder wakes a queued one. */
+    /** The release of the holder wakes a queued waiter, at stores that wake waiters. */
     @Test
     default void releaseWakesAWaiter(TckBench bench) {
         bench.needs(Guarantee.Queueing.WAKE_UP);
@@ -49,7 +49,7 @@ public interface WaitingTck extends SharesStore {
         other.granted(waiting(other, name, waiter));
     }
 
-    /** Where the order is promised, the lock goes to whoever asked first, whoever asks first afterwards. */
+    /** The lock goes to the first waiter, at stores that promise the order, and not to one that asks sooner after the release. */
     @Test
     default void waitersAreServedInTheOrderTheyCame(TckBench bench) {
         bench.needs(Guarantee.Queueing.FIFO);

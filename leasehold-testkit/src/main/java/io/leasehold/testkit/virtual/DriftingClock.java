@@ -18,7 +18,7 @@ final class DriftingClock {
         this.localAnchorNanos = localNanos;
     }
 
-    /** What this clock shows at a moment of the world. */
+    /** The reading of this clock at a moment of the world. */
     long read(long worldNanos) {
         long passed = worldNanos - worldAnchorNanos;
         long straight = localAnchorNanos + (rate == 1.0 ? passed : (long) (passed * rate));

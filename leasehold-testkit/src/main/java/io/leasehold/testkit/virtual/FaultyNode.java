@@ -47,7 +47,7 @@ public final class FaultyNode implements LockNode {
     private final VirtualRuntime client;
     private final VirtualLink requests;
     private final VirtualLink replies;
-    private final Map<StoreSignals, StoreSignals> ears = new HashMap<>();
+    private final Map<StoreSignals, StoreSignals> listeners = new HashMap<>();
     private PausePlan pauses = PausePlan.NEVER;
     private boolean refusing;
     private long refused;
@@ -157,13 +157,13 @@ public final class FaultyNode implements LockNode {
                 replies.send(signals::reconnected);
             }
         };
-        ears.put(signals, delayed);
+        listeners.put(signals, delayed);
         node.listen(delayed);
     }
 
     @Override
     public void unlisten(StoreSignals signals) {
-        StoreSignals delayed = ears.remove(signals);
+        StoreSignals delayed = listeners.remove(signals);
         if (delayed != null) {
             node.unlisten(delayed);
         }

@@ -3,7 +3,7 @@ package io.leasehold.testkit.virtual;
 import java.time.Duration;
 
 /**
- * What a {@link VirtualLink} does to messages: an immutable value; {@link #none()} delays nothing and loses
+ * The faults of a {@link VirtualLink}: an immutable value; {@link #none()} delays nothing and loses
  * nothing, withers add to it.
  */
 public final class LinkFaults {

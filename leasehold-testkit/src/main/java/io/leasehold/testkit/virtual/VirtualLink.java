@@ -32,7 +32,7 @@ public final class VirtualLink {
         this.destination = Objects.requireNonNull(destination, "destination");
     }
 
-    /** What happens to messages sent from now on. */
+    /** Sets the faults of messages that are sent from now on. */
     public void faults(LinkFaults faults) {
         this.faults = Objects.requireNonNull(faults, "faults");
     }

@@ -45,7 +45,7 @@ public final class VirtualRuntime implements LockRuntime {
         return world;
     }
 
-    /** Its name, for people. */
+    /** Its name, for messages. */
     public String name() {
         return state.name();
     }

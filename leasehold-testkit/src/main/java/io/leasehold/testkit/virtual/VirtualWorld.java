@@ -12,7 +12,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A world in which nothing happens by itself: time passes only while somebody runs it, events happen one
+ * A world in which nothing happens by itself: time passes only while a thread runs it, events happen one
  * after another in one thread, and a seed decides their order and all randomness.
  *
  * <p><b>Guarantee.</b> The same seed and the same program give the same events in the same order, which
@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class VirtualWorld {
 
-    /** So many events at one moment mean that a program goes round in a circle. */
+    /** The number of events at one moment from which on a program goes round in a circle. */
     private static final int CIRCLE = 1_000_000;
 
     private static final Duration NEVER_IDLE = Duration.ofDays(3650);
@@ -56,7 +56,7 @@ public final class VirtualWorld {
         return new VirtualWorld(seed);
     }
 
-    /** A process of this world; names are for people and need not differ. */
+    /** A process of this world; names are for messages and need not differ. */
     public VirtualRuntime process(String name) {
         requireOwner();
         VirtualRuntime process = new VirtualRuntime(this, Objects.requireNonNull(name, "name"), random.split());
@@ -64,7 +64,7 @@ public final class VirtualWorld {
         return process;
     }
 
-    /** What makes this run repeatable. */
+    /** The seed, which makes this run repeatable. */
     public long seed() {
         return seed;
     }
@@ -103,7 +103,7 @@ public final class VirtualWorld {
         }
     }
 
-    /** Hears each event and note as a line, for people who look for a fault. */
+    /** Hears each event and note as a line, for the search of a fault. */
     public void onTrace(Consumer<String> listener) {
         traceListener = Objects.requireNonNull(listener, "listener");
     }

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /** Something that is going to happen. The order of all events is total, so that a run can be repeated. */
 final class WorldEvent implements LockRuntime.Timer {
 
-    /** What kind of event it is; a part of the trace. */
+    /** The kind of an event; a part of the trace. */
     enum Kind {
         TIMER,
         CALLBACK,

@@ -69,7 +69,7 @@ final class ChaosAftermath {
                 .toList();
     }
 
-    /** What sessions and leases keep goes with them; what a lease table keeps goes when a client looks, which a new one does soon. */
+    /** Waits until the rest is gone: entries go with their session or lease, rows when a client keeps house, which a new one does soon. */
     private static List<String> awaitGone(ChaosPlan plan, String uri, Remains remains) throws Exception {
         if (!plan.store().keepsHouse()) {
             return leftWithin(GONE_PATIENCE, remains);

@@ -8,7 +8,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is to be run.
+ * The run that is to be made.
  *
  * @param store against which store
  * @param duration for how long

@@ -186,7 +186,7 @@ final class FaultDriver {
         }
     }
 
-    /** What is under way for a moment is lost, and the connections that lost something are reset: others never notice. */
+    /** Loses the messages of a moment, and resets the connections that lost one: others never notice. */
     private void resetAfterLosses(String what, TcpProxy proxy, Direction direction) {
         long before = direction.traffic().dropped();
         direction.drop();
@@ -225,7 +225,7 @@ final class FaultDriver {
         ServerGroup group = Objects.requireNonNull(servers, "servers");
         List<ServerUnderTest> members = group.members();
         ServerUnderTest target = members.get(random.nextInt(members.size()));
-        // Fail-over needs somebody to fail over to.
+        // Fail-over needs a replica to fail over to.
         boolean others = !group.ports().isEmpty() || sufferingServers.isEmpty();
         if (!others || !sufferingServers.add(target)) {
             return;

@@ -1,6 +1,6 @@
 package io.leasehold.verify.chaos;
 
-/** What harm is done to. */
+/** The target of a fault. */
 public enum FaultGroup {
     /** Clients are stopped, continued and killed. */
     CLIENT,

@@ -3,10 +3,10 @@ package io.leasehold.verify.chaos;
 import java.util.List;
 import java.util.OptionalLong;
 
-/** Looks at what a store keeps, past our clients, by its own means. */
+/** Reads the remains in a store past our clients, by its own means. */
 interface Remains {
 
-    /** Looks at nothing. */
+    /** Reads nothing. */
     Remains UNSEEN = new Remains() {};
 
     /** Before the clients come. */
@@ -17,7 +17,7 @@ interface Remains {
         return List.of();
     }
 
-    /** What has happened to what is kept and must not. */
+    /** The changes of the remains that must not happen. */
     default List<String> wrongs() throws Exception {
         return List.of();
     }

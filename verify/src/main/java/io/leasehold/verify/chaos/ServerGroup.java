@@ -49,7 +49,7 @@ record ServerGroup(
 
     private static ServerGroup direct(String what, List<RedisServer> servers, String uri, AutoCloseable stop) {
         List<ServerUnderTest> members = new ArrayList<>();
-        servers.forEach(server -> members.add(new ServerUnderTest.Redis(server)));
+        servers.forEach(server -> members.add(ServerUnderTest.Started.redis(server)));
         String name = what + members.size() + " durable " + members.get(0).name();
         return new ServerGroup(name, List.copyOf(members), List.of(), ports -> uri, ports -> uri, stop);
     }
@@ -59,7 +59,7 @@ record ServerGroup(
         List<ServerUnderTest> nodes = new ArrayList<>();
         try {
             for (int i = 0; i < NODES; i++) {
-                nodes.add(new ServerUnderTest.Redis(
+                nodes.add(ServerUnderTest.Started.redis(
                         RedisServer.builder().durable().start()));
             }
         } catch (RuntimeException e) {
@@ -84,7 +84,7 @@ record ServerGroup(
                 () -> nodes.forEach(ServerUnderTest::close));
     }
 
-    /** What the store keeps, seen by its own means. */
+    /** The remains in the store, read by its own means. */
     Remains remains() {
         return members.size() == 1 ? members.get(0).remains() : Remains.UNSEEN;
     }

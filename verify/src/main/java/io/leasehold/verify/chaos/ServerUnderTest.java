@@ -27,7 +27,7 @@ interface ServerUnderTest extends AutoCloseable {
     /** Whether its protocol lets a proxy lose a single request or reply. */
     boolean speaksResp();
 
-    /** What the store keeps, seen by its own means. */
+    /** The remains in the store, read by its own means. */
     default Remains remains() {
         return Remains.UNSEEN;
     }
@@ -45,12 +45,12 @@ interface ServerUnderTest extends AutoCloseable {
 
     /** A Redis server that writes everything down. */
     static ServerUnderTest redis() {
-        return new Redis(RedisServer.builder().durable().start());
+        return Started.redis(RedisServer.builder().durable().start());
     }
 
     /** An etcd of one member. */
     static ServerUnderTest etcd() {
-        return new Etcd(EtcdServer.start("--log-level=error"));
+        return Started.etcd(EtcdServer.start("--log-level=error"));
     }
 
     /** A ZooKeeper server in a JVM of its own. */
@@ -59,111 +59,65 @@ interface ServerUnderTest extends AutoCloseable {
     }
 
     /**
-     * Redis.
+     * A server that this process has started.
      *
-     * @param server the server
+     * @param uri the store URI up to the port, and after it
      */
-    record Redis(RedisServer server) implements ServerUnderTest {
-        @Override
-        public String name() {
-            return "redis " + server.version();
+    record Started(String name, int port, Uri uri, boolean speaksResp, Remains remains, Verbs verbs)
+            implements ServerUnderTest {
+
+        private record Uri(String before, String after) {}
+
+        private record Verbs(Runnable killed, Runnable restarted, Runnable frozen, Runnable thawed, Runnable closed) {}
+
+        static Started redis(RedisServer server) {
+            return new Started(
+                    "redis " + server.version(),
+                    server.port(),
+                    new Uri("redis://127.0.0.1:", ""),
+                    true,
+                    Remains.UNSEEN,
+                    new Verbs(server::kill, server::restart, server::freeze, server::thaw, server::close));
+        }
+
+        static Started etcd(EtcdServer server) {
+            return new Started(
+                    "etcd",
+                    server.port(),
+                    new Uri("etcd://127.0.0.1:", "/chaos"),
+                    false,
+                    new EtcdRemains(server.port()),
+                    new Verbs(server::kill, server::restart, server::freeze, server::thaw, server::close));
         }
 
         @Override
-        public int port() {
-            return server.port();
-        }
-
-        @Override
-        public String uri(int port) {
-            return "redis://127.0.0.1:" + port;
-        }
-
-        @Override
-        public boolean speaksResp() {
-            return true;
+        public String uri(int throughPort) {
+            return uri.before() + throughPort + uri.after();
         }
 
         @Override
         public void kill() {
-            server.kill();
+            verbs.killed().run();
         }
 
         @Override
         public void restart() {
-            server.restart();
+            verbs.restarted().run();
         }
 
         @Override
         public void freeze() {
-            server.freeze();
+            verbs.frozen().run();
         }
 
         @Override
         public void thaw() {
-            server.thaw();
+            verbs.thawed().run();
         }
 
         @Override
         public void close() {
-            server.close();
-        }
-    }
-
-    /**
-     * etcd.
-     *
-     * @param server the server
-     */
-    record Etcd(EtcdServer server) implements ServerUnderTest {
-        @Override
-        public String name() {
-            return "etcd";
-        }
-
-        @Override
-        public int port() {
-            return server.port();
-        }
-
-        @Override
-        public String uri(int port) {
-            return "etcd://127.0.0.1:" + port + "/chaos";
-        }
-
-        @Override
-        public Remains remains() {
-            return new EtcdRemains(port());
-        }
-
-        @Override
-        public boolean speaksResp() {
-            return false;
-        }
-
-        @Override
-        public void kill() {
-            server.kill();
-        }
-
-        @Override
-        public void restart() {
-            server.restart();
-        }
-
-        @Override
-        public void freeze() {
-            server.freeze();
-        }
-
-        @Override
-        public void thaw() {
-            server.thaw();
-        }
-
-        @Override
-        public void close() {
-            server.close();
+            verbs.closed().run();
         }
     }
 

@@ -15,7 +15,7 @@ final class SilentConnections {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-    /** What was answered before may still be looked at so much later. */
+    /** An answer from before may be handled so much later. */
     private static final Duration LATE = Duration.ofSeconds(1);
 
     private SilentConnections() {}

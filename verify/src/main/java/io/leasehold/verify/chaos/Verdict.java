@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * What the histories of a run prove.
+ * The judgement on the histories of a run.
  *
  * @param line the figures
  * @param violations what must not have happened
@@ -25,7 +25,7 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
     private static final String NAIVE = "naive/";
 
     /**
-     * What it proves.
+     * Judges the histories.
      *
      * @param removed how much housekeeping has removed, where that is counted: a run in which that was nothing proves nothing
      * @param aftermath what was found when the faults were over
@@ -87,7 +87,7 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
         return new Verdict(line, violations, exitCode, figures, broken);
     }
 
-    /** What a run adds to the ledger. */
+    /** The figures that a run adds to the ledger. */
     record Figures(
             long seconds,
             long acquisitions,

@@ -21,7 +21,7 @@ interface Contender extends AutoCloseable {
     /** A lock that is held. */
     interface Held {
 
-        /** What goes to the resource. */
+        /** The token that goes to the resource. */
         long token();
 
         /** Whether the holder may go on. */

@@ -43,7 +43,7 @@ public record StoreAccess(String uri, @Nullable Duration retention, int pool) {
                 Integer.parseInt(System.getenv().getOrDefault(POOL, "0")));
     }
 
-    /** What tells it to a child process. */
+    /** The environment that passes it to a child process. */
     public Map<String, String> environment() {
         Map<String, String> variables = new LinkedHashMap<>();
         variables.put(URI, uri);

@@ -93,7 +93,7 @@ final class UnballotedQuorum implements Contender {
         return null;
     }
 
-    /** What these nodes answer, each by its number; null for one that does not in time, which is all that nodes get. */
+    /** The answers of these nodes, each by its number; null for one that does not in time, which is all that nodes get. */
     private <T> List<@Nullable T> askAll(
             IntPredicate asked, Function<RedisAsyncCommands<String, String>, RedisFuture<T>> request) {
         List<@Nullable RedisFuture<T>> sent = new ArrayList<>();

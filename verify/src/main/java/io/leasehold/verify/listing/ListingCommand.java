@@ -14,7 +14,7 @@ import java.util.stream.LongStream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code listing}: the p99 of an acquire with and without somebody who lists and searches many locks at the same time. */
+/** {@code listing}: the p99 of an acquire with and without an operator who lists and searches many locks at the same time. */
 @Command(
         name = "listing",
         mixinStandardHelpOptions = true,

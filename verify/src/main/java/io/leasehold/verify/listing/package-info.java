@@ -1,4 +1,4 @@
-/** What it costs those who acquire that an operator looks at many locks. */
+/** The cost for acquires while an operator lists many locks. */
 @NullMarked
 package io.leasehold.verify.listing;
 

@@ -4,7 +4,10 @@ import io.leasehold.Attempt;
 import io.leasehold.Lease;
 import io.leasehold.LockClient;
 import io.leasehold.testkit.virtual.VirtualWorld;
+import io.leasehold.verify.run.SimulatedRun;
 import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -22,59 +25,66 @@ final class QueueAftermath {
     private static final Duration AT_ONCE = Duration.ofMillis(100);
     private static final Duration IDLE = Duration.ofSeconds(60);
 
-    private QueueAftermath() {}
+    private final SimulatedRun<QueueFault> run;
+    private final QueueModel model;
+    private final List<QueueClient> clients;
+    private final VirtualWorld world;
 
-    static void check(QueueSimulation simulation) {
-        VirtualWorld world = simulation.world();
-        world.runFor(CALM);
-        for (QueueClient client : simulation.clients) {
-            if (client.pending() != 0) {
-                simulation.problem("liveness: " + client.process.name() + " has " + client.pending()
-                        + " futures that never completed");
-            }
-        }
-        simulation.model.entries().forEach(entry -> simulation.problem("orphan: left behind: " + entry));
-        passesOn(simulation, false);
-        passesOn(simulation, true);
-        simulation.clients.forEach(client -> client.locks().close());
-        world.runFor(IDLE);
-        simulation.model.entries().forEach(entry -> simulation.problem("orphan: left by a closed client: " + entry));
+    QueueAftermath(SimulatedRun<QueueFault> run, QueueModel model, List<QueueClient> clients) {
+        this.run = run;
+        this.model = model;
+        this.clients = clients;
+        this.world = run.world();
     }
 
-    private static void passesOn(QueueSimulation simulation, boolean breaksWatches) {
-        VirtualWorld world = simulation.world();
-        QueueClient second = simulation.clients.get(simulation.clients.size() - 1);
-        Lease lease = take(simulation, simulation.clients.get(0).locks());
+    void check() {
+        world.runFor(CALM);
+        clients.forEach(client -> client.tasks.requireNonePending());
+        model.entries().forEach(entry -> run.problem("orphan: left behind: " + entry));
+        passesOn(false);
+        passesOn(true);
+        clients.forEach(client -> locks(client).close());
+        world.runFor(IDLE);
+        model.entries().forEach(entry -> run.problem("orphan: left by a closed client: " + entry));
+    }
+
+    private static LockClient locks(QueueClient client) {
+        return Objects.requireNonNull(client.tasks.locks());
+    }
+
+    private void passesOn(boolean breaksWatches) {
+        QueueClient second = clients.get(clients.size() - 1);
+        Lease lease = take(locks(clients.get(0)));
         if (lease == null) {
-            simulation.problem("liveness: a free lock is not granted when all is calm");
+            run.problem("liveness: a free lock is not granted when all is calm");
             return;
         }
         CompletableFuture<Attempt<Lease>> waiting =
-                second.locks().named(QueueSimulation.lock(0)).attemptAsync(PATIENCE);
+                locks(second).named(SimulatedRun.lock(0)).attemptAsync(PATIENCE);
         world.runFor(Duration.ofMillis(600));
         if (breaksWatches) {
-            simulation.model.breakWatches(second.wire);
+            model.breakWatches(second.wire);
             world.runFor(AT_ONCE);
         }
         lease.releaseAsync();
         if (!world.runUntil(waiting::isDone, AT_ONCE)) {
-            simulation.problem("liveness: a waiter was not woken by the release"
+            run.problem("liveness: a waiter was not woken by the release"
                     + (breaksWatches ? " when its watch had broken" : ""));
             world.runUntil(waiting::isDone, PATIENCE);
         }
         Lease passed = leaseOf(waiting);
         if (passed == null) {
-            simulation.problem("liveness: a released lock is not granted to the client that waits for it");
+            run.problem("liveness: a released lock is not granted to the client that waits for it");
         } else {
             passed.releaseAsync();
         }
         world.runFor(Duration.ofMillis(500));
     }
 
-    private static @Nullable Lease take(QueueSimulation simulation, LockClient client) {
+    private @Nullable Lease take(LockClient client) {
         CompletableFuture<Attempt<Lease>> taken =
-                client.named(QueueSimulation.lock(0)).attemptAsync(PATIENCE);
-        simulation.world().runUntil(taken::isDone, PATIENCE);
+                client.named(SimulatedRun.lock(0)).attemptAsync(PATIENCE);
+        world.runUntil(taken::isDone, PATIENCE);
         return leaseOf(taken);
     }
 

@@ -6,7 +6,7 @@ public enum QueueFault {
     PAUSE_BEFORE_CALL,
     /** A client stands still between the reply to a call and what follows from it. */
     PAUSE_AFTER_REPLY,
-    /** A client stands still between looking at its lease and using the resource. */
+    /** A client stands still between the check of its lease and the use of the resource. */
     PAUSE_BEFORE_USE,
     /** A connection breaks before the call arrives. */
     RESET_BEFORE_CALL,
@@ -20,7 +20,7 @@ public enum QueueFault {
     STALL,
     /** An event comes later than replies that were sent after it. */
     LATE_EVENT,
-    /** What tells events of one client breaks. */
+    /** The watches of one client break. */
     WATCH_BROKEN,
     /** A lease or a session has ended by itself, and what it kept is gone. */
     EXPIRED,

@@ -1,8 +1,8 @@
 package io.leasehold.verify.queue;
 
+import io.leasehold.verify.run.FaultPlan;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
@@ -20,14 +20,15 @@ import java.util.SplittableRandom;
  */
 record QueuePlan(
         long seed,
-        QueueSimulator.Kind kind,
+        QueueKind kind,
         int clients,
         int tasks,
         int locks,
         int network,
         int pauses,
         int driftPartsPerMillion,
-        List<Harm> harms) {
+        List<Harm<QueueFault>> harms)
+        implements FaultPlan<QueuePlan, QueueFault> {
 
     /** For how long there are new attempts and faults; what follows is calm. */
     static final long CHAOS_MILLIS = 12_000;
@@ -46,20 +47,12 @@ record QueuePlan(
         QueueFault.CLUSTER_FREEZE
     };
 
-    /** One fault that comes at a time. */
-    record Harm(long atMillis, QueueFault fault, int client, long millis) {
-        @Override
-        public String toString() {
-            return String.format(Locale.ROOT, "%7.3f s %s client %d, %d ms", atMillis / 1e3, fault, client, millis);
-        }
-    }
-
     QueuePlan {
         harms = List.copyOf(harms);
     }
 
-    /** What a seed means. */
-    static QueuePlan ofSeed(QueueSimulator.Kind kind, long seed) {
+    /** The plan that a seed stands for. */
+    static QueuePlan ofSeed(QueueKind kind, long seed) {
         SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L);
         List<QueueFault> faults = new ArrayList<>(List.of(ANY));
         if (random.nextInt(8) == 0) {
@@ -77,28 +70,30 @@ record QueuePlan(
                 draw(random, faults));
     }
 
-    private static List<Harm> draw(SplittableRandom random, List<QueueFault> faults) {
-        List<Harm> harms = new ArrayList<>();
+    private static List<Harm<QueueFault>> draw(SplittableRandom random, List<QueueFault> faults) {
+        List<Harm<QueueFault>> harms = new ArrayList<>();
         long pace = 300 + random.nextLong(2_500);
         for (long at = random.nextLong(pace); at < CHAOS_MILLIS; at += 1 + random.nextLong(pace)) {
             QueueFault fault = faults.get(random.nextInt(faults.size()));
-            harms.add(new Harm(
+            harms.add(new Harm<>(
                     at, fault, random.nextInt(8), 1 + random.nextLong(random.nextInt(20) == 0 ? 8_000 : 3_000)));
         }
         return harms;
     }
 
-    /** Whether exclusion is promised. */
-    boolean promisesExclusion() {
+    @Override
+    public boolean promisesExclusion() {
         return harms.stream().noneMatch(harm -> harm.fault() == QueueFault.FORCED_RELEASE);
     }
 
-    QueuePlan with(List<Harm> fewer, int newClients, int newTasks, int newNetwork, int newPauses) {
+    @Override
+    public QueuePlan with(
+            List<Harm<QueueFault>> newHarms, int newClients, int newTasks, int newNetwork, int newPauses) {
         return new QueuePlan(
-                seed, kind, newClients, newTasks, locks, newNetwork, newPauses, driftPartsPerMillion, fewer);
+                seed, kind, newClients, newTasks, locks, newNetwork, newPauses, driftPartsPerMillion, newHarms);
     }
 
-    /** For people, over several lines. */
+    /** Human-readable, over several lines. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder("seed " + seed + ": " + kind + ", " + clients + " clients with up to "

@@ -17,13 +17,13 @@ public final class QueueWire {
 
     private static final Duration AGAIN = Duration.ofMillis(500);
 
-    private final QueueSimulation run;
+    private final QueueRun run;
     private final VirtualRuntime process;
     private final VirtualLink requests;
     private final VirtualLink replies;
     private boolean closed;
 
-    QueueWire(QueueSimulation run, VirtualRuntime process) {
+    QueueWire(QueueRun run, VirtualRuntime process) {
         this.run = run;
         this.process = process;
         this.requests = new VirtualLink(run.host());
@@ -99,7 +99,7 @@ public final class QueueWire {
         }
     }
 
-    /** What the driver goes on saying until it arrives, as watches that are made again with a new connection. */
+    /** Sends again and again until it arrives, as a driver makes watches again with a new connection. */
     public void ask(Runnable work) {
         repeat(requests, new Once(work));
     }

@@ -32,7 +32,7 @@ final class Counters {
     }
 
     /**
-     * What the resource answers.
+     * The answer of the resource.
      *
      * @param accepted whether the token was
      * @param value the counter after that

@@ -5,13 +5,16 @@ import io.leasehold.simulator.SimulationPlan;
 import io.leasehold.simulator.SimulationReport;
 import io.leasehold.simulator.SimulationResult;
 import io.leasehold.simulator.Simulator;
+import io.leasehold.verify.queue.QueueKind;
 import io.leasehold.verify.queue.QueueSimulator;
+import io.leasehold.verify.run.Seeds;
 import io.leasehold.verify.sql.SqlSimulator;
 import java.lang.management.ManagementFactory;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -66,8 +69,8 @@ public final class SimulateCommand implements Callable<Integer> {
         ETCD,
         ZOOKEEPER;
 
-        QueueSimulator.Kind kind() {
-            return QueueSimulator.Kind.valueOf(name());
+        Seeds<?> seeds() {
+            return this == SQL ? SqlSimulator.seeds() : QueueSimulator.seeds(QueueKind.valueOf(name()));
         }
     }
 
@@ -89,15 +92,12 @@ public final class SimulateCommand implements Callable<Integer> {
         }
         if (history) {
             System.out.print(
-                    switch (store) {
-                        case SQL -> SqlSimulator.history(seed);
-                        case REDIS ->
-                            Simulator.standard()
+                    store == Store.REDIS
+                            ? Simulator.standard()
                                     .run(SimulationPlan.ofSeed(seed))
                                     .history()
-                                    .text();
-                        case ETCD, ZOOKEEPER -> QueueSimulator.history(store.kind(), seed);
-                    });
+                                    .text()
+                            : store.seeds().history(seed));
             return 0;
         }
         if (traces) {
@@ -120,22 +120,15 @@ public final class SimulateCommand implements Callable<Integer> {
     }
 
     private long traceHash(long seed) {
-        if (store == Store.SQL) {
-            return SqlSimulator.traceHash(seed);
-        }
         if (store != Store.REDIS) {
-            return QueueSimulator.traceHash(store.kind(), seed);
+            return store.seeds().traceHash(seed);
         }
         SimulationResult result = Simulator.standard().run(SimulationPlan.ofSeed(seed));
         return 31 * result.traceHash() + result.history().text().hashCode();
     }
 
     private int from(long first, int count) {
-        return switch (store) {
-            case REDIS -> redis(first, count);
-            case SQL -> sql(first, count);
-            case ETCD, ZOOKEEPER -> queues(store.kind(), first, count);
-        };
+        return store == Store.REDIS ? redis(first, count) : seeds(first, count);
     }
 
     private int redis(long first, int count) {
@@ -147,66 +140,29 @@ public final class SimulateCommand implements Callable<Integer> {
         System.err.println("events: " + new TreeMap<>(report.events()));
         report.failed().stream().limit(1).forEach(failed -> explain(simulator, failed));
         System.out.println(line(report, first, seconds));
-        if (!report.failed().isEmpty()) {
-            return 1;
-        }
-        return count >= ENOUGH_FOR_EVERY_FAULT && !report.neverHappened().isEmpty() ? 2 : 0;
+        return code(count, report.failed().isEmpty(), report.neverHappened().isEmpty());
     }
 
-    private static int sql(long first, int count) {
-        long cpuBefore = processNanos();
-        SqlSimulator.Report report = SqlSimulator.run(first, count);
-        double seconds = (processNanos() - cpuBefore) / 1e9;
+    private int seeds(long first, int count) {
+        LongSupplier clock = store == Store.SQL ? SimulateCommand::processNanos : SimulateCommand::cpuNanos;
+        Seeds<?> plans = store.seeds();
+        long cpuBefore = clock.getAsLong();
+        Seeds.Report report = plans.run(first, count);
+        double seconds = (clock.getAsLong() - cpuBefore) / 1e9;
         Map<String, Long> events = report.events();
         System.err.println("faults: " + report.faults());
         System.err.println("events: " + events);
-        for (SqlSimulator.Failure failure : report.failures()) {
+        for (Seeds.Failure failure : report.failures()) {
             System.err.println("seed " + failure.seed() + " fails: " + failure.problems());
         }
         report.failures().stream()
                 .limit(1)
-                .forEach(failure -> SqlSimulator.explain(failure.seed()).forEach(System.err::println));
-        System.out.printf(
-                Locale.ROOT,
-                "simulate --store sql: %d runs from seed %d, %d steps, %d acquisitions, faults of %d kinds %d times%s,"
-                        + " violations=%d; lost updates: checking=%d of %d, naive=%d of %d; %.1f s of processor time%n",
-                report.runs(),
-                first,
-                events.getOrDefault("steps", 0L),
-                events.getOrDefault("acquisitions", 0L),
-                report.faults().size(),
-                report.faults().values().stream().mapToLong(Long::longValue).sum(),
-                report.neverHappened().isEmpty() ? "" : " (never: " + report.neverHappened() + ")",
-                report.failures().size(),
-                events.getOrDefault("lost updates checking", 0L),
-                events.getOrDefault("updates checking", 0L),
-                events.getOrDefault("lost updates naive", 0L),
-                events.getOrDefault("updates naive", 0L),
-                seconds);
-        if (!report.failures().isEmpty()) {
-            return 1;
-        }
-        return count >= ENOUGH_FOR_EVERY_FAULT && !report.neverHappened().isEmpty() ? 2 : 0;
-    }
-
-    private static int queues(QueueSimulator.Kind kind, long first, int count) {
-        long cpuBefore = cpuNanos();
-        QueueSimulator.Report report = QueueSimulator.run(kind, first, count);
-        double seconds = (cpuNanos() - cpuBefore) / 1e9;
-        Map<String, Long> events = report.events();
-        System.err.println("faults: " + report.faults());
-        System.err.println("events: " + events);
-        for (QueueSimulator.Failure failure : report.failures()) {
-            System.err.println("seed " + failure.seed() + " fails: " + failure.problems());
-        }
-        report.failures().stream()
-                .limit(1)
-                .forEach(failure -> QueueSimulator.explain(kind, failure.seed()).forEach(System.err::println));
+                .forEach(failure -> plans.explain(failure.seed()).forEach(System.err::println));
         System.out.printf(
                 Locale.ROOT,
                 "simulate --store %s: %d runs from seed %d, %d steps, %d acquisitions, faults of %d kinds %d times%s,"
                         + " violations=%d; lost updates: checking=%d of %d, naive=%d of %d; %.1f s of processor time%n",
-                kind.name().toLowerCase(Locale.ROOT),
+                store.name().toLowerCase(Locale.ROOT),
                 report.runs(),
                 first,
                 events.getOrDefault("steps", 0L),
@@ -220,10 +176,14 @@ public final class SimulateCommand implements Callable<Integer> {
                 events.getOrDefault("lost updates naive", 0L),
                 events.getOrDefault("updates naive", 0L),
                 seconds);
-        if (!report.failures().isEmpty()) {
+        return code(count, report.failures().isEmpty(), report.neverHappened().isEmpty());
+    }
+
+    private static int code(int count, boolean keptAll, boolean sawAll) {
+        if (!keptAll) {
             return 1;
         }
-        return count >= ENOUGH_FOR_EVERY_FAULT && !report.neverHappened().isEmpty() ? 2 : 0;
+        return count >= ENOUGH_FOR_EVERY_FAULT && !sawAll ? 2 : 0;
     }
 
     /** A run over SQL has several threads, of which one runs at a time. */

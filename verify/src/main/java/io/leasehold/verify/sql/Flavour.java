@@ -34,7 +34,7 @@ enum Flavour {
         this.timeStandsStill = timeStandsStill;
     }
 
-    /** What the model refuses. */
+    /** The reasons for which the model refuses a statement. */
     enum Refusal {
         LOCKED,
         DUPLICATE,
@@ -58,7 +58,7 @@ enum Flavour {
         return new SQLException("the model refuses: " + refusal, state, code);
     }
 
-    /** What a driver says of a connection that is no more. */
+    /** The error of a driver for a connection that has ended. */
     static SQLException lost() {
         return new SQLException("the connection is broken", "08006");
     }

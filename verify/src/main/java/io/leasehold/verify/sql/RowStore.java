@@ -39,7 +39,7 @@ final class RowStore {
     private long commits;
     private long ids;
 
-    /** What a statement answered. */
+    /** The answer of a statement. */
     sealed interface Answer {}
 
     /** Rows, also none. */
@@ -54,7 +54,7 @@ final class RowStore {
     /** It waits for a row: to be asked again when a transaction has ended, with what it knows already. */
     record Blocked(Object known) implements Answer {}
 
-    /** Sees each row that a commit changes. */
+    /** Receives each row that a commit changes. */
     interface Audit {
         /** The change; null stands for no row. */
         void committed(@Nullable Row before, @Nullable Row after, long floor, long micros);
@@ -247,12 +247,12 @@ final class RowStore {
         return latest(session, name) != null;
     }
 
-    /** What was committed last, with what this session has written. */
+    /** The row as it was committed last, or as this session has written it. */
     private @Nullable Row latest(Session session, String name) {
         return session.written.containsKey(name) ? session.written.get(name) : committed.get(name);
     }
 
-    /** What a plain read sees. */
+    /** The rows that a plain read returns. */
     private Map<String, Row> visible(Session session) {
         if (flavour.readsFromSnapshot && session.inTransaction && session.snapshot == null) {
             session.snapshot = new TreeMap<>(committed);
@@ -354,7 +354,7 @@ final class RowStore {
         return new Count(1);
     }
 
-    /** What a statement that grants at once has read when it began: a wait for a row changes none of it. */
+    /** The values that a statement that grants at once has read when it began: a wait for a row changes none of it. */
     private record Begun(long micros, long floor, long commits) {}
 
     /** See {@code PostgresDialect.ACQUIRE}: time and floor are those of the statement's beginning. */

@@ -117,7 +117,7 @@ final class SimulatedJdbc {
         });
     }
 
-    /** What PostgreSQL's own driver can do besides. */
+    /** The methods of PostgreSQL's own driver. */
     private static @Nullable Object postgres(Line line, String method, @Nullable Object[] args) throws SQLException {
         return switch (method) {
             case "getPrepareThreshold" -> 5;

@@ -4,6 +4,7 @@ import io.leasehold.Attempt;
 import io.leasehold.Lease;
 import io.leasehold.LockClient;
 import io.leasehold.testkit.virtual.VirtualWorld;
+import io.leasehold.verify.run.SimulatedRun;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,17 +37,14 @@ final class SqlAftermath {
     private SqlAftermath() {}
 
     static void check(SqlSimulation simulation) {
-        VirtualWorld world = simulation.world;
+        VirtualWorld world = simulation.run.world();
         world.runFor(CALM);
         List<LockClient> clients = new ArrayList<>();
         for (SqlClient client : simulation.clients) {
-            if (client.pending() != 0) {
-                simulation.problem("liveness: " + client.process.name() + " has " + client.pending()
-                        + " futures that never completed");
-            }
-            LockClient locks = client.locks();
+            client.tasks.requireNonePending();
+            LockClient locks = client.tasks.locks();
             if (locks == null) {
-                simulation.problem("liveness: " + client.process.name() + " has found no connection");
+                simulation.run.problem("liveness: " + client.process().name() + " has found no connection");
             } else {
                 clients.add(locks);
             }
@@ -54,14 +52,14 @@ final class SqlAftermath {
         long micros = simulation.server.micros();
         simulation.server.store.rows().stream()
                 .filter(row -> row.isHeldAt(micros))
-                .forEach(row -> simulation.problem("orphan: left behind: " + row));
+                .forEach(row -> simulation.run.problem("orphan: left behind: " + row));
         if (clients.size() == simulation.clients.size() && settles(simulation, clients)) {
             passesOn(simulation, clients);
         }
         clients.forEach(LockClient::close);
         world.runFor(IDLE);
         if (world.pendingEvents() != 0) {
-            simulation.problem(
+            simulation.run.problem(
                     "orphan: " + world.pendingEvents() + " timers or messages are left when all clients are closed");
         }
     }
@@ -70,44 +68,44 @@ final class SqlAftermath {
         for (LockClient client : clients) {
             Lease lease = take(simulation, client);
             if (lease == null) {
-                simulation.problem("liveness: a free lock is not granted when all is calm");
+                simulation.run.problem("liveness: a free lock is not granted when all is calm");
                 return false;
             }
             lease.releaseAsync();
         }
-        simulation.world.runFor(REST);
+        simulation.run.world().runFor(REST);
         return true;
     }
 
     private static @Nullable Lease take(SqlSimulation simulation, LockClient client) {
         CompletableFuture<Attempt<Lease>> taken =
-                client.named(SqlSimulation.lock(0)).attemptAsync(PATIENCE);
-        simulation.world.runUntil(taken::isDone, PATIENCE);
+                client.named(SimulatedRun.lock(0)).attemptAsync(PATIENCE);
+        simulation.run.world().runUntil(taken::isDone, PATIENCE);
         return leaseOf(taken);
     }
 
     private static void passesOn(SqlSimulation simulation, List<LockClient> clients) {
-        VirtualWorld world = simulation.world;
+        VirtualWorld world = simulation.run.world();
         Lease lease = take(simulation, clients.get(0));
         if (lease == null) {
-            simulation.problem("liveness: a free lock is not granted again when all is calm");
+            simulation.run.problem("liveness: a free lock is not granted again when all is calm");
             return;
         }
         CompletableFuture<Attempt<Lease>> waiting =
-                clients.get(clients.size() - 1).named(SqlSimulation.lock(0)).attemptAsync(PATIENCE);
+                clients.get(clients.size() - 1).named(SimulatedRun.lock(0)).attemptAsync(PATIENCE);
         world.runFor(Duration.ofMillis(600));
         lease.releaseAsync();
         if (world.runUntil(waiting::isDone, AT_ONCE)) {
-            simulation.counts.saw("passed on at once", 1);
+            simulation.run.counts().saw("passed on at once", 1);
         } else if (simulation.plan.flavour() == Flavour.POSTGRESQL) {
-            simulation.problem("liveness: a waiter was not woken by the release");
+            simulation.run.problem("liveness: a waiter was not woken by the release");
             world.runUntil(waiting::isDone, PATIENCE);
         } else if (world.runUntil(waiting::isDone, POLLED)) {
-            simulation.counts.saw("passed on by a poll", 1);
+            simulation.run.counts().saw("passed on by a poll", 1);
         }
         Lease passed = leaseOf(waiting);
         if (passed == null) {
-            simulation.problem("liveness: a released lock is not granted to the client that waits for it");
+            simulation.run.problem("liveness: a released lock is not granted to the client that waits for it");
             world.runUntil(waiting::isDone, PATIENCE);
         } else {
             passed.releaseAsync();

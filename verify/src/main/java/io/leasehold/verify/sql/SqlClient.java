@@ -1,17 +1,15 @@
 package io.leasehold.verify.sql;
 
 import io.leasehold.Attempt;
-import io.leasehold.Backoff;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
-import io.leasehold.Renewal;
 import io.leasehold.jdbc.StoresOverModel;
-import io.leasehold.simulator.history.HistoryEvent;
 import io.leasehold.spi.LockStore;
 import io.leasehold.testkit.virtual.VirtualRuntime;
-import io.leasehold.testkit.virtual.VirtualWorld;
+import io.leasehold.verify.run.LockTasks;
+import io.leasehold.verify.run.SimulatedRun;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,51 +17,45 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A client process: the real engine over the real lease table over the simulated driver, and a few tasks that acquire, use, lose and
- * give up locks at random, and write down what they believe.
- */
+/** A client process: the real engine over the real lease table over the simulated driver, and its tasks. */
 @SuppressWarnings("FutureReturnValueIgnored")
-final class SqlClient {
+final class SqlClient implements Wire.Client {
 
-    private static final Duration TTL = Duration.ofSeconds(2);
+    /** A connection of a network of 1 breaks once in so many statements. */
+    private static final double STATEMENTS_OF_A_RESET = 3_000;
 
-    final VirtualRuntime process;
+    final LockTasks<SqlFault> tasks;
+    private final VirtualRuntime process;
     private final SqlSimulation simulation;
-    private final VirtualWorld world;
+    private final SimulatedRun<SqlFault> run;
     private final List<Wire> wires = new ArrayList<>();
     private @Nullable LockStore store;
-    private @Nullable LockClient locks;
-    private boolean stopped;
     private boolean refused;
     private boolean cutsRequests;
     private boolean cutsReplies;
     private boolean stalls;
-    private int pending;
 
     SqlClient(SqlSimulation simulation, VirtualRuntime process) {
         this.simulation = simulation;
+        this.run = simulation.run;
         this.process = process;
-        this.world = process.world();
+        this.tasks = new LockTasks<>(run, process, simulation, SqlFault.PAUSE_BEFORE_USE, SqlFault.CANCEL);
     }
 
     /** Opens the store, again and again if need be, and begins. */
-    void start(int mostTasks) {
+    void start() {
         process.startThread("main", () -> {
             LockStore opened = open();
             if (opened == null) {
                 return;
             }
-            locks = Leasehold.builder()
+            tasks.start(Leasehold.builder()
                     .store(opened)
                     .runtime(process)
                     .label(process.name())
-                    .listener(simulation.counts)
-                    .defaults(options())
-                    .connect();
-            for (long tasks = 1 + world.randomBelow(mostTasks); tasks > 0; tasks--) {
-                process.execute(this::next);
-            }
+                    .listener(run.counts())
+                    .defaults(tasks.options())
+                    .connect());
         });
     }
 
@@ -102,7 +94,7 @@ final class SqlClient {
             LockClient client = Leasehold.builder()
                     .store(opened)
                     .runtime(process)
-                    .defaults(LockOptions.defaults().ttl(TTL))
+                    .defaults(LockOptions.defaults().ttl(LockTasks.TTL))
                     .connect();
             try {
                 CompletableFuture<Attempt<Lease>> attempt =
@@ -143,7 +135,7 @@ final class SqlClient {
     }
 
     private Wire connect() throws SQLException {
-        Wire wire = new Wire(this, simulation.server, simulation.plan.flavour(), simulation.drawnFaults());
+        Wire wire = new Wire(this, simulation.server, simulation.plan.flavour(), run.drawnFaults());
         wires.removeIf(Wire::isBroken);
         wires.add(wire);
         if (cutsRequests) {
@@ -160,42 +152,28 @@ final class SqlClient {
         return wire;
     }
 
-    private LockOptions options() {
-        LockOptions options = LockOptions.defaults()
-                .ttl(TTL)
-                .recheck(Duration.ofSeconds(1))
-                .retry(Backoff.exponential(Duration.ofMillis(20), Duration.ofMillis(500)));
-        return switch ((int) world.randomBelow(6)) {
-            case 0 -> options.renewal(Renewal.none());
-            case 1 -> options.lockDelay(Duration.ofMillis(500));
-            case 2 -> options.maxHold(Duration.ofSeconds(4));
-            default -> options;
-        };
-    }
-
-    @Nullable
-    LockClient locks() {
-        return locks;
-    }
-
     @Nullable
     LockStore store() {
         return store;
     }
 
-    int pending() {
-        return pending;
+    @Override
+    public VirtualRuntime process() {
+        return process;
     }
 
-    void saw(SqlFault fault) {
-        simulation.saw(fault);
+    @Override
+    public void saw(SqlFault fault) {
+        run.saw(fault);
     }
 
-    void modelFails(String why) {
-        simulation.problem("model: " + why);
+    @Override
+    public void modelFails(String why) {
+        run.problem("model: " + why);
     }
 
-    boolean isRefused() {
+    @Override
+    public boolean isRefused() {
         return refused;
     }
 
@@ -240,20 +218,20 @@ final class SqlClient {
 
     /** Begins nothing new, and its connections are good from now on. */
     void heal() {
-        stopped = true;
+        tasks.stop();
         refuse(false);
         cutRequests(false);
         cutReplies(false);
         stall(false);
         wires.forEach(wire -> {
-            wire.requests().faults(SqlSimulation.CALM);
-            wire.replies().faults(SqlSimulation.CALM);
+            wire.requests().faults(SimulatedRun.CALM);
+            wire.replies().faults(SimulatedRun.CALM);
         });
     }
 
-    /** At a suspension point, on a thread of the process: perhaps it stands still. */
-    void mayPause(SqlFault point) throws SQLException {
-        long nanos = simulation.pauseNanos(point);
+    @Override
+    public void mayPause(SqlFault point) throws SQLException {
+        long nanos = run.pauseNanos(point);
         if (nanos > 0) {
             process.freeze(Duration.ofNanos(nanos));
             try {
@@ -264,120 +242,8 @@ final class SqlClient {
         }
     }
 
-    /** Whether a connection breaks now. */
-    boolean draws(SqlFault reset) {
-        return simulation.drawsReset(reset);
-    }
-
-    private void later(long mostMillis) {
-        if (!stopped) {
-            process.schedule(1 + world.randomBelow(mostMillis * 1_000_000), this::next);
-        }
-    }
-
-    private void next() {
-        LockClient client = locks;
-        if (stopped || client == null) {
-            return;
-        }
-        Duration patience = Duration.ofMillis(world.chance(0.2) ? 0 : world.randomBelow(3_000));
-        int locksInAll = simulation.plan.locks();
-        String lock = SqlSimulation.lock(world.chance(0.6) ? 0 : world.randomBelow(locksInAll));
-        pending++;
-        CompletableFuture<Attempt<Lease>> future = client.named(lock).attemptAsync(patience);
-        if (world.chance(0.1)) {
-            process.schedule(world.randomBelow(20_000_000), () -> {
-                if (future.cancel(false)) {
-                    simulation.saw(SqlFault.CANCEL);
-                }
-            });
-        }
-        future.whenComplete((attempt, error) -> {
-            pending--;
-            if (attempt instanceof Attempt.Acquired<Lease> acquired) {
-                hold(acquired.lease());
-            } else {
-                later(1_500);
-            }
-        });
-    }
-
-    private void hold(Lease lease) {
-        long at = world.elapsedNanos();
-        long until = believedUntil(lease);
-        String lock = lease.lockName().text();
-        long token = lease.fencingToken();
-        simulation.history.add(new HistoryEvent.Acquired(at, process.name(), lock, token, until));
-        simulation.mustKeep(lock, token, until);
-        long holdFor = world.chance(0.2) ? 5_000_000_000L : 300_000_000L;
-        long steps = 1 + world.randomBelow(4);
-        new Work(lease, lock, token, world.randomBelow(holdFor) / steps).first(steps);
-    }
-
-    /** For how long, in the world's time, the holder will go on believing if it looks at nothing but its clock. */
-    private long believedUntil(Lease lease) {
-        long leftNanos = lease.remainingValidity().toNanos();
-        return leftNanos == 0 ? world.elapsedNanos() : process.worldNanosAfter(leftNanos);
-    }
-
-    /** The work of one hold: a read, then some writes, each after a look at the lease. */
-    private final class Work {
-        private final Lease lease;
-        private final String lock;
-        private final long token;
-        private final long stepNanos;
-
-        Work(Lease lease, String lock, long token, long stepNanos) {
-            this.lease = lease;
-            this.lock = lock;
-            this.token = token;
-            this.stepNanos = stepNanos;
-        }
-
-        void first(long steps) {
-            ifHeld(() -> simulation.resource.read(process, lock, token, seen -> use(seen, steps)));
-        }
-
-        private void use(SqlResource.Answer seen, long steps) {
-            if (!seen.accepted() || steps == 0) {
-                end(seen.accepted() ? "released" : "refused");
-                return;
-            }
-            process.schedule(1 + stepNanos, () -> {
-                if (world.chance(0.04)) {
-                    pending++;
-                    lease.renewAsync().whenComplete((done, error) -> pending--);
-                }
-                ifHeld(() -> simulation.resource.write(process, lock, token, seen, next -> use(next, steps - 1)));
-            });
-        }
-
-        /** Looks at the lease, perhaps stands still, and goes on. */
-        private void ifHeld(Runnable then) {
-            long at = world.elapsedNanos();
-            long until = believedUntil(lease);
-            if (until <= at) {
-                end("lost");
-                return;
-            }
-            simulation.history.add(new HistoryEvent.Extended(at, process.name(), lock, token, until));
-            simulation.mustKeep(lock, token, until);
-            long pauseNanos = simulation.pauseNanos(SqlFault.PAUSE_BEFORE_USE);
-            if (pauseNanos > 0) {
-                process.freeze(Duration.ofNanos(pauseNanos));
-                process.execute(then);
-            } else {
-                then.run();
-            }
-        }
-
-        private void end(String how) {
-            simulation.history.add(new HistoryEvent.Ended(world.elapsedNanos(), process.name(), lock, token, how));
-            pending++;
-            lease.releaseAsync().whenComplete((outcome, error) -> {
-                pending--;
-                later(1_500);
-            });
-        }
+    @Override
+    public boolean draws(SqlFault reset) {
+        return run.drawsReset(reset, STATEMENTS_OF_A_RESET);
     }
 }

@@ -6,7 +6,7 @@ enum SqlFault {
     PAUSE_BEFORE_STATEMENT,
     /** A client stands still between the reply to a statement and the next one. */
     PAUSE_AFTER_REPLY,
-    /** A client stands still between looking at its lease and using the resource. */
+    /** A client stands still between the check of its lease and the use of the resource. */
     PAUSE_BEFORE_USE,
     /** A connection breaks before the statement arrives. */
     RESET_BEFORE_STATEMENT,

@@ -1,8 +1,8 @@
 package io.leasehold.verify.sql;
 
+import io.leasehold.verify.run.FaultPlan;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
@@ -31,7 +31,8 @@ record SqlPlan(
         int pauses,
         int driftPartsPerMillion,
         long retentionMillis,
-        List<Harm> harms) {
+        List<Harm<SqlFault>> harms)
+        implements FaultPlan<SqlPlan, SqlFault> {
 
     private static final long CHAOS_MILLIS = 12_000;
     private static final int MAX_DRIFT = 4_000;
@@ -53,19 +54,11 @@ record SqlPlan(
         SqlFault.HOUSEKEEPING
     };
 
-    /** One fault that comes at a time. */
-    record Harm(long atMillis, SqlFault fault, int client, long millis) {
-        @Override
-        public String toString() {
-            return String.format(Locale.ROOT, "%7.3f s %s client %d, %d ms", atMillis / 1e3, fault, client, millis);
-        }
-    }
-
     SqlPlan {
         harms = List.copyOf(harms);
     }
 
-    /** What a seed means. */
+    /** The plan that a seed stands for. */
     static SqlPlan ofSeed(long seed) {
         SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L);
         int kind = random.nextInt(100);
@@ -96,13 +89,13 @@ record SqlPlan(
                 draw(random, faults));
     }
 
-    private static List<Harm> draw(SplittableRandom random, List<SqlFault> faults) {
-        List<Harm> harms = new ArrayList<>();
+    private static List<Harm<SqlFault>> draw(SplittableRandom random, List<SqlFault> faults) {
+        List<Harm<SqlFault>> harms = new ArrayList<>();
         long pace = 300 + random.nextLong(2_500);
         for (long at = random.nextLong(pace); at < CHAOS_MILLIS; at += 1 + random.nextLong(pace)) {
             SqlFault fault = faults.get(random.nextInt(faults.size()));
             boolean longer = fault == SqlFault.CLIENT_WALL_STEP || random.nextInt(20) == 0;
-            harms.add(new Harm(at, fault, random.nextInt(8), 1 + random.nextLong(longer ? 8_000 : 3_000)));
+            harms.add(new Harm<>(at, fault, random.nextInt(8), 1 + random.nextLong(longer ? 8_000 : 3_000)));
         }
         return harms;
     }
@@ -116,12 +109,13 @@ record SqlPlan(
         return !has(SqlFault.DATABASE_CLOCK_STEP);
     }
 
-    /** Whether exclusion is promised. */
-    boolean promisesExclusion() {
+    @Override
+    public boolean promisesExclusion() {
         return hasEvenClock() && !has(SqlFault.FORCED_RELEASE);
     }
 
-    SqlPlan with(List<Harm> fewer, int newClients, int newTasks, int newNetwork, int newPauses) {
+    @Override
+    public SqlPlan with(List<Harm<SqlFault>> newHarms, int newClients, int newTasks, int newNetwork, int newPauses) {
         return new SqlPlan(
                 seed,
                 flavour,
@@ -133,10 +127,10 @@ record SqlPlan(
                 newPauses,
                 driftPartsPerMillion,
                 retentionMillis,
-                fewer);
+                newHarms);
     }
 
-    /** For people, over several lines. */
+    /** Human-readable, over several lines. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder("seed " + seed + ": " + flavour + ", " + clients + " clients with up to "

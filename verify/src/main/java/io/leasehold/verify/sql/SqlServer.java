@@ -1,6 +1,7 @@
 package io.leasehold.verify.sql;
 
 import io.leasehold.testkit.virtual.VirtualRuntime;
+import io.leasehold.verify.run.RunCounts;
 import io.leasehold.verify.sql.RowStore.Answer;
 import io.leasehold.verify.sql.RowStore.Blocked;
 import io.leasehold.verify.sql.RowStore.Session;
@@ -20,12 +21,12 @@ final class SqlServer {
 
     private static final long FIRST_MICROS = 1_893_456_000_000_000L;
 
-    /** What PostgreSQL is told by each transaction, and what ends a connection elsewhere. */
+    /** The limit that each transaction sets at PostgreSQL, and that ends a connection elsewhere. */
     private static final Duration IDLE_LIMIT = Duration.ofSeconds(5);
 
     final VirtualRuntime host;
     final RowStore store;
-    private final SqlCounts counts;
+    private final RunCounts<SqlFault> counts;
     private final long firstNanos;
     private final Map<Wire, Waiting> waiting = new LinkedHashMap<>();
     private final Map<Wire, Live> sessions = new LinkedHashMap<>();
@@ -42,7 +43,7 @@ final class SqlServer {
         private long requests;
     }
 
-    SqlServer(VirtualRuntime host, Flavour flavour, RowStore.Audit audit, SqlCounts counts) {
+    SqlServer(VirtualRuntime host, Flavour flavour, RowStore.Audit audit, RunCounts<SqlFault> counts) {
         this.host = host;
         this.counts = counts;
         this.firstNanos = host.nanoTime();

@@ -5,7 +5,7 @@ import io.leasehold.jdbc.dialect.Dialect;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What each text means that a dialect says: the model knows statements by identity, and reads no SQL. */
+/** The operations behind the statements of a dialect: the model knows statements by identity, and reads no SQL. */
 final class Statements {
 
     /** A statement, or an end of a transaction. */
@@ -82,7 +82,7 @@ final class Statements {
         }
     }
 
-    /** What the text means. */
+    /** The operation of this statement. */
     Op of(String sql) {
         Op op = known.get(sql);
         if (op == null) {

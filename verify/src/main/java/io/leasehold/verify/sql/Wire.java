@@ -22,7 +22,27 @@ import org.jspecify.annotations.Nullable;
  */
 final class Wire {
 
-    private final SqlClient client;
+    /** The process at its end. */
+    interface Client {
+        VirtualRuntime process();
+
+        /** A fault has happened. */
+        void saw(SqlFault fault);
+
+        /** The store sends what the model does not know: a run with it proves nothing. */
+        void modelFails(String why);
+
+        /** Whether new connections are refused. */
+        boolean isRefused();
+
+        /** At a suspension point, on a thread of the process: perhaps it stands still. */
+        void mayPause(SqlFault point) throws SQLException;
+
+        /** Whether a connection breaks now. */
+        boolean draws(SqlFault reset);
+    }
+
+    private final Client client;
     private final VirtualRuntime process;
     private final SqlServer server;
     private final Flavour flavour;
@@ -36,9 +56,9 @@ final class Wire {
     private long numbered;
     int timeoutMillis;
 
-    Wire(SqlClient client, SqlServer server, Flavour flavour, LinkFaults faults) {
+    Wire(Client client, SqlServer server, Flavour flavour, LinkFaults faults) {
         this.client = client;
-        this.process = client.process;
+        this.process = client.process();
         this.server = server;
         this.flavour = flavour;
         this.requests = new VirtualLink(server.host);
@@ -81,7 +101,7 @@ final class Wire {
         }
     }
 
-    /** Says a statement, and waits for its answer. */
+    /** Sends a statement, and waits for its answer. */
     Answer ask(Op op, @Nullable Object[] params, boolean autoCommit) throws SQLException {
         client.mayPause(SqlFault.PAUSE_BEFORE_STATEMENT);
         if (broken) {
@@ -183,12 +203,11 @@ final class Wire {
         brokenHere();
     }
 
-    /** The store says something that the model does not know: a run with it proves nothing. */
     void modelFails(String why) {
         client.modelFails(why);
     }
 
-    /** Somebody tells something. */
+    /** A notification is sent to this connection. */
     void tell(String payload) {
         replies.send(() -> {
             heard.add(payload);
@@ -199,7 +218,7 @@ final class Wire {
         });
     }
 
-    /** What was told since, waited for. */
+    /** Waits for notifications, and returns those since the last call. */
     List<String> next(int millis) throws SQLException {
         if (heard.isEmpty() && !broken) {
             CompletableFuture<@Nullable Void> something = new CompletableFuture<>();

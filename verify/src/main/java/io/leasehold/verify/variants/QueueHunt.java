@@ -1,14 +1,15 @@
 package io.leasehold.verify.variants;
 
+import io.leasehold.verify.queue.QueueKind;
 import io.leasehold.verify.queue.QueueSimulator;
 import java.util.function.IntFunction;
 
 /** Runs seeds over the stores whose locks are queues until something is found; made in the class loader of a variant. */
 public class QueueHunt implements IntFunction<String> {
 
-    private final QueueSimulator.Kind kind;
+    private final QueueKind kind;
 
-    QueueHunt(QueueSimulator.Kind kind) {
+    QueueHunt(QueueKind kind) {
         this.kind = kind;
     }
 
@@ -16,7 +17,7 @@ public class QueueHunt implements IntFunction<String> {
     public static final class OfEtcd extends QueueHunt {
         /** By reflection. */
         public OfEtcd() {
-            super(QueueSimulator.Kind.ETCD);
+            super(QueueKind.ETCD);
         }
     }
 
@@ -24,7 +25,7 @@ public class QueueHunt implements IntFunction<String> {
     public static final class OfZooKeeper extends QueueHunt {
         /** By reflection. */
         public OfZooKeeper() {
-            super(QueueSimulator.Kind.ZOOKEEPER);
+            super(QueueKind.ZOOKEEPER);
         }
     }
 
@@ -32,7 +33,7 @@ public class QueueHunt implements IntFunction<String> {
     @Override
     public String apply(int runs) {
         for (long seed = 1; seed <= runs; seed++) {
-            String problem = QueueSimulator.problemOf(kind, seed);
+            String problem = QueueSimulator.seeds(kind).problemOf(seed);
             if (!problem.isEmpty()) {
                 return "simulator, seed " + seed + ": "
                         + (problem.length() > 110 ? problem.substring(0, 110) + "…" : problem);

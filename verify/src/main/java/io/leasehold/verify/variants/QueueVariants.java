@@ -17,7 +17,7 @@ final class QueueVariants {
                         "(watch, what) -> { if (what == EtcdCalls.Heard.DELETED) awaitedIsOver(watch); }"),
                 new Variant(
                         "etcd-key-before-the-answer",
-                        "a lock is granted as soon as the key is asked for, whoever is first",
+                        "a lock is granted as soon as the key is asked for, also behind others",
                         "etcd/QueueEntry.java",
                         "if (first.getKey().equals(own.key())) {\n            return grant",
                         "if (!first.getKey().equals(own.queue())) {\n            return grant"),

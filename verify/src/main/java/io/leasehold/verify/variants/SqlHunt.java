@@ -15,7 +15,7 @@ public final class SqlHunt implements IntFunction<String> {
         for (long seed = 1; seed <= runs; seed++) {
             String problem;
             try {
-                problem = SqlSimulator.problemOf(seed);
+                problem = SqlSimulator.seeds().problemOf(seed);
             } catch (IllegalStateException e) {
                 problem = String.valueOf(e.getMessage());
             }

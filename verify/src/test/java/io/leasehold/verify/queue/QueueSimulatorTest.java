@@ -2,6 +2,7 @@ package io.leasehold.verify.queue;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.verify.run.Seeds;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -16,8 +17,8 @@ final class QueueSimulatorTest {
 
     @ParameterizedTest
     @EnumSource
-    void noPlanBreaksAPromiseAndEveryFaultOccurs(QueueSimulator.Kind kind) {
-        QueueSimulator.Report report = QueueSimulator.run(kind, 1, RUNS);
+    void noPlanBreaksAPromiseAndEveryFaultOccurs(QueueKind kind) {
+        Seeds.Report report = QueueSimulator.seeds(kind).run(1, RUNS);
 
         assertThat(report.failures()).isEmpty();
         if (RUNS >= 700) {
@@ -27,12 +28,11 @@ final class QueueSimulatorTest {
 
     @ParameterizedTest
     @EnumSource
-    void theSameSeedGivesTheSameBytesOfHistory(QueueSimulator.Kind kind) {
+    void theSameSeedGivesTheSameBytesOfHistory(QueueKind kind) {
+        Seeds<?> seeds = QueueSimulator.seeds(kind);
         for (long seed = 1; seed <= 12; seed++) {
-            assertThat(QueueSimulator.history(kind, seed))
-                    .isEqualTo(QueueSimulator.history(kind, seed))
-                    .isNotEmpty();
-            assertThat(QueueSimulator.traceHash(kind, seed)).isEqualTo(QueueSimulator.traceHash(kind, seed));
+            assertThat(seeds.history(seed)).isEqualTo(seeds.history(seed)).isNotEmpty();
+            assertThat(seeds.traceHash(seed)).isEqualTo(seeds.traceHash(seed));
         }
     }
 }

@@ -2,6 +2,7 @@ package io.leasehold.verify.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.verify.run.Seeds;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -15,7 +16,7 @@ final class SqlSimulatorTest {
 
     @Test
     void noPlanBreaksAPromiseAndEveryFaultOccurs() {
-        SqlSimulator.Report report = SqlSimulator.run(1, RUNS);
+        Seeds.Report report = SqlSimulator.seeds().run(1, RUNS);
 
         assertThat(report.failures())
                 .as("each alone: verify/run simulate --store sql --runs 1 --seed S")
@@ -45,15 +46,13 @@ final class SqlSimulatorTest {
 
     @Test
     void theSameSeedGivesTheSameBytesOfHistory() {
+        Seeds<?> seeds = SqlSimulator.seeds();
         for (long seed = 1; seed <= 12; seed++) {
-            SqlPlan plan = SqlPlan.ofSeed(seed);
-            SqlSimulation.Result once = SqlSimulator.run(plan);
-            SqlSimulation.Result again = SqlSimulator.run(SqlPlan.ofSeed(seed));
-            assertThat(again.history().text())
+            assertThat(seeds.history(seed))
                     .as("seed %d", seed)
-                    .isEqualTo(once.history().text())
+                    .isEqualTo(seeds.history(seed))
                     .isNotEmpty();
-            assertThat(again.traceHash()).isEqualTo(once.traceHash());
+            assertThat(seeds.traceHash(seed)).isEqualTo(seeds.traceHash(seed));
         }
     }
 }

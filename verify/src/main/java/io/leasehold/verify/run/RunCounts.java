@@ -1,32 +1,34 @@
-package io.leasehold.verify.sql;
+package io.leasehold.verify.run;
 
 import io.leasehold.LockListener;
-import java.util.EnumMap;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What happened, and how often. One thread at a time. */
-final class SqlCounts implements LockListener {
+/**
+ * The numbers of faults and events of a run. One thread at a time.
+ *
+ * @param <F> the kinds of fault
+ */
+public final class RunCounts<F extends Enum<F>> implements LockListener {
 
-    private final Map<SqlFault, Long> faults = new EnumMap<>(SqlFault.class);
+    private final Map<String, Long> faults = new TreeMap<>();
     private final Map<String, Long> events = new TreeMap<>();
 
-    void saw(SqlFault fault) {
-        faults.merge(fault, 1L, Long::sum);
+    RunCounts() {}
+
+    /** Counts a fault. */
+    public void saw(F fault) {
+        faults.merge(fault.name(), 1L, Long::sum);
     }
 
-    void saw(String event, long times) {
+    /** Counts an event that happened so many times. */
+    public void saw(String event, long times) {
         if (times > 0) {
             events.merge(event, times, Long::sum);
         }
     }
 
-    void add(SqlCounts other) {
-        other.faults.forEach((fault, times) -> faults.merge(fault, times, Long::sum));
-        other.events.forEach((event, times) -> events.merge(event, times, Long::sum));
-    }
-
-    Map<SqlFault, Long> faults() {
+    Map<String, Long> faults() {
         return faults;
     }
 

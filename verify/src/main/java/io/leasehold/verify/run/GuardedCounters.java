@@ -1,4 +1,4 @@
-package io.leasehold.verify.sql;
+package io.leasehold.verify.run;
 
 import io.leasehold.simulator.history.HistoryEvent;
 import io.leasehold.simulator.history.HistoryEvent.Access;
@@ -11,10 +11,10 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * What the locks protect: two counters for each, one that registers the fencing token at first contact and refuses smaller ones,
+ * The resource that the locks protect: two counters for each, one that registers the fencing token at first contact and refuses smaller ones,
  * and one that takes everything.
  */
-public final class SqlResource {
+final class GuardedCounters {
 
     private static final long MAX_DELAY_NANOS = 20_000_000;
 
@@ -22,8 +22,7 @@ public final class SqlResource {
     private final List<HistoryEvent> history;
     private final Map<String, Counter> counters = new HashMap<>();
 
-    /** For the locks of a run. */
-    public SqlResource(VirtualWorld world, List<HistoryEvent> history) {
+    GuardedCounters(VirtualWorld world, List<HistoryEvent> history) {
         this.world = world;
         this.history = history;
     }
@@ -33,11 +32,11 @@ public final class SqlResource {
         private long largestToken;
     }
 
-    /** What a client is told. */
-    public record Answer(boolean accepted, long checking, long naive) {}
+    /** The answer to a client. */
+    record Answer(boolean accepted, long checking, long naive) {}
 
     /** Reads both counters. */
-    public void read(VirtualRuntime client, String lock, long token, Consumer<Answer> then) {
+    void read(VirtualRuntime client, String lock, long token, Consumer<Answer> then) {
         send(client, then, () -> {
             boolean accepted = access("checking/" + lock, Access.READ, token, 0);
             access("naive/" + lock, Access.READ, token, 0);
@@ -46,7 +45,7 @@ public final class SqlResource {
     }
 
     /** One more than what was read. */
-    public void write(VirtualRuntime client, String lock, long token, Answer seen, Consumer<Answer> then) {
+    void write(VirtualRuntime client, String lock, long token, Answer seen, Consumer<Answer> then) {
         send(client, then, () -> {
             boolean accepted = access("checking/" + lock, Access.WRITE, token, seen.checking() + 1);
             access("naive/" + lock, Access.WRITE, token, seen.naive() + 1);

@@ -1,0 +1,112 @@
+package io.leasehold.spi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.quorum.HandClock;
+import io.leasehold.spi.toolkit.Failure;
+import io.leasehold.spi.toolkit.TimedReplies;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Each verb passes the answer on, and turns an error and a silence into the store's words. */
+@Tag("quick")
+final class TimedRepliesTest {
+
+    private static final LockName NAME = LockName.exactly("order:1");
+    private static final OwnerToken OWNER = OwnerToken.fromHex("0123456789abcdef0123456789abcdef01234567");
+    private static final long TTL = Duration.ofSeconds(30).toNanos();
+    private static final long LIMIT = 1_000;
+
+    private final HandClock clock = new HandClock();
+    private final TimedReplies replies = new TimedReplies(clock, new Words());
+
+    private static final class Words implements TimedReplies.Errors {
+        @Override
+        public Failure of(String what, Throwable error) {
+            return new Failure(
+                    FailureKind.PERMANENT, new StoreAccessException(what + " failed: " + error.getMessage(), error));
+        }
+
+        @Override
+        public LockStoreException late(String what, long limitNanos) {
+            return new StoreUnavailableException(what + " was not answered within " + limitNanos, null);
+        }
+    }
+
+    private static <T> CompletableFuture<T> broken() {
+        return CompletableFuture.failedFuture(new IllegalStateException("broken"));
+    }
+
+    @Test
+    void anAnswerInTimeIsPassedOn() {
+        AcquireReply busy = new AcquireReply.Busy(null, 7, List.of());
+        assertThat(replies.acquire(acquire(), () -> CompletableFuture.completedFuture(busy)))
+                .isCompletedWithValue(busy);
+        RenewReply.Item renewed = new RenewReply.Renewed(5);
+        assertThat(replies.renew(item(), LIMIT, () -> CompletableFuture.completedFuture(renewed)))
+                .isCompletedWithValue(renewed);
+        assertThat(replies.release(release(), () -> CompletableFuture.completedFuture(true)))
+                .isCompletedWithValue(new ReleaseReply.Released());
+        assertThat(replies.release(release(), () -> CompletableFuture.completedFuture(false)))
+                .isCompletedWithValue(new ReleaseReply.NotOurs());
+        assertThat(clock.armed()).isZero();
+    }
+
+    @Test
+    void anErrorIsAFailureWithItsKindAndTheRequestWithItsLock() {
+        AcquireReply.Failed acquire = (AcquireReply.Failed)
+                replies.acquire(acquire(), TimedRepliesTest::broken).join();
+        assertThat(acquire.kind()).isEqualTo(FailureKind.PERMANENT);
+        assertThat(acquire.ballot()).isZero();
+        assertThat(acquire.error()).hasMessage("acquire of \"order:1\" failed: broken");
+        RenewReply.Failed renewal = (RenewReply.Failed)
+                replies.renew(item(), LIMIT, TimedRepliesTest::broken).join();
+        assertThat(renewal.error()).hasMessage("renewal of \"order:1\" failed: broken");
+        ReleaseReply.Failed release = (ReleaseReply.Failed)
+                replies.release(release(), TimedRepliesTest::broken).join();
+        assertThat(release.kind()).isEqualTo(FailureKind.PERMANENT);
+        assertThat(release.error()).hasMessage("release of [order:1] failed: broken");
+    }
+
+    @Test
+    void withoutAnAnswerTheEffectIsUnknownWhenTheTimeIsUp() {
+        CompletableFuture<AcquireReply> acquire = replies.acquire(acquire(), CompletableFuture::new);
+        CompletableFuture<RenewReply.Item> renewal = replies.renew(item(), LIMIT, CompletableFuture::new);
+        CompletableFuture<ReleaseReply> release = replies.release(release(), CompletableFuture::new);
+        clock.pass(Duration.ofNanos(LIMIT - 1));
+        assertThat(new ArrayList<CompletableFuture<?>>(List.of(acquire, renewal, release)))
+                .noneMatch(CompletableFuture::isDone);
+        clock.pass(Duration.ofNanos(1));
+        assertThat((AcquireReply.Failed) acquire.join()).satisfies(failed -> {
+            assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN);
+            assertThat(failed.ballot()).isZero();
+            assertThat(failed.error()).hasMessage("acquire of \"order:1\" was not answered within 1000");
+        });
+        assertThat(((RenewReply.Failed) renewal.join()).error())
+                .hasMessage("renewal of \"order:1\" was not answered within 1000");
+        assertThat((ReleaseReply.Failed) release.join()).satisfies(failed -> {
+            assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN);
+            assertThat(failed.error()).hasMessage("release of [order:1] was not answered within 1000");
+        });
+    }
+
+    private static AcquireRequest acquire() {
+        return AcquireRequest.exclusive(List.of(NAME), OWNER, "host/1/x", TTL, LIMIT);
+    }
+
+    private static RenewBatch.Item item() {
+        return new RenewBatch.Item(NAME, OWNER, TTL);
+    }
+
+    private static ReleaseRequest release() {
+        return new ReleaseRequest(List.of(NAME), OWNER, 0, ReleaseRequest.Kind.RELEASE, LIMIT);
+    }
+}

@@ -1,0 +1,164 @@
+package io.leasehold.verify.run;
+
+import io.leasehold.simulator.history.History;
+import io.leasehold.simulator.history.HistoryEvent;
+import io.leasehold.simulator.history.LostUpdateChecker;
+import io.leasehold.simulator.history.OverlapChecker;
+import io.leasehold.simulator.history.TokenChecker;
+import io.leasehold.testkit.virtual.ClockShape;
+import io.leasehold.testkit.virtual.LinkFaults;
+import io.leasehold.testkit.virtual.VirtualRuntime;
+import io.leasehold.testkit.virtual.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One run of a plan: its world, what is drawn in it, and what happened. One thread at a time.
+ *
+ * @param <F> the kinds of fault
+ */
+public final class SimulatedRun<F extends Enum<F>> {
+
+    /** A connection without faults. */
+    public static final LinkFaults CALM = LinkFaults.none().delay(Duration.ofNanos(50_000), Duration.ofNanos(500_000));
+
+    private final FaultPlan<?, F> plan;
+    private final VirtualWorld world;
+    private final RunCounts<F> counts = new RunCounts<>();
+    private final List<HistoryEvent> history = new ArrayList<>(512);
+    private final List<String> problems = new ArrayList<>();
+    private final GuardedCounters resource;
+    private boolean calm;
+
+    /** Of a plan, in a new world; each of its events is told to the trace. */
+    public SimulatedRun(FaultPlan<?, F> plan, @Nullable Consumer<String> trace) {
+        this.plan = plan;
+        this.world = VirtualWorld.seeded(plan.seed());
+        if (trace != null) {
+            world.onTrace(trace);
+        }
+        this.resource = new GuardedCounters(world, history);
+    }
+
+    /** The name of a lock. */
+    public static String lock(long number) {
+        return "lock-" + number;
+    }
+
+    /** The world. */
+    public VirtualWorld world() {
+        return world;
+    }
+
+    /** The counts of what happened. */
+    public RunCounts<F> counts() {
+        return counts;
+    }
+
+    GuardedCounters resource() {
+        return resource;
+    }
+
+    FaultPlan<?, F> plan() {
+        return plan;
+    }
+
+    /** Whether faults have ended. */
+    public boolean isCalm() {
+        return calm;
+    }
+
+    /** Ends the faults. */
+    public void calm() {
+        calm = true;
+    }
+
+    /** Something must not have happened. */
+    public void problem(String what) {
+        problems.add(what + ", at " + world.elapsed());
+        world.note("PROBLEM " + what);
+    }
+
+    /** A fault has happened. */
+    public void saw(F fault) {
+        counts.saw(fault);
+        world.note(fault.name());
+    }
+
+    void happened(HistoryEvent event) {
+        history.add(event);
+    }
+
+    /** Has the faults of the plan inflicted at their times, until it is calm. */
+    public void schedule(Consumer<FaultPlan.Harm<F>> inflict) {
+        for (FaultPlan.Harm<F> harm : plan.harms()) {
+            world.after(Duration.ofMillis(harm.atMillis()), () -> {
+                if (!calm) {
+                    inflict.accept(harm);
+                }
+            });
+        }
+    }
+
+    /** Lets the clock of a process run at a wrong rate. */
+    public void runWrong(VirtualRuntime process, F fault) {
+        long most = plan.driftPartsPerMillion();
+        if (most > 0) {
+            process.monotonicClock(new ClockShape.Linear(1.0 + (world.randomBelow(2 * most + 1) - most) / 1e6));
+            saw(fault);
+        }
+    }
+
+    /** Draws how slow a connection is. */
+    public LinkFaults drawnFaults() {
+        int bad = calm ? 0 : plan.network();
+        return bad == 0
+                ? CALM
+                : LinkFaults.none()
+                        .delay(
+                                Duration.ofNanos(20_000),
+                                Duration.ofNanos(50_000 + world.randomBelow(1_500_000L * bad)));
+    }
+
+    /** Draws whether a connection breaks, at a network of 1 once in so many times. */
+    public boolean drawsReset(F fault, double oneIn) {
+        if (calm || !world.chance(plan.network() / oneIn)) {
+            return false;
+        }
+        saw(fault);
+        return true;
+    }
+
+    /** Draws a pause at a suspension point: short ones often, some of them longer than a ttl. */
+    public long pauseNanos(F point) {
+        if (calm || plan.pauses() == 0 || world.randomBelow(10_000) >= plan.pauses()) {
+            return 0;
+        }
+        saw(point);
+        return 1 + world.randomBelow(world.chance(0.6) ? 60_000_000L : 4_000_000_000L);
+    }
+
+    /** Judges the history. */
+    public RunResult result() {
+        History whole = History.of(history);
+        if (plan.promisesExclusion()) {
+            OverlapChecker.check(whole).forEach(v -> problems.add("overlap: " + v));
+            TokenChecker.check(whole).forEach(v -> problems.add("token: " + v));
+        }
+        for (LostUpdateChecker.Result result : LostUpdateChecker.check(whole)) {
+            boolean checking = result.resource().startsWith("checking/");
+            String kind = checking ? "checking" : "naive";
+            counts.saw("updates " + kind, result.acknowledged());
+            counts.saw("lost updates " + kind, result.lost());
+            if (checking && result.lost() > 0) {
+                problems.add("lost update: " + result);
+            }
+        }
+        counts.saw("acquisitions", whole.acquisitions());
+        counts.saw("steps", world.eventsRun());
+        return new RunResult(problems, counts.faults(), counts.events(), whole, world.traceHash());
+    }
+}
