@@ -26,6 +26,7 @@ class ApiTextTest {
                 "JDBC",
                 "ZOOKEEPER",
                 "ETCD",
+                "REACTOR",
                 "SPRING",
                 "SPRING_BOOT_TEST",
                 "SHEDLOCK",

@@ -16,6 +16,7 @@ enum Module {
     ZOOKEEPER("leasehold-zookeeper", "io.leasehold.zookeeper"),
     ETCD("leasehold-etcd", "io.leasehold.etcd"),
     MICROMETER("leasehold-micrometer", "io.leasehold.micrometer"),
+    REACTOR("leasehold-reactor", "io.leasehold.reactor"),
     SPRING("leasehold-spring", "io.leasehold.spring"),
     SPRING_BOOT("leasehold-spring-boot", "io.leasehold.spring.boot"),
     SPRING_BOOT_TEST("leasehold-spring-boot-starter-test", "io.leasehold.spring.boot.test"),

@@ -134,6 +134,7 @@ class SourceRulesTest {
                 Module.JDBC,
                 Module.ZOOKEEPER,
                 Module.ETCD,
+                Module.REACTOR,
                 Module.SPRING,
                 Module.SPRING_BOOT,
                 Module.SPRING_BOOT_TEST,

@@ -1,10 +1,8 @@
 package io.leasehold.reactor;
 
 import io.leasehold.Acquirable;
-import io.leasehold.Attempt;
 import io.leasehold.Hold;
 import io.leasehold.LeaseLostException;
-import io.leasehold.LockBusyException;
 import io.leasehold.ReleaseOutcome;
 import java.time.Duration;
 import java.util.Objects;
@@ -30,6 +28,9 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
     private final Function<? super H, ? extends Publisher<? extends T>> work;
     private final Operators.DeferredSubscription upstream = new Operators.DeferredSubscription();
 
+    /** Done when the hold has been given back. */
+    private final CompletableFuture<Void> ended = new CompletableFuture<>();
+
     private volatile boolean over;
     private boolean cancelled;
     private @Nullable CompletableFuture<?> asked;
@@ -51,9 +52,10 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
         if (over) {
             return;
         }
-        CompletableFuture<Attempt<H>> attempt;
+        CompletableFuture<Void> attempt;
         try {
-            attempt = lock.attemptAsync(maxWait);
+            // The work must never run on the subscriber's thread, which perhaps may not block; this has the threads for it.
+            attempt = lock.holdWhile(maxWait, this::granted);
         } catch (RuntimeException | Error e) {
             refused(e);
             return;
@@ -61,10 +63,8 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
         if (!isWanted(attempt)) {
             attempt.cancel(true);
         }
-        attempt.whenComplete((answer, error) -> {
-            if (error == null) {
-                answered(answer);
-            } else {
+        attempt.whenComplete((nothing, error) -> {
+            if (error != null) {
                 refused(error);
             }
         });
@@ -81,23 +81,17 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
         }
     }
 
-    private void answered(Attempt<H> answer) {
-        H granted;
-        try {
-            granted = answer.orElseThrow();
-        } catch (LockBusyException busy) {
-            refused(busy);
-            return;
-        }
+    private CompletableFuture<Void> granted(H granted) {
         if (!isTaken(granted)) {
             release(granted);
-            return;
+            return ended;
         }
         try {
             run(granted);
         } finally {
             left();
         }
+        return ended;
     }
 
     /** Whether the grant came before the cancellation. */
@@ -117,7 +111,7 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
             ended(lost);
             return;
         }
-        // Restores, on this thread of the client's, what the subscriber's thread had, where Reactor is told to do so.
+        // Restores, on this thread of the client, what the subscriber's thread had, where Reactor is told to do so.
         Flux.defer(() -> Flux.<T>from(Objects.requireNonNull(work.apply(granted), "the work returned null")))
                 .contextWrite(context -> ReactiveLocks.with(context, granted))
                 .subscribe(this);
@@ -282,12 +276,14 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
         giveBack();
     }
 
-    private static CompletableFuture<ReleaseOutcome> release(Hold held) {
+    private CompletableFuture<ReleaseOutcome> release(Hold held) {
         try {
             return held.releaseAsync();
         } catch (RuntimeException | Error e) {
             // The client repeats it, or the ttl ends it; the subscriber waits for neither.
             return CompletableFuture.failedFuture(e);
+        } finally {
+            ended.complete(null);
         }
     }
 }

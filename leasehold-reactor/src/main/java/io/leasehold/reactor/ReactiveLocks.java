@@ -16,8 +16,8 @@ import reactor.util.context.Context;
 /**
  * Publishers that hold a lock while they run.
  *
- * <p>Each subscription is an attempt of its own; nothing is asked before it. The work is subscribed on a callback thread of the
- * client, where it may block. What was granted is given back however the subscription ends:
+ * <p>Each subscription is an attempt of its own; nothing is asked before it. The work is subscribed on the client's {@linkplain
+ * io.leasehold.Leasehold.Builder#workExecutor work executor}, where it may block. What was granted is given back however the subscription ends:
  *
  * <ul>
  *   <li><b>Completion and error</b> are passed on once the store has answered the release, or its time limit has passed.
@@ -41,7 +41,7 @@ public final class ReactiveLocks {
     /**
      * Holds the lock while the Mono that {@code work} returns is subscribed to.
      *
-     * @param maxWait the patience, as in {@link Acquirable#attemptAsync}
+     * @param maxWait the patience, as in {@link Acquirable#holdWhile}
      */
     public static <H extends Hold, T> Mono<T> using(
             Acquirable<H> lock, Duration maxWait, Function<? super H, ? extends Mono<? extends T>> work) {
@@ -52,7 +52,7 @@ public final class ReactiveLocks {
     /**
      * Holds the lock while the publisher that {@code work} returns is subscribed to. Its values are passed on as they come.
      *
-     * @param maxWait the patience, as in {@link Acquirable#attemptAsync}
+     * @param maxWait the patience, as in {@link Acquirable#holdWhile}
      */
     public static <H extends Hold, T> Flux<T> usingMany(
             Acquirable<H> lock, Duration maxWait, Function<? super H, ? extends Publisher<? extends T>> work) {

@@ -13,18 +13,12 @@ import java.util.function.Function;
 record AnsweredLater<H extends Hold>(Acquirable<H> lock, Consumer<H> between) implements Acquirable<H> {
 
     @Override
-    public CompletableFuture<Attempt<H>> attemptAsync(Duration maxWait) {
-        CompletableFuture<Attempt<H>> answered = new CompletableFuture<>() {
-            @Override
-            public boolean cancel(boolean mayInterruptIfRunning) {
-                return false; // too late: the grant is on its way to the caller
-            }
-        };
-        lock.attemptAsync(maxWait).thenAccept(attempt -> {
-            between.accept(attempt.orElseThrow());
-            answered.complete(attempt);
+    public <T> CompletableFuture<T> holdWhile(
+            Duration maxWait, Function<? super H, ? extends CompletionStage<T>> work) {
+        return lock.holdWhile(maxWait, hold -> {
+            between.accept(hold);
+            return work.apply(hold);
         });
-        return answered;
     }
 
     @Override
@@ -48,8 +42,7 @@ record AnsweredLater<H extends Hold>(Acquirable<H> lock, Consumer<H> between) im
     }
 
     @Override
-    public <T> CompletableFuture<T> holdWhile(
-            Duration maxWait, Function<? super H, ? extends CompletionStage<T>> work) {
+    public CompletableFuture<Attempt<H>> attemptAsync(Duration maxWait) {
         throw new UnsupportedOperationException();
     }
 }

@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -147,6 +148,31 @@ class ReactiveLocksTest {
                 .subscribe(subscriber);
         assertThat(ended.await(1, TimeUnit.MINUTES)).isTrue();
         assertThat(seen).hasSize(100);
+    }
+
+    @Test
+    void theWorkNeverRunsOnTheSubscribersThread() {
+        for (int i = 0; i < 200; i++) {
+            Thread subscriber = Thread.currentThread();
+            Thread work = ReactiveLocks.using(lock, PATIENCE, lease -> Mono.fromSupplier(Thread::currentThread))
+                    .block(PATIENCE);
+            assertThat(work).isNotSameAs(subscriber);
+        }
+    }
+
+    @Test
+    void anExecutorThatRefusesTheWorkIsAnErrorAndHoldsNothing() {
+        try (LockClient refusing = Leasehold.builder()
+                .store("memory:")
+                .workExecutor(task -> {
+                    throw new RejectedExecutionException("full");
+                })
+                .connect()) {
+            assertThatThrownBy(() -> ReactiveLocks.using(refusing.named("order:1"), PATIENCE, lease -> Mono.empty())
+                            .block(PATIENCE))
+                    .isInstanceOf(RejectedExecutionException.class);
+            assertThat(refusing.admin().inspect("order:1")).isEmpty();
+        }
     }
 
     @Test
