@@ -27,6 +27,7 @@ class ApiTextTest {
                 "ZOOKEEPER",
                 "ETCD",
                 "REACTOR",
+                "KOTLIN",
                 "SPRING",
                 "SPRING_BOOT_TEST",
                 "SHEDLOCK",
