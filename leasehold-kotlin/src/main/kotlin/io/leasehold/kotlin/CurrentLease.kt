@@ -25,6 +25,7 @@ private fun under(none: String) =
     IllegalStateException("this coroutine runs under $none: call this inside withLease, in a coroutine of its scope")
 
 /** The context of a block. */
+@JvmSynthetic
 internal fun holding(hold: Hold): CoroutineContext =
     if (hold is Lease) Held(hold, OfLease) else Held(hold as MultiLease, OfMultiLease)
 

@@ -3,7 +3,10 @@ package io.leasehold.kotlin
 import io.leasehold.Acquirable
 import io.leasehold.Attempt
 import io.leasehold.Hold
+import io.leasehold.Lease
 import io.leasehold.LeaseLostException
+import io.leasehold.LossCause
+import io.leasehold.MultiLease
 import io.leasehold.ReleaseOutcome
 import java.util.concurrent.CompletableFuture
 import kotlin.coroutines.resume
@@ -103,3 +106,34 @@ private suspend fun awaited(release: CompletableFuture<ReleaseOutcome>): Release
     suspendCancellableCoroutine { continuation ->
         release.whenComplete { outcome, _ -> continuation.resume(outcome) }
     }
+
+/** The loss of a hold, or null if it is held or was given back. */
+private fun Hold.loss(): LeaseLostException? =
+    try {
+        ensureValidFor(java.time.Duration.ZERO)
+        null
+    } catch (lost: LeaseLostException) {
+        lost
+    } catch (_: IllegalStateException) {
+        null // at risk, or given back
+    }
+
+/** The loss that only the release has found, or null. */
+private fun Hold.lossFoundBy(outcome: ReleaseOutcome?): LeaseLostException? {
+    if (outcome != ReleaseOutcome.ALREADY_LOST) {
+        return null
+    }
+    val name = if (this is Lease) lockName() else (this as MultiLease).lockNames().first()
+    return LeaseLostException(name, LossCause.NOT_OURS, "it was gone when the block gave it back")
+}
+
+/** A loss with what the block threw, which is that loss where the block has told it itself. */
+private fun LeaseLostException.having(thrown: Throwable?): LeaseLostException {
+    if (thrown is LeaseLostException && thrown.lockName() == lockName()) {
+        return thrown
+    }
+    if (thrown != null && !(thrown is CancellationException && thrown.cause is LeaseLostException)) {
+        addSuppressed(thrown)
+    }
+    return this
+}

@@ -326,7 +326,7 @@ private class AnsweredLater(private val lock: DistributedLock, private val betwe
         val future = object : CompletableFuture<Attempt<Lease>>() {
             override fun cancel(mayInterruptIfRunning: Boolean) = false // too late: the grant is on its way to the caller
         }
-        lock.attemptAsync(maxWait).thenAccept {
+        lock.attemptAsync(maxWait).thenAcceptAsync {
             between(it.orElseThrow())
             future.complete(it)
             answered.complete(Unit)

@@ -203,6 +203,9 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
 
     @Override
     public void request(long n) {
+        if (!Operators.validate(n)) {
+            return;
+        }
         synchronized (this) {
             inside++;
         }
