@@ -132,8 +132,12 @@ private fun LeaseLostException.having(thrown: Throwable?): LeaseLostException {
     if (thrown is LeaseLostException && thrown.lockName() == lockName()) {
         return thrown
     }
-    if (thrown != null && !(thrown is CancellationException && thrown.cause is LeaseLostException)) {
+    if (thrown != null && !thrown.isCancellationByLoss()) {
         addSuppressed(thrown)
     }
     return this
 }
+
+/** With assertions enabled coroutines hand on copies of exceptions, whose causes are the originals. */
+private fun Throwable.isCancellationByLoss(): Boolean =
+    this is CancellationException && generateSequence(cause) { it.cause }.any { it is LeaseLostException }

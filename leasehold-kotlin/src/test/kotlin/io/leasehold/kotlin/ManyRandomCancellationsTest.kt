@@ -9,6 +9,9 @@ import org.junit.jupiter.api.Test
 class ManyRandomCancellationsTest {
 
     @Test
+    fun `in virtual time`() = VirtualTimeTest().cancelAtAnyNanosecond(10_000)
+
+    @Test
     fun `in memory`() = storm("memory:", 10_000, 3)
 
     @Test
