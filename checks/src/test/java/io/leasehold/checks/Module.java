@@ -55,7 +55,8 @@ enum Module {
     static List<Path> testClasses() {
         return Stream.of("Test.java", "Test.kt")
                 .flatMap(suffix -> filesBelow(root(), suffix).stream())
-                .filter(file -> shown(file).contains("src/test/java/") || shown(file).contains("src/test/kotlin/"))
+                .filter(file ->
+                        shown(file).contains("src/test/java/") || shown(file).contains("src/test/kotlin/"))
                 .toList();
     }
 

@@ -15,8 +15,8 @@ import org.junit.jupiter.api.Test;
 class WordsTest {
 
     /** The modules without these words; the list only grows. */
-    private static final List<Module> CLEAN =
-            List.of(Module.CORE, Module.CLI, Module.DEMO, Module.KOTLIN, Module.MICROMETER, Module.REACTOR, Module.SERVERS);
+    private static final List<Module> CLEAN = List.of(
+            Module.CORE, Module.CLI, Module.DEMO, Module.KOTLIN, Module.MICROMETER, Module.REACTOR, Module.SERVERS);
 
     private static final Pattern VAGUE =
             Pattern.compile("\\b(whoever|somebody|for\\s+(?:\\*\\s+|//\\s+)?people)\\b", Pattern.CASE_INSENSITIVE);

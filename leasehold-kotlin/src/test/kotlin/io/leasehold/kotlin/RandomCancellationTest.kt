@@ -9,8 +9,8 @@ import org.junit.jupiter.api.Test
 class RandomCancellationTest {
 
     @Test
-    fun `in memory`() = storm("memory:", 500, 1)
+    fun `in memory`() = storm("memory:", 300, 1)
 
     @Test
-    fun `on Redis`() = RedisServer.start().use { storm(it.uri(), 300, 2) }
+    fun `on Redis`() = RedisServer.start().use { storm(it.uri(), 200, 2) }
 }

@@ -54,7 +54,8 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
         }
         CompletableFuture<Void> attempt;
         try {
-            // The work must never run on the subscriber's thread, which perhaps may not block; this has the threads for it.
+            // The work must never run on the subscriber's thread, which perhaps may not block; this has the threads for
+            // it.
             attempt = lock.holdWhile(maxWait, this::granted);
         } catch (RuntimeException | Error e) {
             refused(e);

@@ -59,8 +59,8 @@ public final class ReactiveLocks {
         Objects.requireNonNull(lock, "lock");
         Objects.requireNonNull(maxWait, "maxWait");
         Objects.requireNonNull(work, "work");
-        Publisher<T> locked = subscriber ->
-                new LockedRun<H, T>(Operators.toCoreSubscriber(subscriber), work).begin(lock, maxWait);
+        Publisher<T> locked =
+                subscriber -> new LockedRun<H, T>(Operators.toCoreSubscriber(subscriber), work).begin(lock, maxWait);
         return Flux.from(locked);
     }
 

@@ -70,16 +70,18 @@ class BlockHoundTest {
                         .isEqualTo("done");
             }
             CountDownLatch ended = new CountDownLatch(1);
-            Mono<Object> holding = onNonBlockingThread(ReactiveLocks.using(lock, PATIENCE, lease -> Mono.never()
-                    .doOnSubscribe(begun -> ended.countDown())));
+            Mono<Object> holding = onNonBlockingThread(ReactiveLocks.using(
+                    lock, PATIENCE, lease -> Mono.never().doOnSubscribe(begun -> ended.countDown())));
             Mono<String> cancelled = holding.timeout(Mono.fromRunnable(() -> {})
                             .delaySubscription(Duration.ofMillis(100), Schedulers.parallel()))
                     .thenReturn("not to be seen")
                     .onErrorResume(java.util.concurrent.TimeoutException.class, error -> Mono.just("cancelled"));
             assertThat(cancelled.block(PATIENCE)).isEqualTo("cancelled");
             assertThat(ended.await(1, TimeUnit.MINUTES)).isTrue();
-            Mono<Object> lost = onNonBlockingThread(ReactiveLocks.using(lock, PATIENCE, lease -> Mono.never()
-                    .doOnSubscribe(begun -> locks.admin().forceRelease("order:1", null))));
+            Mono<Object> lost = onNonBlockingThread(ReactiveLocks.using(
+                    lock,
+                    PATIENCE,
+                    lease -> Mono.never().doOnSubscribe(begun -> locks.admin().forceRelease("order:1", null))));
             assertThatThrownBy(() -> lost.block(PATIENCE)).isInstanceOf(LeaseLostException.class);
             Mono<Object> nested = onNonBlockingThread(ReactiveLocks.using(
                     lock, PATIENCE, lease -> ReactiveLocks.using(lock, Duration.ofMillis(1), inner -> Mono.empty())));

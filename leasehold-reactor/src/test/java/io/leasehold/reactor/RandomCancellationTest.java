@@ -10,13 +10,13 @@ class RandomCancellationTest {
 
     @Test
     void inMemory() throws InterruptedException {
-        Storm.run("memory:", 500, 1);
+        Storm.run("memory:", 300, 1);
     }
 
     @Test
     void onRedis() throws Exception {
         try (RedisServer redis = RedisServer.start()) {
-            Storm.run(redis.uri(), 300, 2);
+            Storm.run(redis.uri(), 200, 2);
         }
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.leasehold.DistributedLock;
 import io.leasehold.Lease;
 import io.leasehold.LeaseLostException;
 import io.leasehold.Leasehold;
@@ -12,7 +13,6 @@ import io.leasehold.LockBusyException;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.MultiLease;
-import io.leasehold.DistributedLock;
 import io.micrometer.context.ContextRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -68,7 +68,11 @@ class ReactiveLocksTest {
     void runsOnTheExpectedReactor() {
         String expected = System.getProperty("expected.reactor");
         assumeTrue(expected != null, "only a run on another Reactor says which");
-        assertThat(CorePublisher.class.getProtectionDomain().getCodeSource().getLocation().toString())
+        assertThat(CorePublisher.class
+                        .getProtectionDomain()
+                        .getCodeSource()
+                        .getLocation()
+                        .toString())
                 .contains("reactor-core-" + expected);
     }
 
@@ -89,10 +93,13 @@ class ReactiveLocksTest {
     @Test
     void theLockIsHeldWhileTheWorkRunsAndFreeWhenItsEndIsPassedOn() {
         List<Boolean> held = new ArrayList<>();
-        Mono<String> one = ReactiveLocks.using(lock, PATIENCE, lease -> Mono.fromSupplier(() -> {
-            held.add(isHeld());
-            return "done";
-        }));
+        Mono<String> one = ReactiveLocks.using(
+                lock,
+                PATIENCE,
+                lease -> Mono.fromSupplier(() -> {
+                    held.add(isHeld());
+                    return "done";
+                }));
         assertThat(one.doOnNext(value -> held.add(isHeld())).block(PATIENCE)).isEqualTo("done");
         assertThat(held).containsExactly(true, false);
         held.clear();
@@ -102,7 +109,8 @@ class ReactiveLocksTest {
                 .blockLast(PATIENCE);
         assertThat(held).containsExactly(true, true, true, false);
         held.clear();
-        assertThatThrownBy(() -> ReactiveLocks.using(lock, PATIENCE, lease -> Mono.error(new IllegalStateException("of the work")))
+        assertThatThrownBy(() -> ReactiveLocks.using(
+                                lock, PATIENCE, lease -> Mono.error(new IllegalStateException("of the work")))
                         .doOnError(error -> held.add(isHeld()))
                         .block(PATIENCE))
                 .hasMessage("of the work");
@@ -144,7 +152,8 @@ class ReactiveLocksTest {
                 ended.countDown();
             }
         };
-        ReactiveLocks.usingMany(lock, PATIENCE, lease -> Flux.range(1, 100).doOnNext(value -> produced.incrementAndGet()))
+        ReactiveLocks.usingMany(
+                        lock, PATIENCE, lease -> Flux.range(1, 100).doOnNext(value -> produced.incrementAndGet()))
                 .subscribe(subscriber);
         assertThat(ended.await(1, TimeUnit.MINUTES)).isTrue();
         assertThat(seen).hasSize(100);
@@ -182,7 +191,8 @@ class ReactiveLocksTest {
                         })
                         .block(PATIENCE))
                 .hasMessage("of the function");
-        assertThatThrownBy(() -> ReactiveLocks.using(lock, PATIENCE, lease -> null).block(PATIENCE))
+        assertThatThrownBy(
+                        () -> ReactiveLocks.using(lock, PATIENCE, lease -> null).block(PATIENCE))
                 .hasMessage("the work returned null");
         assertFree();
     }
@@ -191,7 +201,8 @@ class ReactiveLocksTest {
     void aBusyLockIsAnErrorAfterThePatience() throws InterruptedException {
         AtomicBoolean ran = new AtomicBoolean();
         try (Lease held = lock.acquire()) {
-            assertThatThrownBy(() -> ReactiveLocks.using(lock, Duration.ZERO, lease -> Mono.fromRunnable(() -> ran.set(true)))
+            assertThatThrownBy(() -> ReactiveLocks.using(
+                                    lock, Duration.ZERO, lease -> Mono.fromRunnable(() -> ran.set(true)))
                             .block(PATIENCE))
                     .isInstanceOf(LockBusyException.class);
         }
@@ -211,16 +222,19 @@ class ReactiveLocksTest {
 
     @Test
     void theWorkFindsItsLeaseInTheContext() {
-        Mono<List<Long>> tokens = ReactiveLocks.using(lock, PATIENCE, outer -> ReactiveLocks.using(
-                        locks.named("order:2"),
-                        PATIENCE,
-                        inner -> ReactiveLocks.current()
-                                .publishOn(Schedulers.parallel())
-                                .map(lease -> List.of(lease.fencingToken(), inner.fencingToken())))
-                .flatMap(innermost -> ReactiveLocks.current().map(lease -> {
-                    assertThat(lease).isSameAs(outer);
-                    return innermost;
-                })));
+        Mono<List<Long>> tokens = ReactiveLocks.using(
+                lock,
+                PATIENCE,
+                outer -> ReactiveLocks.using(
+                                locks.named("order:2"),
+                                PATIENCE,
+                                inner -> ReactiveLocks.current()
+                                        .publishOn(Schedulers.parallel())
+                                        .map(lease -> List.of(lease.fencingToken(), inner.fencingToken())))
+                        .flatMap(innermost -> ReactiveLocks.current().map(lease -> {
+                            assertThat(lease).isSameAs(outer);
+                            return innermost;
+                        })));
         List<Long> found = tokens.block(PATIENCE);
         assertThat(found.get(0)).isEqualTo(found.get(1));
         assertThatThrownBy(() -> ReactiveLocks.current().block(PATIENCE))
@@ -304,12 +318,15 @@ class ReactiveLocksTest {
     void cancellingRunningWorkGivesTheLockBack() throws InterruptedException {
         Sinks.One<String> begun = Sinks.one();
         AtomicBoolean cancelled = new AtomicBoolean();
-        Disposable running = ReactiveLocks.using(lock, PATIENCE, lease -> Mono.never()
-                        .doOnSubscribe(subscribed -> begun.tryEmitValue("begun"))
-                        .doOnCancel(() -> {
-                            assertThat(isHeld()).isTrue();
-                            cancelled.set(true);
-                        }))
+        Disposable running = ReactiveLocks.using(
+                        lock,
+                        PATIENCE,
+                        lease -> Mono.never()
+                                .doOnSubscribe(subscribed -> begun.tryEmitValue("begun"))
+                                .doOnCancel(() -> {
+                                    assertThat(isHeld()).isTrue();
+                                    cancelled.set(true);
+                                }))
                 .subscribe();
         begun.asMono().block(PATIENCE);
         running.dispose();
@@ -322,12 +339,15 @@ class ReactiveLocksTest {
         CountDownLatch begun = new CountDownLatch(1);
         CountDownLatch go = new CountDownLatch(1);
         CompletableFuture<Boolean> heldToTheEnd = new CompletableFuture<>();
-        Disposable running = ReactiveLocks.using(lock, PATIENCE, lease -> Mono.fromCallable(() -> {
-                    begun.countDown();
-                    go.await();
-                    heldToTheEnd.complete(lease.isValid() && isHeld());
-                    return "too late";
-                }))
+        Disposable running = ReactiveLocks.using(
+                        lock,
+                        PATIENCE,
+                        lease -> Mono.fromCallable(() -> {
+                            begun.countDown();
+                            go.await();
+                            heldToTheEnd.complete(lease.isValid() && isHeld());
+                            return "too late";
+                        }))
                 .subscribe();
         assertThat(begun.await(1, TimeUnit.MINUTES)).isTrue();
         running.dispose();
@@ -347,13 +367,16 @@ class ReactiveLocksTest {
             @Override
             protected void hookOnSubscribe(org.reactivestreams.Subscription subscription) {}
         };
-        ReactiveLocks.usingMany(lock, PATIENCE, lease -> Flux.range(0, 9)
-                        .doOnNext(value -> {
-                            begun.countDown();
-                            awaitQuietly(go);
-                            heldToTheEnd.complete(lease.isValid() && isHeld());
-                        })
-                        .doOnSubscribe(begin -> subscribed.countDown()))
+        ReactiveLocks.usingMany(
+                        lock,
+                        PATIENCE,
+                        lease -> Flux.range(0, 9)
+                                .doOnNext(value -> {
+                                    begun.countDown();
+                                    awaitQuietly(go);
+                                    heldToTheEnd.complete(lease.isValid() && isHeld());
+                                })
+                                .doOnSubscribe(begin -> subscribed.countDown()))
                 .subscribe(subscriber);
         assertThat(subscribed.await(1, TimeUnit.MINUTES)).isTrue();
         Thread requesting = new Thread(() -> subscriber.request(1));
@@ -380,7 +403,8 @@ class ReactiveLocksTest {
         CountDownLatch cancelled = new CountDownLatch(1);
         Mono<String> work =
                 Mono.<String>never().doOnSubscribe(begun -> takeAway()).doOnCancel(cancelled::countDown);
-        assertThatThrownBy(() -> ReactiveLocks.using(lock, PATIENCE, lease -> work).block(PATIENCE))
+        assertThatThrownBy(
+                        () -> ReactiveLocks.using(lock, PATIENCE, lease -> work).block(PATIENCE))
                 .isInstanceOf(LeaseLostException.class)
                 .hasMessageContaining("FORCE_RELEASED");
         assertThat(cancelled.await(1, TimeUnit.MINUTES)).isTrue();
@@ -392,18 +416,24 @@ class ReactiveLocksTest {
 
     @Test
     void aLossIsToldAlsoIfTheWorkHasEnded() {
-        Throwable thrown = catchThrowable(() -> ReactiveLocks.using(lock, PATIENCE, lease -> Mono.fromRunnable(() -> {
-                    takeAway();
-                    awaitLoss(lease);
-                    throw new IllegalStateException("of the work");
-                }))
-                .block(PATIENCE));
-        assertThat(thrown).isInstanceOf(LeaseLostException.class);
-        assertThatThrownBy(() -> ReactiveLocks.using(lock, PATIENCE, lease -> Mono.fromSupplier(() -> {
+        Throwable thrown = catchThrowable(() -> ReactiveLocks.using(
+                        lock,
+                        PATIENCE,
+                        lease -> Mono.fromRunnable(() -> {
                             takeAway();
                             awaitLoss(lease);
-                            return "not to be seen";
+                            throw new IllegalStateException("of the work");
                         }))
+                .block(PATIENCE));
+        assertThat(thrown).isInstanceOf(LeaseLostException.class);
+        assertThatThrownBy(() -> ReactiveLocks.using(
+                                lock,
+                                PATIENCE,
+                                lease -> Mono.fromSupplier(() -> {
+                                    takeAway();
+                                    awaitLoss(lease);
+                                    return "not to be seen";
+                                }))
                         .block(PATIENCE))
                 .isInstanceOf(LeaseLostException.class);
     }
@@ -417,7 +447,9 @@ class ReactiveLocksTest {
     @Test
     void aLeaseThatTheWorkItselfGaveBackIsNoLoss() throws InterruptedException {
         assertThat(ReactiveLocks.using(
-                                lock, PATIENCE, lease -> Mono.fromFuture(lease.releaseAsync()).thenReturn("done"))
+                                lock,
+                                PATIENCE,
+                                lease -> Mono.fromFuture(lease.releaseAsync()).thenReturn("done"))
                         .block(PATIENCE))
                 .isEqualTo("done");
         assertFree();
@@ -460,10 +492,14 @@ class ReactiveLocksTest {
         for (int i = 0; i < 200; i++) {
             AtomicInteger ends = new AtomicInteger();
             CountDownLatch ended = new CountDownLatch(1);
-            ReactiveLocks.usingMany(lock, PATIENCE, lease -> Flux.just(1, 2)
-                            .doOnNext(value -> Schedulers.parallel()
-                                    .schedule(() -> locks.admin().forceRelease(LockName.exactly("order:1"), null)))
-                            .publishOn(Schedulers.parallel()))
+            ReactiveLocks.usingMany(
+                            lock,
+                            PATIENCE,
+                            lease -> Flux.just(1, 2)
+                                    .doOnNext(value -> Schedulers.parallel()
+                                            .schedule(() ->
+                                                    locks.admin().forceRelease(LockName.exactly("order:1"), null)))
+                                    .publishOn(Schedulers.parallel()))
                     .doOnTerminate(ends::incrementAndGet)
                     .doFinally(signal -> ended.countDown())
                     .subscribe(value -> {}, error -> assertThat(error).isInstanceOf(LeaseLostException.class));

@@ -47,7 +47,8 @@ final class Storm {
             }
         };
         Scheduler cancelling = Schedulers.newParallel("cancelling", 2);
-        try (LockClient locks = Leasehold.builder().store(uri).listener(counting).connect()) {
+        try (LockClient locks =
+                Leasehold.builder().store(uri).listener(counting).connect()) {
             CountDownLatch cancelled = new CountDownLatch(cancellations);
             CountDownLatch leftAlone = new CountDownLatch(cancellations / ROUND);
             for (int i = 0; i < cancellations; i++) {
@@ -55,7 +56,8 @@ final class Storm {
                 if (i % ROUND == ROUND - 1) {
                     publisher(lock, random.nextInt(3), false).subscribe(value -> {}, error -> {}, leftAlone::countDown);
                 }
-                Disposable running = publisher(lock, random.nextInt(4), i % LOCKS == 0).subscribe(value -> {}, error -> {});
+                Disposable running =
+                        publisher(lock, random.nextInt(4), i % LOCKS == 0).subscribe(value -> {}, error -> {});
                 cancelling.schedule(
                         () -> {
                             running.dispose();
@@ -68,7 +70,9 @@ final class Storm {
                 }
             }
             assertThat(cancelled.await(5, TimeUnit.MINUTES)).isTrue();
-            assertThat(leftAlone.await(5, TimeUnit.MINUTES)).as("what is not cancelled completes").isTrue();
+            assertThat(leftAlone.await(5, TimeUnit.MINUTES))
+                    .as("what is not cancelled completes")
+                    .isTrue();
             assertNothingIsLeft(locks);
         } finally {
             cancelling.dispose();
@@ -88,12 +92,18 @@ final class Storm {
     /** Of each kind of work; on one of the locks it shows whether two run at once. */
     private Flux<Integer> publisher(DistributedLock lock, int kind, boolean watched) {
         return switch (kind) {
-            case 0 -> ReactiveLocks.using(lock, PATIENCE, lease -> Mono.fromSupplier(() -> entered(watched)))
-                    .flux();
-            case 1 -> ReactiveLocks.using(lock, PATIENCE, lease -> Mono.delay(Duration.ofMillis(1)).thenReturn(1))
-                    .flux();
-            case 2 -> ReactiveLocks.usingMany(
-                    lock, PATIENCE, lease -> Flux.range(0, 3).publishOn(Schedulers.parallel()));
+            case 0 ->
+                ReactiveLocks.using(lock, PATIENCE, lease -> Mono.fromSupplier(() -> entered(watched)))
+                        .flux();
+            case 1 ->
+                ReactiveLocks.using(
+                                lock,
+                                PATIENCE,
+                                lease -> Mono.delay(Duration.ofMillis(1)).thenReturn(1))
+                        .flux();
+            case 2 ->
+                ReactiveLocks.usingMany(
+                        lock, PATIENCE, lease -> Flux.range(0, 3).publishOn(Schedulers.parallel()));
             default -> ReactiveLocks.usingMany(lock, PATIENCE, lease -> Flux.<Integer>never());
         };
     }
