@@ -54,8 +54,7 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
         }
         CompletableFuture<Void> attempt;
         try {
-            // The work must never run on the subscriber's thread, which perhaps may not block; this has the threads for
-            // it.
+            // The work must never run on the thread of the subscriber, which perhaps may not block.
             attempt = lock.holdWhile(maxWait, this::granted);
         } catch (RuntimeException | Error e) {
             refused(e);
