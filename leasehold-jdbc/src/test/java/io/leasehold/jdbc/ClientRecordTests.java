@@ -72,14 +72,21 @@ interface ClientRecordTests {
             assertThat(locks.admin().client("dead/1/client")).isEmpty();
             try (Lease lease = locks.named("records long").acquire()) {
                 lease.renew();
-                await("a record", () -> locks.admin().client(locks.holderId()).isPresent());
+                // On a slow machine the first record is older than the renewal.
+                await(
+                        "a record of the renewal",
+                        () -> locks.admin()
+                                .client(locks.holderId())
+                                .flatMap(told -> told.holdOf(LockName.exactly("records long")))
+                                .filter(told -> told.renewals() > 0)
+                                .isPresent());
                 ClientRecord record = locks.admin().client(locks.holderId()).orElseThrow();
                 assertThat(record.pid()).isEqualTo(ProcessHandle.current().pid());
                 assertThat(record.application()).isEqualTo("billing");
                 ClientRecord.ClientHold hold =
                         record.holdOf(LockName.exactly("records long")).orElseThrow();
                 assertThat(hold.thread()).isEqualTo(Thread.currentThread().getName());
-                assertThat(hold.renewals()).isEqualTo(1);
+                assertThat(hold.renewals()).isPositive();
                 assertThat(count("holder = 'dead/1/client'")).isZero();
             }
         }
