@@ -26,6 +26,8 @@ class ApiTextTest {
                 "JDBC",
                 "ZOOKEEPER",
                 "ETCD",
+                "REACTOR",
+                "KOTLIN",
                 "SPRING",
                 "SPRING_BOOT_TEST",
                 "SHEDLOCK",

@@ -34,6 +34,8 @@ class ArrowsTest {
     private static final String ZOOKEEPER = "io.leasehold.zookeeper..";
     private static final String ETCD = "io.leasehold.etcd..";
     private static final String MICROMETER = "io.leasehold.micrometer..";
+    private static final String REACTOR = "io.leasehold.reactor..";
+    private static final String KOTLIN = "io.leasehold.kotlin..";
     private static final String SPRING = "io.leasehold.spring";
     private static final String SPRING_BOOT = "io.leasehold.spring.boot";
     private static final String SPRING_BOOT_TEST = "io.leasehold.spring.boot.test";
@@ -157,6 +159,10 @@ class ArrowsTest {
 
     @Test
     void adaptersKnowOnlyTheApiAndWhatTheyAdapt() {
+        room(REACTOR, API, REACTOR);
+        outsideWorld(new String[] {REACTOR}, "reactor..", "org.reactivestreams..");
+        room(KOTLIN, API, KOTLIN);
+        outsideWorld(new String[] {KOTLIN}, "kotlin..", "kotlinx.coroutines..", "org.jetbrains.annotations..");
         room(SHEDLOCK, API, SHEDLOCK);
         outsideWorld(new String[] {SHEDLOCK}, "net.javacrumbs.shedlock..");
         room(SPRING_INTEGRATION, API, SPRING_INTEGRATION);

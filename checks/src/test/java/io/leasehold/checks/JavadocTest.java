@@ -29,6 +29,7 @@ class JavadocTest {
             Module.JDBC,
             Module.ZOOKEEPER,
             Module.ETCD,
+            Module.REACTOR,
             Module.SERVERS,
             Module.TESTKIT,
             Module.SIMULATOR);

@@ -16,6 +16,8 @@ enum Module {
     ZOOKEEPER("leasehold-zookeeper", "io.leasehold.zookeeper"),
     ETCD("leasehold-etcd", "io.leasehold.etcd"),
     MICROMETER("leasehold-micrometer", "io.leasehold.micrometer"),
+    REACTOR("leasehold-reactor", "io.leasehold.reactor"),
+    KOTLIN("leasehold-kotlin", "io.leasehold.kotlin"),
     SPRING("leasehold-spring", "io.leasehold.spring"),
     SPRING_BOOT("leasehold-spring-boot", "io.leasehold.spring.boot"),
     SPRING_BOOT_TEST("leasehold-spring-boot-starter-test", "io.leasehold.spring.boot.test"),
@@ -51,8 +53,10 @@ enum Module {
 
     /** The test classes of all folders of this build, those without production code included. */
     static List<Path> testClasses() {
-        return filesBelow(root(), "Test.java").stream()
-                .filter(file -> shown(file).contains("src/test/java/"))
+        return Stream.of("Test.java", "Test.kt")
+                .flatMap(suffix -> filesBelow(root(), suffix).stream())
+                .filter(file ->
+                        shown(file).contains("src/test/java/") || shown(file).contains("src/test/kotlin/"))
                 .toList();
     }
 
@@ -66,6 +70,14 @@ enum Module {
 
     Path sources() {
         return folder().resolve("src/main/java");
+    }
+
+    /** The sources in any language. */
+    List<Path> sourceFiles() {
+        return Stream.concat(
+                        filesBelow(sources(), ".java").stream(),
+                        filesBelow(folder().resolve("src/main/kotlin"), ".kt").stream())
+                .toList();
     }
 
     Path testSources() {
@@ -83,7 +95,7 @@ enum Module {
     }
 
     boolean hasSources() {
-        return !filesBelow(sources(), ".java").isEmpty();
+        return !sourceFiles().isEmpty();
     }
 
     /** All files below a folder whose name ends so, in a stable order; none if there is no such folder. */

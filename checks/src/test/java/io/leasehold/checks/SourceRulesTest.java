@@ -45,15 +45,17 @@ class SourceRulesTest {
     void longFilesAndLongMethodsGiveTheirReason() throws IOException {
         List<String> found = new ArrayList<>();
         for (Module module : Module.withSources()) {
-            List<Path> files = Module.filesBelow(module.sources(), ".java");
-            for (Path file : files) {
+            for (Path file : module.sourceFiles()) {
                 String text = Module.read(file);
                 long lines = codeLines(text);
                 if (lines > FILE_LINES) {
                     found.add(Module.shown(file) + " has " + lines + " code lines");
                 }
             }
-            found.addAll(longMethods(files));
+            List<Path> java = Module.filesBelow(module.sources(), ".java");
+            if (!java.isEmpty()) {
+                found.addAll(longMethods(java));
+            }
         }
         assertThat(found)
                 .as(
@@ -134,6 +136,7 @@ class SourceRulesTest {
                 Module.JDBC,
                 Module.ZOOKEEPER,
                 Module.ETCD,
+                Module.REACTOR,
                 Module.SPRING,
                 Module.SPRING_BOOT,
                 Module.SPRING_BOOT_TEST,

@@ -21,6 +21,8 @@ class WordsTest {
             Module.ZOOKEEPER,
             Module.ETCD,
             Module.MICROMETER,
+            Module.REACTOR,
+            Module.KOTLIN,
             Module.SHEDLOCK,
             Module.SPRING_INTEGRATION,
             Module.SERVERS,
@@ -54,7 +56,7 @@ class WordsTest {
     private static List<String> found(Pattern words) {
         List<String> found = new ArrayList<>();
         for (Module module : CLEAN) {
-            List<Path> files = Module.filesBelow(module.sources(), ".java");
+            List<Path> files = module.sourceFiles();
             assertThat(files).as("sources of " + module).isNotEmpty();
             for (Path file : files) {
                 Matcher matcher = words.matcher(Module.read(file));

@@ -19,6 +19,7 @@ final class Compiled {
             "io.leasehold.fencing.*",
             "io.leasehold.jdbc.*",
             "io.leasehold.micrometer.*",
+            "io.leasehold.reactor.ReactiveLocks",
             "io.leasehold.redis.*",
             "io.leasehold.simulator.*",
             "io.leasehold.spring.EnableLeasehold",

@@ -1,0 +1,143 @@
+package io.leasehold.kotlin
+
+import io.leasehold.Acquirable
+import io.leasehold.Attempt
+import io.leasehold.Hold
+import io.leasehold.Lease
+import io.leasehold.LeaseLostException
+import io.leasehold.LossCause
+import io.leasehold.MultiLease
+import io.leasehold.ReleaseOutcome
+import java.util.concurrent.CompletableFuture
+import kotlin.coroutines.resume
+import kotlin.coroutines.resumeWithException
+import kotlin.time.Duration
+import kotlin.time.toJavaDuration
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.ensureActive
+import kotlinx.coroutines.isActive
+import kotlinx.coroutines.job
+import kotlinx.coroutines.suspendCancellableCoroutine
+import kotlinx.coroutines.withContext
+
+/**
+ * Runs [block] while the lock is held, and gives the lock back when the block and all coroutines of its scope have ended.
+ *
+ * - **Cancellation** of the caller leaves the queue, or gives back a grant that was under way, or cancels the block.
+ * - **Loss** cancels the scope of the block; the cause of that [CancellationException] is the [LeaseLostException]. The caller gets
+ *   the latter, also if the block has completed in spite of it and only the release finds the loss: it is no cancellation of the
+ *   caller. An exception of the block is suppressed in it.
+ * - **The release** is waited for, for at most the store's time limit, and is not cancelled.
+ *
+ * Inside, [currentLease] and [currentMultiLease] find the hold in the coroutine context.
+ *
+ * @param maxWait the patience, never a ttl; zero means one round trip, [Duration.INFINITE] no limit
+ * @throws io.leasehold.LockBusyException if the lock stayed busy for that long
+ * @throws LeaseLostException if the hold was lost before it was given back
+ * @throws io.leasehold.LockStoreException if the store cannot serve
+ */
+public suspend fun <H : Hold, T> Acquirable<H>.withLease(
+    maxWait: Duration,
+    block: suspend CoroutineScope.(H) -> T,
+): T = running(granted(maxWait).orElseThrow(), block)
+
+/**
+ * As [withLease], but does not run [block] if the lock stays busy.
+ *
+ * @param maxWait the patience; by default one round trip
+ * @return what the block returned, or null if the lock stayed busy
+ */
+public suspend fun <H : Hold, T : Any> Acquirable<H>.tryWithLease(
+    maxWait: Duration = Duration.ZERO,
+    block: suspend CoroutineScope.(H) -> T,
+): T? = granted(maxWait).orElseNull()?.let { running(it, block) }
+
+private suspend fun <H : Hold> Acquirable<H>.granted(maxWait: Duration): Attempt<H> {
+    currentCoroutineContext().ensureActive()
+    return suspendCancellableCoroutine { continuation ->
+        val asked = attemptAsync(maxWait.toJavaDuration())
+        continuation.invokeOnCancellation { asked.cancel(true) }
+        asked.whenComplete { attempt, error ->
+            if (error != null) {
+                continuation.resumeWithException(error)
+            } else {
+                // Between here and the caller's dispatcher the caller may still be cancelled.
+                continuation.resume(attempt) { _, late, _ -> late.orElseNull()?.let(::released) }
+            }
+        }
+    }
+}
+
+/** No suspension comes between the grant and this, so that no cancellation does. */
+private suspend fun <H : Hold, T> running(hold: H, block: suspend CoroutineScope.(H) -> T): T {
+    val outcome = runCatching { cancelledByLoss(hold, block) }
+    val thrown = outcome.exceptionOrNull()
+    val lost = hold.loss()
+    val found = withContext(NonCancellable) { awaited(released(hold)) }
+    if (thrown is CancellationException && !currentCoroutineContext().isActive) {
+        // The caller is cancelled, and waits for no other news.
+        throw thrown
+    }
+    (lost ?: hold.lossFoundBy(found))?.let { throw it.having(thrown) }
+    return outcome.getOrThrow()
+}
+
+private suspend fun <H : Hold, T> cancelledByLoss(hold: H, block: suspend CoroutineScope.(H) -> T): T =
+    withContext(holding(hold)) {
+        val scope = coroutineContext.job
+        hold.onLost { hold.loss()?.let { lost -> scope.cancel(CancellationException(lost.message, lost)) } }
+        hold.loss()?.let { throw it }
+        block(hold)
+    }
+
+private fun released(hold: Hold): CompletableFuture<ReleaseOutcome> =
+    try {
+        hold.releaseAsync()
+    } catch (e: RuntimeException) {
+        // The client repeats it, or the ttl ends it; the caller waits for neither.
+        CompletableFuture.failedFuture(e)
+    }
+
+/** The answer, or null where there is none. */
+private suspend fun awaited(release: CompletableFuture<ReleaseOutcome>): ReleaseOutcome? =
+    suspendCancellableCoroutine { continuation ->
+        release.whenComplete { outcome, _ -> continuation.resume(outcome) }
+    }
+
+/** The loss of a hold, or null if it is held or was given back. */
+private fun Hold.loss(): LeaseLostException? =
+    try {
+        ensureValidFor(java.time.Duration.ZERO)
+        null
+    } catch (lost: LeaseLostException) {
+        lost
+    } catch (_: IllegalStateException) {
+        null // at risk, or given back
+    }
+
+/** The loss that only the release has found, or null. */
+private fun Hold.lossFoundBy(outcome: ReleaseOutcome?): LeaseLostException? {
+    if (outcome != ReleaseOutcome.ALREADY_LOST) {
+        return null
+    }
+    val name = if (this is Lease) lockName() else (this as MultiLease).lockNames().first()
+    return LeaseLostException(name, LossCause.NOT_OURS, "it was gone when the block gave it back")
+}
+
+/** A loss with what the block threw, which is that loss where the block has told it itself. */
+private fun LeaseLostException.having(thrown: Throwable?): LeaseLostException {
+    if (thrown is LeaseLostException && thrown.lockName() == lockName()) {
+        return thrown
+    }
+    if (thrown != null && !thrown.isCancellationByLoss()) {
+        addSuppressed(thrown)
+    }
+    return this
+}
+
+/** With assertions enabled coroutines hand on copies of exceptions, whose causes are the originals. */
+private fun Throwable.isCancellationByLoss(): Boolean =
+    this is CancellationException && generateSequence(cause) { it.cause }.any { it is LeaseLostException }

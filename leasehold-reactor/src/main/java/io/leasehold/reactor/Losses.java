@@ -1,0 +1,53 @@
+package io.leasehold.reactor;
+
+import io.leasehold.Hold;
+import io.leasehold.Lease;
+import io.leasehold.LeaseLostException;
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.MultiLease;
+import io.leasehold.ReleaseOutcome;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** What a subscriber is told of a loss. */
+final class Losses {
+
+    private Losses() {}
+
+    /** The loss of a hold, or null if it is held or was given back. */
+    static @Nullable LeaseLostException of(Hold hold) {
+        try {
+            hold.ensureValidFor(Duration.ZERO);
+            return null;
+        } catch (LeaseLostException lost) {
+            return lost;
+        } catch (IllegalStateException atRiskOrGivenBack) {
+            return null;
+        }
+    }
+
+    /** The loss that only the release has found, or null. */
+    static @Nullable LeaseLostException foundBy(@Nullable ReleaseOutcome outcome, Hold hold) {
+        return outcome == ReleaseOutcome.ALREADY_LOST
+                ? new LeaseLostException(name(hold), LossCause.NOT_OURS, "it was gone when the work gave it back")
+                : null;
+    }
+
+    private static LockName name(Hold hold) {
+        return hold instanceof Lease lease
+                ? lease.lockName()
+                : ((MultiLease) hold).lockNames().get(0);
+    }
+
+    /** A loss with the error of the work, which is that loss where the work has told it itself. */
+    static Throwable with(LeaseLostException lost, @Nullable Throwable error) {
+        if (error instanceof LeaseLostException told && told.lockName().equals(lost.lockName())) {
+            return told;
+        }
+        if (error != null) {
+            lost.addSuppressed(error);
+        }
+        return lost;
+    }
+}
