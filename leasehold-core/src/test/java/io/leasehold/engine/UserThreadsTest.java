@@ -13,6 +13,9 @@ import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.TokenRange;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -253,5 +256,42 @@ final class UserThreadsTest {
         }
         runtime.close();
         assertThat(ran.await(30, TimeUnit.SECONDS)).isTrue();
+    }
+
+    /** Each shortage ends, and has one line of the log. */
+    @Test
+    void eachShortageOfThreadsEndsAndIsToldOnce() throws Exception {
+        Scarce threads = new Scarce();
+        SystemLockRuntime runtime = new SystemLockRuntime(threads);
+        PrintStream before = System.err;
+        ByteArrayOutputStream log = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+        try {
+            for (int shortage = 1; shortage <= 2; shortage++) {
+                int failed = threads.failed.get();
+                CountDownLatch ran = new CountDownLatch(3);
+                threads.none = true;
+                for (int i = 0; i < 3; i++) {
+                    // They keep their threads: the next shortage needs others.
+                    runtime.execute(() -> {
+                        ran.countDown();
+                        awaitQuietly(over);
+                    });
+                }
+                while (threads.failed.get() < failed + 5) {
+                    Thread.sleep(5);
+                }
+                assertThat(ran.getCount()).isEqualTo(3);
+                threads.none = false;
+                assertThat(ran.await(60, TimeUnit.SECONDS)).isTrue();
+            }
+        } finally {
+            System.setErr(before);
+            over.countDown();
+            runtime.close();
+        }
+        assertThat(log.toString(StandardCharsets.UTF_8).split("no thread could be started", -1))
+                .as("what is around the two lines")
+                .hasSize(3);
     }
 }
