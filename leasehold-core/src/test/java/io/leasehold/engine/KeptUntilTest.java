@@ -73,11 +73,12 @@ class KeptUntilTest {
     @Test
     void aTimerThatFiresTooEarlyOrAfterTheEndRunsNothing() {
         List<Runnable> fired = new ArrayList<>();
+        AtomicInteger cancelled = new AtomicInteger();
         LockRuntime uncancellable = (LockRuntime) Proxy.newProxyInstance(
                 LockRuntime.class.getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
                     if (method.getName().equals("schedule")) {
                         fired.add((Runnable) arguments[1]);
-                        return (LockRuntime.Timer) () -> {};
+                        return (LockRuntime.Timer) cancelled::incrementAndGet;
                     }
                     return method.invoke(runtime, arguments);
                 });
@@ -88,8 +89,11 @@ class KeptUntilTest {
         fired.get(0).run();
         assertThat(over).as("it was moved").hasValue(0);
         assertThat(fired).as("and is looked at again").hasSize(2);
+        fired.get(0).run();
+        assertThat(fired).as("the one that has fired twice leaves one timer").hasSize(3);
+        assertThat(cancelled).hasValue(2);
         runtime.pass(Duration.ofSeconds(5));
-        fired.get(1).run();
+        fired.get(2).run();
         fired.get(0).run();
         assertThat(over).hasValue(1);
 
@@ -97,7 +101,7 @@ class KeptUntilTest {
         ended.atLeast(in(1));
         ended.end();
         runtime.pass(Duration.ofSeconds(2));
-        fired.get(2).run();
+        fired.get(3).run();
         assertThat(over).hasValue(1);
     }
 
