@@ -3,6 +3,8 @@ package io.leasehold.etcd;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.common.exception.ErrorCode;
+import io.etcd.jetcd.common.exception.EtcdExceptionFactory;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
@@ -551,9 +553,9 @@ final class PlaceStepsTest {
             etcd.failNext("delete", ScriptedEtcd.broken());
         }
         release(owner);
-        pass(Duration.ofSeconds(61));
+        pass(Duration.ofSeconds(62));
         assertThat(store.attempts()).isEqualTo(1);
-        pass(Duration.ofSeconds(3));
+        pass(Duration.ofSeconds(1));
         assertThat(store.attempts()).isZero();
         assertThat(askedBy(() -> pass(Duration.ofSeconds(10)))).isEmpty();
     }
@@ -584,6 +586,237 @@ final class PlaceStepsTest {
         etcd.remove(head);
         assertThat(heard).isEmpty();
         assertThat(askedBy(() -> pass(Duration.ofSeconds(60)))).isEmpty();
+    }
+
+    private void deletesFail() {
+        for (int i = 0; i < 400; i++) {
+            etcd.failNext("delete", ScriptedEtcd.broken());
+        }
+    }
+
+    private void isForgottenAfter(Duration span) {
+        pass(span.minusSeconds(2));
+        assertThat(store.attempts()).isEqualTo(1);
+        pass(Duration.ofSeconds(4));
+        assertThat(store.attempts()).isZero();
+    }
+
+    /** A copy of an extension that nobody answered may still have its effect. */
+    @Test
+    void aLeaseLivesOnFromItsLastExtensionEvenIfThatWasNotAnswered() {
+        OwnerToken owner = owner();
+        granted(owner);
+        pass(Duration.ofSeconds(20));
+        etcd.withhold("keepAlive");
+        renewal(owner, TTL);
+        deletesFail();
+        release(owner);
+        isForgottenAfter(Duration.ofSeconds(62));
+    }
+
+    @Test
+    void aLongerLeaseThatWasBegunLivesOnAsWell() {
+        OwnerToken owner = owner();
+        granted(owner);
+        etcd.failNext("move", ScriptedEtcd.broken());
+        renew(owner, Duration.ofSeconds(100));
+        deletesFail();
+        release(owner);
+        isForgottenAfter(Duration.ofSeconds(202));
+    }
+
+    @Test
+    void aLeaseThatWasTakenOverLivesAsLongAsTheClusterSays() {
+        OwnerToken owner = owner();
+        etcd.put(keys.of(LOCK, owner), "host/1/x", etcd.newLease(60));
+        granted(owner);
+        deletesFail();
+        release(owner);
+        isForgottenAfter(Duration.ofSeconds(120));
+    }
+
+    @Test
+    void aReleaseThatIsNotAnsweredInTimeIsToldSoAndNoWatchIsHeardAnyMore() {
+        OwnerToken owner = owner();
+        granted(owner);
+        pass(Duration.ofMillis(200));
+        etcd.withhold("delete");
+        CompletableFuture<ReleaseReply> late = release(owner);
+        assertThat(etcd.ears.get(0).closed).isTrue();
+        pass(LIMIT);
+        assertThat(now(late)).isInstanceOfSatisfying(ReleaseReply.Failed.class, failed -> assertThat(failed.kind())
+                .isEqualTo(FailureKind.UNKNOWN));
+        etcd.answer("delete");
+        assertThat(store.attempts()).isZero();
+    }
+
+    // ---- what changes meanwhile
+
+    @Test
+    void aHolderThatNobodyRenewedOrAskedForIsRemovedAfterItsTtl() {
+        OwnerToken first = owner();
+        granted(first);
+        pass(TTL.minusMillis(1));
+        assertThat(queue()).hasSize(1);
+        pass(Duration.ofMillis(1));
+        assertThat(queue()).isEmpty();
+        OwnerToken second = owner();
+        granted(second);
+        pass(Duration.ofSeconds(10));
+        granted(second);
+        pass(TTL.minusMillis(1));
+        assertThat(queue()).hasSize(1);
+        pass(Duration.ofMillis(5_001));
+        assertThat(queue()).isEmpty();
+    }
+
+    @Test
+    void aWaiterHasNothingToRenew() {
+        other();
+        OwnerToken owner = owner();
+        ask(waiting(owner));
+        assertThat(askedBy(() -> assertThat(renew(owner, TTL)).isInstanceOf(RenewReply.NotOurs.class)))
+                .isEmpty();
+    }
+
+    @Test
+    void aRenewalThatIsAnsweredAfterTheReleaseRenewsNothing() {
+        OwnerToken owner = owner();
+        granted(owner);
+        etcd.withhold("look");
+        CompletableFuture<RenewReply> late = renewal(owner, TTL);
+        release(owner);
+        etcd.answer("look");
+        assertThat(now(late).items().get(0)).isInstanceOf(RenewReply.NotOurs.class);
+    }
+
+    @Test
+    void ofTwoRenewalsThatNeedALongerLeaseTheSecondExtendsTheFirstsOne() {
+        OwnerToken owner = owner();
+        granted(owner);
+        Duration longer = Duration.ofSeconds(40);
+        etcd.withhold("lease");
+        CompletableFuture<RenewReply> one = renewal(owner, longer);
+        CompletableFuture<RenewReply> two = renewal(owner, longer);
+        assertThat(askedBy(() -> etcd.answer("lease")))
+                .containsExactly("move 2", "revoke 1", "watch", "keepAlive 2", "look");
+        assertThat(now(one).items().get(0)).isInstanceOf(RenewReply.Renewed.class);
+        assertThat(now(two).items().get(0)).isInstanceOf(RenewReply.Renewed.class);
+    }
+
+    @Test
+    void aReleaseOrALossWhileALongerLeaseIsMadeLeavesNeither() {
+        OwnerToken released = owner();
+        granted(released);
+        etcd.withhold("lease");
+        CompletableFuture<RenewReply> late = renewal(released, Duration.ofSeconds(40));
+        CompletableFuture<ReleaseReply> release = release(released);
+        etcd.answer("lease");
+        assertThat(now(late).items().get(0)).isInstanceOf(RenewReply.NotOurs.class);
+        assertThat(now(release)).isInstanceOf(ReleaseReply.Released.class);
+        assertThat(etcd.leases).isEmpty();
+
+        OwnerToken deleted = owner();
+        granted(deleted);
+        etcd.withhold("lease");
+        CompletableFuture<RenewReply> later = renewal(deleted, Duration.ofSeconds(40));
+        etcd.removeUnheard(keys.of(LOCK, deleted));
+        etcd.answer("lease");
+        assertThat(now(later).items().get(0)).isInstanceOf(RenewReply.NotOurs.class);
+    }
+
+    /** The lease outlives the ttl by an election timeout, all of which an exchange may use. */
+    @Test
+    void aTtlOfTheWholeLeaseNeedsNoLongerOne() {
+        OwnerToken owner = owner();
+        granted(owner);
+        assertThat(askedBy(() -> renew(owner, Duration.ofSeconds(31)))).containsExactly("keepAlive 1", "look", "watch");
+        assertThat(askedBy(() -> renew(owner, Duration.ofSeconds(31).plusNanos(1))))
+                .contains("lease 33");
+    }
+
+    @Test
+    void aRecheckIsToldFromMemoryOnlyWhileTheLeaseIsSure() {
+        other();
+        OwnerToken one = owner();
+        OwnerToken two = owner();
+        ask(waiting(one));
+        ask(waiting(two));
+        for (int i = 0; i < 100; i++) {
+            etcd.failNext("keepAlive", ScriptedEtcd.broken());
+        }
+        pass(Duration.ofSeconds(31).minusMillis(1));
+        assertThat(askedBy(() -> ask(waiting(one)))).isEmpty();
+        pass(Duration.ofMillis(1));
+        assertThat(askedBy(() -> ask(waiting(two)))).contains("keepAlive 3");
+    }
+
+    /** As if its event had been lost: the next request of the attempt finds it out, and makes another. */
+    @Test
+    void aKeyThatIsGoneIsMadeAnewAndWatchedAnew() {
+        OwnerToken owner = owner();
+        granted(owner);
+        pass(Duration.ofMillis(200));
+        etcd.removeUnheard(keys.of(LOCK, owner));
+        assertThat(askedBy(() -> assertThat(granted(owner).tokens().first()).isEqualTo(etcd.revision)))
+                .containsExactly("keepAlive 1", "look", "make");
+        assertThat(etcd.ears.get(0).closed).isTrue();
+        pass(Duration.ofMillis(200));
+        assertThat(etcd.ears).hasSize(2);
+        etcd.leases.clear();
+        etcd.removeUnheard(keys.of(LOCK, owner));
+        assertThat(askedBy(() -> granted(owner))).containsExactly("keepAlive 1", "look", "lease 31", "make");
+        assertThat(etcd.ears.get(1).closed).isTrue();
+    }
+
+    @Test
+    void aHolderIsWatchedFromTheLastRevisionThatItWasSeenAt() {
+        OwnerToken owner = owner();
+        granted(owner);
+        etcd.revision += 10;
+        granted(owner);
+        pass(Duration.ofMillis(200));
+        assertThat(etcd.ears.get(0).fromRevision).isEqualTo(etcd.revision + 1);
+    }
+
+    @Test
+    void aClusterThatKeepsNoKeyOrNoLeaseIsGivenUp() {
+        etcd.keepsNoKey = true;
+        assertThat(ask(waiting(owner())))
+                .isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
+                    assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT);
+                    assertThat(failed.error()).hasMessageContaining("again and again");
+                });
+        etcd.keepsNoKey = false;
+        for (int i = 0; i < 20; i++) {
+            etcd.failNext(
+                    "make",
+                    EtcdExceptionFactory.newEtcdException(ErrorCode.NOT_FOUND, "etcdserver: requested lease not found"));
+        }
+        assertThat(ask(waiting(owner())))
+                .isInstanceOfSatisfying(
+                        AcquireReply.Failed.class,
+                        failed -> assertThat(failed.error()).hasMessageContaining("again and again"));
+    }
+
+    @Test
+    void aHolderThatReleasesWhileItsWatchIsMadeIsNotWatched() {
+        OwnerToken owner = owner();
+        granted(owner);
+        etcd.duringWatch = () -> release(owner);
+        pass(Duration.ofMillis(200));
+        assertThat(etcd.ears.get(0).closed).isTrue();
+        assertThat(heard).isEmpty();
+    }
+
+    @Test
+    void aLossWhoseCauseCannotBeAskedForIsToldAllTheSame() {
+        OwnerToken owner = owner();
+        granted(owner);
+        pass(Duration.ofMillis(200));
+        etcd.failNext("remaining", ScriptedEtcd.broken());
+        etcd.remove(keys.of(LOCK, owner));
+        assertThat(heard).containsExactly("lost SESSION_LOST");
     }
 
     // ---- owners of another life

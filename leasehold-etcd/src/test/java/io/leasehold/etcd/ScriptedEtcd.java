@@ -57,6 +57,10 @@ final class ScriptedEtcd implements EtcdCalls {
 
     long revision = 100;
     boolean isClosed;
+    /** What is made is gone again before it is read. */
+    boolean keepsNoKey;
+    /** Happens while a watch is being made. */
+    Runnable duringWatch = () -> {};
 
     private final Map<ByteSequence, Key> keys = new HashMap<>();
     private final Map<String, Deque<Throwable>> failures = new HashMap<>();
@@ -163,6 +167,12 @@ final class ScriptedEtcd implements EtcdCalls {
                 ear.told.accept(Heard.DELETED);
             }
         }
+    }
+
+    /** The same, and nobody is told. */
+    void removeUnheard(ByteSequence key) {
+        revision++;
+        keys.remove(key);
     }
 
     /** A lease ends, and its keys with it. */
@@ -279,7 +289,9 @@ final class ScriptedEtcd implements EtcdCalls {
                 requireLease(lease);
                 keys.put(key, new Key(value, ++revision, lease));
             }
-            return new Made(find(key), firstOf(queue), revision);
+            return keepsNoKey
+                    ? new Made(Optional.empty(), Optional.empty(), revision)
+                    : new Made(find(key), firstOf(queue), revision);
         });
     }
 
@@ -338,6 +350,7 @@ final class ScriptedEtcd implements EtcdCalls {
         }
         Ear ear = new Ear(key, fromRevision, told);
         ears.add(ear);
+        duringWatch.run();
         return () -> ear.closed = true;
     }
 
