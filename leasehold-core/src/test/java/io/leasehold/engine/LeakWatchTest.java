@@ -116,4 +116,17 @@ final class LeakWatchTest {
         assertThat(logged(watch::report)).isEmpty();
         assertThat(found).containsExactly("dropped", "without");
     }
+
+    /** Renewals keep a dropped lease alive, so each of them looks for dropped ones. */
+    @Test
+    void eachRenewalLooksForDroppedHandles() {
+        StillRuntime runtime = new StillRuntime();
+        Workshop shop = new Workshop(runtime, new SilentStore());
+        LeaseHandle kept = shop.keeper().begin(shop.context.suspensions().mark(), null);
+        shop.context.leaks().trace(handle(), lease("dropped", true), null).enqueue();
+        assertThat(found).isEmpty();
+        runtime.pass(java.time.Duration.ofSeconds(11));
+        assertThat(found).containsExactly("dropped");
+        assertThat(kept.state().isUnreleased()).isTrue();
+    }
 }
