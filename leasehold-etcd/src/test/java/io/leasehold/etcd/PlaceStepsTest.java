@@ -660,13 +660,13 @@ final class PlaceStepsTest {
         assertThat(queue()).hasSize(1);
         pass(Duration.ofMillis(1));
         assertThat(queue()).isEmpty();
-        OwnerToken second = owner();
-        granted(second);
+        AcquireRequest second = request(owner()).waiting(Duration.ofSeconds(1).toNanos());
+        ask(second);
         pass(Duration.ofSeconds(10));
-        granted(second);
+        assertThat(ask(second)).as("asked again").isInstanceOf(AcquireReply.Granted.class);
         pass(TTL.minusMillis(1));
         assertThat(queue()).hasSize(1);
-        pass(Duration.ofMillis(5_001));
+        pass(Duration.ofMillis(1));
         assertThat(queue()).isEmpty();
     }
 
