@@ -263,6 +263,27 @@ final class PlaceStepsTest {
     }
 
     @Test
+    void aThirdOfAShortSessionIsNotSure() {
+        ensemble.longestMillis = 18_000;
+        long before = runtime.nanoTime();
+        AcquireReply reply = ask(request(LOCK, owner(), Duration.ofSeconds(12)).waiting(RECHECK.toNanos()));
+        assertThat(reply)
+                .isInstanceOfSatisfying(AcquireReply.Granted.class, granted -> assertThat(granted.grant().sentAtNanos())
+                        .as("18 s − 6 s − 2 s are sure")
+                        .isEqualTo(before - Duration.ofSeconds(2).toNanos()));
+    }
+
+    @Test
+    void aCloseWaitsForTheEndOfItsSessions() {
+        granted(owner());
+        ensemble.toClose = new CompletableFuture<>();
+        runtime.schedule(Duration.ofMillis(700).toNanos(), () -> ensemble.toClose.complete(null));
+        long before = runtime.nanoTime();
+        store.close();
+        assertThat(Duration.ofNanos(runtime.nanoTime() - before)).isEqualTo(Duration.ofMillis(700));
+    }
+
+    @Test
     void aNodeWhoseMakingWasNotAnsweredIsLookedForAndFound() {
         OwnerToken owner = owner();
         ensemble.loseNext("create");
@@ -275,6 +296,9 @@ final class PlaceStepsTest {
         assertThat(askedBy(() -> granted(owner)))
                 .as("and is certain then")
                 .containsExactly("firstMissing", "children n");
+        ensemble.removeUnheard(own(owner));
+        assertThat(askedBy(() -> granted(owner)))
+                .containsExactly("firstMissing", "children n", "create NODE", "children n", "watch NODE");
     }
 
     @Test
@@ -284,6 +308,10 @@ final class PlaceStepsTest {
         ask(waiting(owner));
         assertThat(askedBy(() -> granted(owner)))
                 .containsExactly("sync n", "children n", "create NODE", "children n", "watch NODE");
+        ensemble.removeUnheard(own(owner));
+        assertThat(askedBy(() -> granted(owner)))
+                .as("it is certain then")
+                .containsExactly("firstMissing", "children n", "create NODE", "children n", "watch NODE");
     }
 
     @Test
@@ -360,6 +388,20 @@ final class PlaceStepsTest {
                     assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT);
                     assertThat(failed.error()).hasMessageContaining("again and again");
                 });
+        ensemble.keepsNoNode = false;
+        ensemble.keepsNoLock = true;
+        assertThat(ask(waiting(owner())))
+                .isInstanceOfSatisfying(
+                        AcquireReply.Failed.class,
+                        failed -> assertThat(failed.error()).hasMessageContaining("again and again"));
+        ensemble.keepsNoLock = false;
+        ensemble.failNext("create", KeeperException.Code.NONODE);
+        ensemble.failNext("create", KeeperException.Code.NOAUTH);
+        assertThat(ask(waiting(owner())))
+                .as("the node of the lock could not be made")
+                .isInstanceOfSatisfying(
+                        AcquireReply.Failed.class,
+                        failed -> assertThat(failed.error()).isInstanceOf(StoreAccessException.class));
     }
 
     // ---- waiting
@@ -699,7 +741,12 @@ final class PlaceStepsTest {
                 .isInstanceOfSatisfying(
                         AcquireReply.Failed.class,
                         failed -> assertThat(failed.error()).hasMessageContaining("closed"));
-        assertThat(store.list("*", 1)).isCompletedExceptionally();
+        assertThat(store.list("*", 1))
+                .isCompletedExceptionally()
+                .failsWithin(Duration.ZERO)
+                .withThrowableThat()
+                .havingRootCause()
+                .withMessageContaining("closed");
         client().state(Watcher.Event.KeeperState.SyncConnected);
         assertThat(heard).as("it was closed").doesNotContain("reconnected");
     }
@@ -762,7 +809,10 @@ final class PlaceStepsTest {
         CompletableFuture<AcquireReply> reply = begin(store, waiting(owner));
         CompletableFuture<ReleaseReply> released = release(owner);
         ensemble.answer("create");
-        assertThat(now(reply)).isInstanceOf(AcquireReply.Failed.class);
+        assertThat(now(reply))
+                .isInstanceOfSatisfying(
+                        AcquireReply.Failed.class,
+                        failed -> assertThat(failed.error()).hasMessageContaining("taken back"));
         assertThat(now(released)).isInstanceOf(ReleaseReply.NotOurs.class);
         assertThat(queue()).isEmpty();
         assertThat(store.attempts()).isZero();

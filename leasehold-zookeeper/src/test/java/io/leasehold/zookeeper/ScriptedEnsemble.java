@@ -40,6 +40,11 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
     /** What is made is gone again before the queue is read. */
     boolean keepsNoNode;
 
+    /** The node of the lock is gone again before one is made below it. */
+    boolean keepsNoLock;
+    /** How long it takes to answer the end of a session; never longer than its client waits. */
+    CompletableFuture<Void> toClose = CompletableFuture.completedFuture(null);
+
     private final Map<String, Integer> sequences = new HashMap<>();
     private final Map<String, Deque<KeeperException.Code>> failures = new HashMap<>();
     private final Set<String> lost = new HashSet<>();
@@ -212,6 +217,9 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
         public CompletableFuture<Created> create(String asked, byte[] data, CreateMode mode) {
             return call("create", asked, () -> {
                 String parent = asked.substring(0, asked.lastIndexOf('/'));
+                if (mode.isSequential() && keepsNoLock) {
+                    throw KeeperException.create(KeeperException.Code.NONODE, asked);
+                }
                 if (!parent.isEmpty()) {
                     require(parent);
                 }
@@ -281,7 +289,7 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
             asked.add("close " + askedMillis);
             closed = true;
             nodes.values().removeIf(node -> node.session() == id);
-            return CompletableFuture.completedFuture(null);
+            return toClose;
         }
     }
 }
