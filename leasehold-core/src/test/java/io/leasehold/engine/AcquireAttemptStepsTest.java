@@ -87,7 +87,9 @@ final class AcquireAttemptStepsTest {
         for (int i = 0; i < 3; i++) {
             shop.queues.wake(Workshop.NAME);
             queued();
-            assertThat(shop.timeline.size()).as("the next look replaces the one before").isEqualTo(1);
+            assertThat(shop.timeline.size())
+                    .as("the next look replaces the one before")
+                    .isEqualTo(1);
         }
         attempt.giveUp();
         assertThat(attempt.result()).isCompletedExceptionally();

@@ -69,8 +69,7 @@ final class LeaseMessagesTest {
 
     @Test
     void whatIsAbandonedOrLostUnheardIsAnErrorOfTheLog() {
-        assertThat(logged(
-                        () -> LeaseMessages.logAbandoned(NAME, 7, LossCause.THREAD_DIED, Duration.ofSeconds(3))))
+        assertThat(logged(() -> LeaseMessages.logAbandoned(NAME, 7, LossCause.THREAD_DIED, Duration.ofSeconds(3))))
                 .contains(
                         "ERROR",
                         "lock=n",

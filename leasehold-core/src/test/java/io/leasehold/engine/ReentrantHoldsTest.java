@@ -58,7 +58,9 @@ final class ReentrantHoldsTest {
         for (int i = 0; i < 65; i++) {
             holds.begin(LockName.exactly("mine-" + i), lease, 1);
         }
-        assertThat(holds.size()).as("the dead ones went with the first of these").isEqualTo(65);
+        assertThat(holds.size())
+                .as("the dead ones went with the first of these")
+                .isEqualTo(65);
         for (int i = 0; i < 65; i++) {
             assertThat(holds.ofCurrentThread(LockName.exactly("mine-" + i))).isNotNull();
         }
@@ -94,10 +96,11 @@ final class ReentrantHoldsTest {
                             lost -> assertThat(lost.lossCause()).isEqualTo(LossCause.FORCE_RELEASED));
             view.lock();
             client.admin().forceRelease(name, null);
-            assertThatThrownBy(() -> view.ensureValidFor(Duration.ofSeconds(1)))
-                    .isInstanceOf(LeaseLostException.class);
+            assertThatThrownBy(() -> view.ensureValidFor(Duration.ofSeconds(1))).isInstanceOf(LeaseLostException.class);
             view.lock();
-            assertThat(view.getHoldCount()).as("its thread was told, and begins anew").isOne();
+            assertThat(view.getHoldCount())
+                    .as("its thread was told, and begins anew")
+                    .isOne();
             view.unlock();
         }
     }

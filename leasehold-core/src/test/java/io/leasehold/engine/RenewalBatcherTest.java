@@ -72,7 +72,9 @@ final class RenewalBatcherTest {
         assertThat(told).containsExactly("late sent", "quick sent", "later sent");
         assertThat(store.renewals()).singleElement().satisfies(asked -> {
             assertThat(asked.request().items()).hasSize(3);
-            assertThat(asked.request().timeoutNanos()).as("of the most impatient").isEqualTo(SECOND);
+            assertThat(asked.request().timeoutNanos())
+                    .as("of the most impatient")
+                    .isEqualTo(SECOND);
         });
         assertThat(timeline.size()).isZero();
         runtime.pass(Duration.ofSeconds(10));

@@ -194,7 +194,9 @@ final class SystemLockRuntimeTest {
             runtime.schedule(0, () -> {
                 throw made();
             });
-            for (int tries = 0; tries < 3_000 && !log.toString(StandardCharsets.UTF_8).contains("made by"); tries++) {
+            for (int tries = 0;
+                    tries < 3_000 && !log.toString(StandardCharsets.UTF_8).contains("made by");
+                    tries++) {
                 Thread.sleep(10);
             }
         } finally {

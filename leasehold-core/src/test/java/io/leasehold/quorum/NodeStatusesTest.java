@@ -129,7 +129,9 @@ final class NodeStatusesTest {
         assertThat(logged(() -> vote(0, YES))).isEmpty();
         assertThat(logged(() -> vote(0, new NodeReply.OtherSet("b, c", LIFE, 1))))
                 .contains("WARN", "a does not count: is a member of b, c");
-        assertThat(logged(() -> vote(0, YES))).contains("INFO", "a counts again").doesNotContain("WARN");
+        assertThat(logged(() -> vote(0, YES)))
+                .contains("INFO", "a counts again")
+                .doesNotContain("WARN");
         assertThat(logged(() -> vote(0, NO_WAY))).isEmpty();
         assertThat(logged(() -> vote(0, new NodeReply.OtherSet("b, c", LIFE, 1))))
                 .as("also after it was out of reach")

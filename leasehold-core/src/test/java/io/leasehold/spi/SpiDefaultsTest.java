@@ -79,6 +79,9 @@ final class SpiDefaultsTest {
         LockAdmin admin = plain(LockAdmin.class);
         assertThat(admin.forceRelease("a", "host/1/x")).isTrue();
         admin.inspect("b");
-        assertThat(called).containsExactly("forceRelease [a, host/1/x]", "inspect [b]");
+        assertThat(admin.waiters("c", 2))
+                .as("what the method with a name tells")
+                .isNull();
+        assertThat(called).containsExactly("forceRelease [a, host/1/x]", "inspect [b]", "waiters [c, 2]");
     }
 }
