@@ -91,7 +91,7 @@ final class AcquireAttemptStepsTest {
                     .as("the next look replaces the one before")
                     .isEqualTo(1);
         }
-        attempt.giveUp();
+        assertThat(attempt.giveUp()).isNotNull();
         assertThat(attempt.result()).isCompletedExceptionally();
         assertThat(shop.timeline.size()).isZero();
     }

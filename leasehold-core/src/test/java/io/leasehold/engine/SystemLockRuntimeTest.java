@@ -181,7 +181,7 @@ final class SystemLockRuntimeTest {
 
     private WeakReference<Object> cancelled() {
         Object object = new Object();
-        runtime.schedule(3_600_000 * MS, object::hashCode).cancel();
+        runtime.schedule(3_600_000 * MS, () -> assertThat(object).isNotNull()).cancel();
         return new WeakReference<>(object);
     }
 

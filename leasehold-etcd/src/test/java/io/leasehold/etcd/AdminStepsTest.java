@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What operators ask a cluster for, in which pages, and how long they wait; in the time of the test. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class AdminStepsTest {
 

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What one place in a queue asks its cluster for, what it counts from when, and what it leaves behind; in the time of the test. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class PlaceStepsTest {
 

@@ -67,6 +67,7 @@ final class FencingGuardStepsTest {
         guard.admit("{tag}", 1);
         guard.admit("{tag}b", 1);
         guard.admit("a{tag}", 1);
+        guard.admit("}b", 1);
         assertThat(ran)
                 .extracting(one -> one.substring(one.indexOf(' ') + 1, one.indexOf(']')))
                 .containsExactly(
@@ -74,7 +75,8 @@ final class FencingGuardStepsTest {
                         "a{tag}b:fencing-token",
                         "{tag}:own-fencing-token",
                         "{tag}b:fencing-token",
-                        "a{tag}:fencing-token");
+                        "a{tag}:fencing-token",
+                        "}b:fencing-token");
     }
 
     @Test

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What operators ask an ensemble for, in which session, and how long they wait; in the time of the test. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class AdminStepsTest {
 

@@ -10,6 +10,9 @@ import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Finding;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.wire.KeyLayout;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -99,10 +102,35 @@ final class OperationsStepsTest extends NodeExchanges {
         answer(operations.tellTaken(NAME, ID));
         assertThat(server.asked("PUBLISH")).isOne();
         server.says("MGET", array(List.of(bulk("lock:wake:c9\n" + RECORD.encoded()))));
-        server.says("PUBLISH", "-NOPERM no\r\n");
-        assertThat(answer(operations.tellTaken(NAME, ID)))
-                .as("nothing depends on it")
-                .isNull();
+        String refused = logged(() -> {
+            server.says("PUBLISH", "-NOPERM no\r\n");
+            assertThat(answer(operations.tellTaken(NAME, ID)))
+                    .as("nothing depends on it")
+                    .isNull();
+        });
+        assertThat(refused).contains("WARN", "tell a holder");
+        assertThat(logged(() -> {
+                    server.says("PUBLISH", "-LOADING no\r\n");
+                    answer(operations.tellTaken(NAME, ID));
+                }))
+                .as("that passes")
+                .doesNotContain("tell a holder");
+    }
+
+    private interface Step {
+        void run() throws Exception;
+    }
+
+    private static String logged(Step step) throws Exception {
+        PrintStream before = System.err;
+        ByteArrayOutputStream log = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+        try {
+            step.run();
+        } finally {
+            System.setErr(before);
+        }
+        return log.toString(StandardCharsets.UTF_8);
     }
 
     @Test
@@ -123,6 +151,6 @@ final class OperationsStepsTest extends NodeExchanges {
         server.says("CONFIG", "-NOPERM this user has no permissions to run the 'config|get' command\r\n");
         assertThat(finding(diagnosis(false), "config").grade()).isEqualTo(Finding.Grade.UNKNOWN);
         server.says("CONFIG", "-LOADING the dataset\r\n");
-        assertThatThrownBy(() -> diagnosis(false)).isNotNull();
+        assertThatThrownBy(() -> diagnosis(false)).hasMessageContaining("read its configuration");
     }
 }
