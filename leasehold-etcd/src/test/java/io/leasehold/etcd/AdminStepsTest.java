@@ -220,4 +220,17 @@ final class AdminStepsTest {
         assertThat(store.guarantees().scope()).isNotNull();
         assertThat(store.operations()).isNotNull();
     }
+
+    @Test
+    void aDiagnosisAsksForMembersAndAlarmsAndSaysWhatItMayNotRead() {
+        assertThat(now(store.operations().diagnose()))
+                .extracting(finding -> finding.check() + " " + finding.grade())
+                .containsExactly("quorum GOOD", "alarms GOOD");
+        assertThat(etcd.asked).containsExactly("members", "silentMembers", "alarms");
+        etcd.failNext("members", ScriptedEtcd.broken());
+        etcd.failNext("alarms", ScriptedEtcd.broken());
+        assertThat(now(store.operations().diagnose()))
+                .extracting(finding -> finding.check() + " " + finding.grade())
+                .containsExactly("quorum UNKNOWN", "alarms UNKNOWN");
+    }
 }

@@ -276,6 +276,18 @@ final class PlaceStepsTest {
         assertThat(ask(waiting(third))).isInstanceOf(AcquireReply.Queued.class);
     }
 
+    /** Between the making of its key and the look for the one before. */
+    @Test
+    void aWaiterBeforeWhichNobodyIsLeftLooksAgain() {
+        ByteSequence head = other();
+        etcd.withhold("make");
+        CompletableFuture<AcquireReply> reply = store.acquire(waiting(owner()));
+        etcd.remove(head);
+        etcd.answer("make");
+        assertThat(now(reply)).isInstanceOf(AcquireReply.Granted.class);
+        assertThat(etcd.asked).containsExactly("lease 31", "make", "lastBefore", "keepAlive 2", "look");
+    }
+
     @Test
     void aWatchThatEndsByItselfGivesAnotherLook() {
         other();
