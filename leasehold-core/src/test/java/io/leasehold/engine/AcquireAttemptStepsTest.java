@@ -80,6 +80,18 @@ final class AcquireAttemptStepsTest {
     }
 
     @Test
+    void thePatienceOfACallIsThatOfItsAttempt() {
+        EngineClient client = (EngineClient)
+                io.leasehold.Leasehold.builder().store(store).runtime(runtime).connect();
+        assertThat(client.named("a").attemptAsync(Duration.ofSeconds(5))).isNotDone();
+        assertThat(last().request().isWaiting()).isTrue();
+        runtime.pass(Duration.ofSeconds(5));
+        last().answer().complete(new AcquireReply.Busy(null, 0, List.of()));
+        assertThat(client.named("b").attemptAsync(Duration.ZERO)).isNotDone();
+        assertThat(last().request().isWaiting()).isFalse();
+    }
+
+    @Test
     void anAttemptHasOneTimerAndLeavesNone() {
         AcquireAttempt attempt = entered(Duration.ofMinutes(1));
         queued();
