@@ -38,10 +38,7 @@ final class FencingGuardStepsTest {
                         "[k, {k}:fencing-token] [8, read, ]",
                         "[k, {k}:fencing-token] [9, write, v]",
                         "[k, {k}:fencing-token] [10, delete, ]");
-        assertThat(told)
-                .extracting(Admission::toString)
-                .hasSize(4)
-                .allMatch(text -> text.startsWith("Admitted"));
+        assertThat(told).extracting(Admission::toString).hasSize(4).allMatch(text -> text.startsWith("Admitted"));
         answer = List.of("admitted", "the value");
         assertThat(guard.read("k", 11)).contains("the value");
         assertThatThrownBy(() -> guard.write("k", 12, null)).isInstanceOf(NullPointerException.class);

@@ -79,8 +79,7 @@ final class OperationsStepsTest extends NodeExchanges {
     /** The rights of its user end where its locks do. */
     @Test
     void whereLocksHaveKeysOfTheirOwnNoRecordIsReadOrKept() throws Exception {
-        NodeSettings own = NodeSettings.standard(RedisGuarantees.single(false))
-                .keys(KeyLayout.of("app:{*}"));
+        NodeSettings own = NodeSettings.standard(RedisGuarantees.single(false)).keys(KeyLayout.of("app:{*}"));
         RedisNode node = node(own);
         assertThat(node.operations().keepsClientRecords()).isFalse();
         assertThat(answer(node.operations().client(ID))).isEmpty();
