@@ -8,9 +8,9 @@ import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.OwnerToken;
-import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.time.Duration;
@@ -180,7 +180,8 @@ final class AdminStepsTest {
         List<LockRecord> all = now(store.list("*", 1_000));
         assertThat(all).hasSize(501);
         assertThat(names(all)).isSorted().doesNotHaveDuplicates();
-        assertThat(etcd.asked.stream().filter(call -> call.startsWith("keysUntil"))).hasSize(2);
+        assertThat(etcd.asked.stream().filter(call -> call.startsWith("keysUntil")))
+                .hasSize(2);
         etcd.asked.clear();
         etcd.expire(501);
         assertThat(now(store.list("*", 1_000))).hasSize(500);

@@ -104,8 +104,8 @@ final class PlaceStepsTest {
     }
 
     private CompletableFuture<RenewReply> renewal(OwnerToken owner, Duration ttl) {
-        return store.renew(new RenewBatch(
-                List.of(new RenewBatch.Item(LOCK, owner, ttl.toNanos(), 0)), LIMIT.toNanos()));
+        return store.renew(
+                new RenewBatch(List.of(new RenewBatch.Item(LOCK, owner, ttl.toNanos(), 0)), LIMIT.toNanos()));
     }
 
     private RenewReply.Item renew(OwnerToken owner, Duration ttl) {
@@ -113,8 +113,7 @@ final class PlaceStepsTest {
     }
 
     private CompletableFuture<ReleaseReply> release(OwnerToken owner) {
-        return store.release(new ReleaseRequest(
-                List.of(LOCK), owner, 0, ReleaseRequest.Kind.RELEASE, LIMIT.toNanos()));
+        return store.release(new ReleaseRequest(List.of(LOCK), owner, 0, ReleaseRequest.Kind.RELEASE, LIMIT.toNanos()));
     }
 
     private List<String> askedBy(Runnable step) {
@@ -161,9 +160,9 @@ final class PlaceStepsTest {
         assertThat(askedBy(() -> assertThat(ask(request(owner()))).isInstanceOf(AcquireReply.Granted.class)))
                 .containsExactly("first", "lease 31", "make");
         assertThat(askedBy(() -> assertThat(ask(request(owner())))
-                        .isInstanceOfSatisfying(AcquireReply.Busy.class, busy -> assertThat(
-                                        busy.holder().id())
-                                .isEqualTo("host/1/x"))))
+                        .isInstanceOfSatisfying(
+                                AcquireReply.Busy.class,
+                                busy -> assertThat(busy.holder().id()).isEqualTo("host/1/x"))))
                 .containsExactly("first");
         assertThat(store.attempts()).as("a busy one is not remembered").isEqualTo(1);
     }
@@ -186,13 +185,10 @@ final class PlaceStepsTest {
     void aTokenThatReachesTheEndOfTokensIsRefusedForGoodAndLeavesNothing() {
         long limit = 1L << 53;
         EtcdStore high = open(uri("&tokenBase=" + (limit - etcd.revision - 1)));
-        assertThat(now(high.acquire(waiting(owner()))))
-                .isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
-                    assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT);
-                    assertThat(failed.error())
-                            .isInstanceOf(UnsafeStoreException.class)
-                            .hasMessageContaining("2^53");
-                });
+        assertThat(now(high.acquire(waiting(owner())))).isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
+            assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT);
+            assertThat(failed.error()).isInstanceOf(UnsafeStoreException.class).hasMessageContaining("2^53");
+        });
         assertThat(queue()).isEmpty();
         assertThat(etcd.leases).isEmpty();
         EtcdStore last = open(uri("&tokenBase=" + (limit - etcd.revision - 2)));
@@ -209,8 +205,10 @@ final class PlaceStepsTest {
         CompletableFuture<AcquireReply> lost = store.acquire(waiting(owner));
         assertThat(queue()).hasSize(1);
         pass(LIMIT);
-        assertThat(now(lost)).isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> assertThat(failed.kind())
-                .isEqualTo(FailureKind.UNKNOWN));
+        assertThat(now(lost))
+                .isInstanceOfSatisfying(
+                        AcquireReply.Failed.class,
+                        failed -> assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN));
         etcd.answer("make");
         long before = runtime.nanoTime();
         assertThat(askedBy(() -> assertThat(granted(owner).sentAtNanos()).isEqualTo(before)))
@@ -260,9 +258,9 @@ final class PlaceStepsTest {
         OwnerToken second = owner();
         OwnerToken third = owner();
         assertThat(askedBy(() -> assertThat(ask(waiting(second)))
-                        .isInstanceOfSatisfying(AcquireReply.Queued.class, queued -> assertThat(
-                                        queued.holder().id())
-                                .isEqualTo("host/2/other"))))
+                        .isInstanceOfSatisfying(
+                                AcquireReply.Queued.class,
+                                queued -> assertThat(queued.holder().id()).isEqualTo("host/2/other"))))
                 .containsExactly("lease 31", "make", "lastBefore", "watch");
         ask(waiting(third));
         assertThat(etcd.ears).hasSize(2);
@@ -337,8 +335,7 @@ final class PlaceStepsTest {
         heard.clear();
         pass(Duration.ofSeconds(11));
         assertThat(heard).containsExactly("wake n");
-        assertThat(askedBy(() -> ask(waiting(owner))))
-                .containsExactly("lease 31", "make", "lastBefore", "watch");
+        assertThat(askedBy(() -> ask(waiting(owner)))).containsExactly("lease 31", "make", "lastBefore", "watch");
     }
 
     // ---- holding
@@ -388,7 +385,8 @@ final class PlaceStepsTest {
         assertThat(askedBy(() -> renew(owner, longer))).containsExactly("keepAlive 2", "look");
         // A second between 41 s and 40 s + 1 s is what a cut off leader may not know of.
         assertThat(renew(owner, Duration.ofMillis(40_500)))
-                .isEqualTo(new RenewReply.Renewed(before - Duration.ofMillis(500).toNanos()));
+                .isEqualTo(
+                        new RenewReply.Renewed(before - Duration.ofMillis(500).toNanos()));
     }
 
     @Test
@@ -444,7 +442,9 @@ final class PlaceStepsTest {
         assertThat(queue()).containsExactly(head);
         assertThat(store.attempts()).isZero();
         assertThat(etcd.openEars()).isZero();
-        assertThat(askedBy(() -> pass(Duration.ofSeconds(60)))).as("nor does its heart beat").isEmpty();
+        assertThat(askedBy(() -> pass(Duration.ofSeconds(60))))
+                .as("nor does its heart beat")
+                .isEmpty();
     }
 
     // ---- the watch of a holder
@@ -583,7 +583,8 @@ final class PlaceStepsTest {
         etcd.answer("lease");
         assertThat(now(reply))
                 .isInstanceOfSatisfying(
-                        AcquireReply.Failed.class, failed -> assertThat(failed.error()).hasMessageContaining("taken back"));
+                        AcquireReply.Failed.class,
+                        failed -> assertThat(failed.error()).hasMessageContaining("taken back"));
         assertThat(now(released)).isInstanceOf(ReleaseReply.NotOurs.class);
         assertThat(etcd.leases).isEmpty();
         assertThat(queue()).isEmpty();
@@ -657,8 +658,10 @@ final class PlaceStepsTest {
         CompletableFuture<ReleaseReply> late = release(owner);
         assertThat(etcd.ears.get(0).closed).isTrue();
         pass(LIMIT);
-        assertThat(now(late)).isInstanceOfSatisfying(ReleaseReply.Failed.class, failed -> assertThat(failed.kind())
-                .isEqualTo(FailureKind.UNKNOWN));
+        assertThat(now(late))
+                .isInstanceOfSatisfying(
+                        ReleaseReply.Failed.class,
+                        failed -> assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN));
         etcd.answer("delete");
         assertThat(store.attempts()).isZero();
     }
@@ -795,16 +798,16 @@ final class PlaceStepsTest {
     @Test
     void aClusterThatKeepsNoKeyOrNoLeaseIsGivenUp() {
         etcd.keepsNoKey = true;
-        assertThat(ask(waiting(owner())))
-                .isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
-                    assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT);
-                    assertThat(failed.error()).hasMessageContaining("again and again");
-                });
+        assertThat(ask(waiting(owner()))).isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
+            assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT);
+            assertThat(failed.error()).hasMessageContaining("again and again");
+        });
         etcd.keepsNoKey = false;
         for (int i = 0; i < 20; i++) {
             etcd.failNext(
                     "make",
-                    EtcdExceptionFactory.newEtcdException(ErrorCode.NOT_FOUND, "etcdserver: requested lease not found"));
+                    EtcdExceptionFactory.newEtcdException(
+                            ErrorCode.NOT_FOUND, "etcdserver: requested lease not found"));
         }
         assertThat(ask(waiting(owner())))
                 .isInstanceOfSatisfying(
@@ -858,8 +861,8 @@ final class PlaceStepsTest {
         assertThat(queue()).containsExactly(head);
         LockName otherLock = LockName.exactly("other");
         etcd.put(keys.of(otherLock, owner), "host/1/x", etcd.newLease(31));
-        ReleaseReply several = now(store.release(new ReleaseRequest(
-                List.of(otherLock, LOCK), owner, 0, ReleaseRequest.Kind.RELEASE, LIMIT.toNanos())));
+        ReleaseReply several = now(store.release(
+                new ReleaseRequest(List.of(otherLock, LOCK), owner, 0, ReleaseRequest.Kind.RELEASE, LIMIT.toNanos())));
         assertThat(several).as("one of them was held").isInstanceOf(ReleaseReply.Released.class);
     }
 

@@ -84,7 +84,8 @@ final class ScriptedEtcd implements EtcdCalls {
 
     void answer(String verb) {
         silent.remove(verb);
-        List<Withheld> due = withheld.stream().filter(one -> one.verb().equals(verb)).toList();
+        List<Withheld> due =
+                withheld.stream().filter(one -> one.verb().equals(verb)).toList();
         withheld.removeAll(due);
         due.forEach(one -> one.answer().run());
     }
@@ -213,14 +214,16 @@ final class ScriptedEtcd implements EtcdCalls {
 
     @Override
     public CompletableFuture<Optional<Leased>> keepAlive(long lease) {
-        return call("keepAlive " + lease, () -> Optional.ofNullable(leases.get(lease))
-                .map(ttl -> new Leased(lease, ttl)));
+        return call(
+                "keepAlive " + lease,
+                () -> Optional.ofNullable(leases.get(lease)).map(ttl -> new Leased(lease, ttl)));
     }
 
     @Override
     public CompletableFuture<Optional<Duration>> remaining(long lease) {
-        return call("remaining " + lease, () -> Optional.ofNullable(leases.get(lease))
-                .map(ttl -> Duration.ofNanos(ttl / 2)));
+        return call(
+                "remaining " + lease,
+                () -> Optional.ofNullable(leases.get(lease)).map(ttl -> Duration.ofNanos(ttl / 2)));
     }
 
     @Override
@@ -244,32 +247,38 @@ final class ScriptedEtcd implements EtcdCalls {
 
     @Override
     public CompletableFuture<Found> lastBefore(ByteSequence queue, long before) {
-        return call("lastBefore", () -> new Found(
-                queue(queue).stream()
-                        .filter(key -> key.getValue().created() < before)
-                        .reduce((one, next) -> next)
-                        .map(key -> shown(key.getKey(), key.getValue())),
-                revision));
+        return call(
+                "lastBefore",
+                () -> new Found(
+                        queue(queue).stream()
+                                .filter(key -> key.getValue().created() < before)
+                                .reduce((one, next) -> next)
+                                .map(key -> shown(key.getKey(), key.getValue())),
+                        revision));
     }
 
     @Override
     public CompletableFuture<List<KeyValue>> inOrder(ByteSequence queue, long limit, long fromRevision) {
-        return call("inOrder " + limit, () -> queue(queue).stream()
-                .filter(key -> key.getValue().created() >= fromRevision)
-                .limit(limit)
-                .map(key -> shown(key.getKey(), key.getValue()))
-                .toList());
+        return call(
+                "inOrder " + limit,
+                () -> queue(queue).stream()
+                        .filter(key -> key.getValue().created() >= fromRevision)
+                        .limit(limit)
+                        .map(key -> shown(key.getKey(), key.getValue()))
+                        .toList());
     }
 
     @Override
     public CompletableFuture<List<KeyValue>> keysUntil(ByteSequence from, ByteSequence end, long limit) {
-        return call("keysUntil " + limit, () -> keys.entrySet().stream()
-                .filter(key -> text(key.getKey()).compareTo(text(from)) >= 0
-                        && text(key.getKey()).compareTo(text(end)) < 0)
-                .sorted(Comparator.comparing(key -> text(key.getKey())))
-                .limit(limit)
-                .map(key -> shown(key.getKey(), key.getValue()))
-                .toList());
+        return call(
+                "keysUntil " + limit,
+                () -> keys.entrySet().stream()
+                        .filter(key -> text(key.getKey()).compareTo(text(from)) >= 0
+                                && text(key.getKey()).compareTo(text(end)) < 0)
+                        .sorted(Comparator.comparing(key -> text(key.getKey())))
+                        .limit(limit)
+                        .map(key -> shown(key.getKey(), key.getValue()))
+                        .toList());
     }
 
     private static String text(ByteSequence key) {
@@ -301,9 +310,11 @@ final class ScriptedEtcd implements EtcdCalls {
 
     @Override
     public CompletableFuture<Looked> look(ByteSequence key, long created, ByteSequence queue) {
-        return call("look", () -> isStill(key, created)
-                ? new Looked(true, firstOf(queue), revision)
-                : new Looked(false, Optional.empty(), revision));
+        return call(
+                "look",
+                () -> isStill(key, created)
+                        ? new Looked(true, firstOf(queue), revision)
+                        : new Looked(false, Optional.empty(), revision));
     }
 
     @Override

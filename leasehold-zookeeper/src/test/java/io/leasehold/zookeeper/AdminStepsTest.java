@@ -38,8 +38,7 @@ final class AdminStepsTest {
     private final ZooKeeperStore store = store("");
 
     private ZooKeeperStore store(String more) {
-        return new ZooKeeperStore(
-                ZooKeeperUri.parse(StoreUri.parse("zookeeper://h:2181/c" + more)), runtime, ensemble);
+        return new ZooKeeperStore(ZooKeeperUri.parse(StoreUri.parse("zookeeper://h:2181/c" + more)), runtime, ensemble);
     }
 
     @BeforeEach
@@ -138,7 +137,10 @@ final class AdminStepsTest {
         assertThat(holder.ends()).isEqualTo(Holder.Ends.WITH_SESSION);
         ensemble.put("/c/kept", "", 0);
         ensemble.enqueue("/c/kept", OwnerToken.draw(runtime).publicId(), "a stranger", 0);
-        assertThat(now(() -> store.describe(LockName.exactly("kept"))).orElseThrow().holder().ends())
+        assertThat(now(() -> store.describe(LockName.exactly("kept")))
+                        .orElseThrow()
+                        .holder()
+                        .ends())
                 .isEqualTo(Holder.Ends.NEVER);
     }
 
@@ -236,6 +238,8 @@ final class AdminStepsTest {
     void whatAStoreSaysOfItself() {
         assertThat(store.description()).isEqualTo("zk://h:2181/c");
         assertThat(store.guarantees().scope()).isNotNull();
-        assertThat(now(() -> store.operations().diagnose())).extracting(Finding::check).containsExactly("session", "tick");
+        assertThat(now(() -> store.operations().diagnose()))
+                .extracting(Finding::check)
+                .containsExactly("session", "tick");
     }
 }

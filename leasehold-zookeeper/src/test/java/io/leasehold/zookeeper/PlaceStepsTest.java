@@ -130,8 +130,7 @@ final class PlaceStepsTest {
     }
 
     private CompletableFuture<ReleaseReply> release(OwnerToken owner) {
-        return store.release(new ReleaseRequest(
-                List.of(LOCK), owner, 0, ReleaseRequest.Kind.RELEASE, LIMIT.toNanos()));
+        return store.release(new ReleaseRequest(List.of(LOCK), owner, 0, ReleaseRequest.Kind.RELEASE, LIMIT.toNanos()));
     }
 
     private List<String> askedBy(Runnable step) {
@@ -205,9 +204,9 @@ final class PlaceStepsTest {
         assertThat(askedBy(() -> assertThat(ask(request(owner()))).isInstanceOf(AcquireReply.Granted.class)))
                 .containsExactly("open 42000", "sync n", "children n", "create NODE", "children n", "watch NODE");
         assertThat(askedBy(() -> assertThat(ask(request(owner())))
-                        .isInstanceOfSatisfying(AcquireReply.Busy.class, busy -> assertThat(
-                                        busy.holder().id())
-                                .isEqualTo("host/1/x"))))
+                        .isInstanceOfSatisfying(
+                                AcquireReply.Busy.class,
+                                busy -> assertThat(busy.holder().id()).isEqualTo("host/1/x"))))
                 .containsExactly("sync n", "children n", "read NODE");
         assertThat(store.attempts()).as("a busy one is not remembered").isEqualTo(1);
     }
@@ -229,13 +228,10 @@ final class PlaceStepsTest {
     void aTokenThatReachesTheEndOfTokensIsRefusedForGoodAndLeavesNothing() {
         long limit = 1L << 53;
         ZooKeeperStore high = open("&tokenBase=" + (limit - ensemble.zxid - 1));
-        assertThat(now(begin(high, waiting(owner()))))
-                .isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
-                    assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT);
-                    assertThat(failed.error())
-                            .isInstanceOf(UnsafeStoreException.class)
-                            .hasMessageContaining("2^53");
-                });
+        assertThat(now(begin(high, waiting(owner())))).isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
+            assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT);
+            assertThat(failed.error()).isInstanceOf(UnsafeStoreException.class).hasMessageContaining("2^53");
+        });
         assertThat(queue()).isEmpty();
     }
 
@@ -269,9 +265,11 @@ final class PlaceStepsTest {
         long before = runtime.nanoTime();
         AcquireReply reply = ask(request(LOCK, owner(), Duration.ofSeconds(12)).waiting(RECHECK.toNanos()));
         assertThat(reply)
-                .isInstanceOfSatisfying(AcquireReply.Granted.class, granted -> assertThat(granted.grant().sentAtNanos())
-                        .as("18 s − 6 s − 2 s are sure")
-                        .isEqualTo(before - Duration.ofSeconds(2).toNanos()));
+                .isInstanceOfSatisfying(
+                        AcquireReply.Granted.class,
+                        granted -> assertThat(granted.grant().sentAtNanos())
+                                .as("18 s − 6 s − 2 s are sure")
+                                .isEqualTo(before - Duration.ofSeconds(2).toNanos()));
     }
 
     @Test
@@ -288,8 +286,10 @@ final class PlaceStepsTest {
     void aNodeWhoseMakingWasNotAnsweredIsLookedForAndFound() {
         OwnerToken owner = owner();
         ensemble.loseNext("create");
-        assertThat(ask(waiting(owner))).isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> assertThat(failed.kind())
-                .isEqualTo(FailureKind.UNKNOWN));
+        assertThat(ask(waiting(owner)))
+                .isInstanceOfSatisfying(
+                        AcquireReply.Failed.class,
+                        failed -> assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN));
         assertThat(queue()).hasSize(1);
         assertThat(askedBy(() -> granted(owner)))
                 .containsExactly("sync n", "children n", "read NODE", "firstMissing", "children n", "watch NODE");
@@ -384,11 +384,10 @@ final class PlaceStepsTest {
     @Test
     void anEnsembleThatKeepsNoNodeIsGivenUp() {
         ensemble.keepsNoNode = true;
-        assertThat(ask(waiting(owner())))
-                .isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
-                    assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT);
-                    assertThat(failed.error()).hasMessageContaining("again and again");
-                });
+        assertThat(ask(waiting(owner()))).isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
+            assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT);
+            assertThat(failed.error()).hasMessageContaining("again and again");
+        });
         ensemble.keepsNoNode = false;
         ensemble.keepsNoLock = true;
         assertThat(ask(waiting(owner())))
@@ -413,9 +412,9 @@ final class PlaceStepsTest {
         OwnerToken second = owner();
         OwnerToken third = owner();
         assertThat(askedBy(() -> assertThat(ask(waiting(second)))
-                        .isInstanceOfSatisfying(AcquireReply.Queued.class, queued -> assertThat(
-                                        queued.holder().id())
-                                .isEqualTo("host/2/other"))))
+                        .isInstanceOfSatisfying(
+                                AcquireReply.Queued.class,
+                                queued -> assertThat(queued.holder().id()).isEqualTo("host/2/other"))))
                 .containsExactly("open 42000", "create NODE", "children n", "watch NODE", "read NODE");
         ask(waiting(third));
         assertThat(client().watched).containsExactlyInAnyOrder(head, own(second));
@@ -588,7 +587,8 @@ final class PlaceStepsTest {
         }
         long before = runtime.nanoTime();
         RenewReply.Item renewed = new RenewReply.Renewed(before);
-        assertThat(askedBy(() -> assertThat(now(renewal(items.toArray(RenewBatch.Item[]::new))).items())
+        assertThat(askedBy(() -> assertThat(now(renewal(items.toArray(RenewBatch.Item[]::new)))
+                                .items())
                         .containsOnly(renewed)))
                 .containsExactly("firstMissing");
         ensemble.removeUnheard(own(owners.get(1)));
@@ -612,8 +612,10 @@ final class PlaceStepsTest {
         CompletableFuture<RenewReply> late = renewal(item(LOCK, owner, TTL));
         pass(LIMIT);
         assertThat(now(late).items().get(0))
-                .isInstanceOfSatisfying(RenewReply.Failed.class, failed -> assertThat(failed.error())
-                        .hasMessageContainingAll("renewal of \"n\"", "not answered"));
+                .isInstanceOfSatisfying(
+                        RenewReply.Failed.class,
+                        failed ->
+                                assertThat(failed.error()).hasMessageContainingAll("renewal of \"n\"", "not answered"));
         ensemble.answer("firstMissing");
         ensemble.failNext("firstMissing", KeeperException.Code.CONNECTIONLOSS);
         assertThat(renew(owner, TTL)).isInstanceOf(RenewReply.Failed.class);
@@ -646,8 +648,9 @@ final class PlaceStepsTest {
         assertThat(asked).containsExactly("firstMissing", "firstMissing");
         ensemble.failNext("firstMissing", KeeperException.Code.CONNECTIONLOSS);
         assertThat(now(renewal(items.get(0), items.get(1))).items().get(1))
-                .isInstanceOfSatisfying(RenewReply.Failed.class, failed -> assertThat(failed.error())
-                        .hasMessageContaining("and 1 more"));
+                .isInstanceOfSatisfying(
+                        RenewReply.Failed.class,
+                        failed -> assertThat(failed.error()).hasMessageContaining("and 1 more"));
     }
 
     // ---- sessions
@@ -724,8 +727,10 @@ final class PlaceStepsTest {
         ensemble.connectsLater = true;
         CompletableFuture<AcquireReply> reply = begin(store, waiting(owner()));
         pass(LIMIT);
-        assertThat(now(reply)).isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> assertThat(failed.error())
-                .hasMessageContaining("not answered within 2000 ms"));
+        assertThat(now(reply))
+                .isInstanceOfSatisfying(
+                        AcquireReply.Failed.class,
+                        failed -> assertThat(failed.error()).hasMessageContaining("not answered within 2000 ms"));
         pass(Duration.ofSeconds(33));
         assertThat(store.attempts()).isZero();
     }
@@ -799,8 +804,10 @@ final class PlaceStepsTest {
         ensemble.withhold("delete");
         CompletableFuture<ReleaseReply> late = release(owner);
         pass(LIMIT);
-        assertThat(now(late)).isInstanceOfSatisfying(ReleaseReply.Failed.class, failed -> assertThat(failed.kind())
-                .isEqualTo(FailureKind.UNKNOWN));
+        assertThat(now(late))
+                .isInstanceOfSatisfying(
+                        ReleaseReply.Failed.class,
+                        failed -> assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN));
     }
 
     @Test

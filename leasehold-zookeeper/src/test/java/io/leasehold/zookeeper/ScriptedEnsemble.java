@@ -68,7 +68,8 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
 
     void answer(String verb) {
         silent.remove(verb);
-        List<Withheld> due = withheld.stream().filter(one -> one.verb().equals(verb)).toList();
+        List<Withheld> due =
+                withheld.stream().filter(one -> one.verb().equals(verb)).toList();
         withheld.removeAll(due);
         due.forEach(one -> one.answer().run());
     }
