@@ -646,7 +646,7 @@ final class PlaceStepsTest {
         granted(owner);
         deletesFail();
         release(owner);
-        isForgottenAfter(Duration.ofSeconds(120));
+        isForgottenAfter(Duration.ofMinutes(2));
     }
 
     @Test
