@@ -284,6 +284,10 @@ final class UserThreadsTest {
                 assertThat(ran.getCount()).isEqualTo(3);
                 threads.none = false;
                 assertThat(ran.await(60, TimeUnit.SECONDS)).isTrue();
+                // The thread of timers finds out that no task is left before it does anything else.
+                CountDownLatch noneIsLeft = new CountDownLatch(1);
+                runtime.schedule(0, noneIsLeft::countDown);
+                assertThat(noneIsLeft.await(60, TimeUnit.SECONDS)).isTrue();
             }
         } finally {
             System.setErr(before);

@@ -6,6 +6,7 @@ import static io.leasehold.redis.topology.ScriptedRedis.bulks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.LockName;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Finding;
 import io.leasehold.redis.store.RedisGuarantees;
@@ -14,8 +15,10 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -130,6 +133,21 @@ final class OperationsStepsTest extends NodeExchanges {
             System.setErr(before);
         }
         return log.toString(StandardCharsets.UTF_8);
+    }
+
+    @Test
+    void aServerGrantsSeveralLocksAtOnceWhoseKeysItServes() {
+        RedisNode node = node();
+        assertThat(node.guarantees()).isEqualTo(settings(false).guarantees());
+        assertThat(node.isAtomicOver(List.of(NAME))).isTrue();
+        assertThat(node.isAtomicOver(List.of(NAME, OTHER))).isTrue();
+        List<LockName> most = IntStream.range(0, 100)
+                .mapToObj(i -> LockName.of("n" + i))
+                .toList();
+        assertThat(node.isAtomicOver(most)).isTrue();
+        List<LockName> more = new ArrayList<>(most);
+        more.add(NAME);
+        assertThat(node.isAtomicOver(more)).as("one script does not take as many").isFalse();
     }
 
     @Test
