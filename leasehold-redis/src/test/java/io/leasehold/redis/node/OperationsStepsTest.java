@@ -141,13 +141,14 @@ final class OperationsStepsTest extends NodeExchanges {
         assertThat(node.guarantees()).isEqualTo(settings(false).guarantees());
         assertThat(node.isAtomicOver(List.of(NAME))).isTrue();
         assertThat(node.isAtomicOver(List.of(NAME, OTHER))).isTrue();
-        List<LockName> most = IntStream.range(0, 100)
-                .mapToObj(i -> LockName.of("n" + i))
-                .toList();
+        List<LockName> most =
+                IntStream.range(0, 100).mapToObj(i -> LockName.of("n" + i)).toList();
         assertThat(node.isAtomicOver(most)).isTrue();
         List<LockName> more = new ArrayList<>(most);
         more.add(NAME);
-        assertThat(node.isAtomicOver(more)).as("one script does not take as many").isFalse();
+        assertThat(node.isAtomicOver(more))
+                .as("one script does not take as many")
+                .isFalse();
     }
 
     @Test
