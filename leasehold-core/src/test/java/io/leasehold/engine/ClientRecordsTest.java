@@ -88,6 +88,22 @@ final class ClientRecordsTest {
         assertThat(toldAfter(Duration.ofMinutes(10))).as("not any more").isEqualTo(122);
     }
 
+    /** However many holds begin, and whatever became of the announcement before. */
+    @Test
+    void thereIsOneAnnouncementAtATime() {
+        LockClient client = client();
+        held(client, "a");
+        held(client, "b");
+        assertThat(toldAfter(Duration.ofSeconds(1))).isEqualTo(1);
+        held(client, "c");
+        answer = () -> {
+            throw new InternalError("made by the test");
+        };
+        assertThat(toldAfter(Duration.ofSeconds(5))).isEqualTo(2);
+        assertThat(toldAfter(Duration.ofSeconds(5))).isEqualTo(3);
+        assertThat(told.get(2).holds()).hasSize(3);
+    }
+
     @Test
     void whatIsHeldForLessThanASecondIsNotTold() {
         LockClient client = client();

@@ -10,6 +10,7 @@ import io.leasehold.spi.toolkit.CredentialsDesk;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -113,5 +114,63 @@ final class CredentialsDeskTest {
         time.failToStart(1);
         assertThat(withoutThreads.ask()).isCompletedExceptionally();
         assertThat(withoutThreads.ask()).isCompletedWithValue(LOGIN);
+    }
+
+    /** A runtime whose callbacks run when the test says so. */
+    private LockRuntime withCallbacksIn(List<Runnable> callbacks) {
+        return (LockRuntime) Proxy.newProxyInstance(
+                LockRuntime.class.getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("execute")) {
+                        callbacks.add((Runnable) arguments[0]);
+                        return null;
+                    }
+                    return method.invoke(time, arguments);
+                });
+    }
+
+    /** Each caller waits for the rest of the ten seconds that the provider has, and leaves no timer behind. */
+    @Test
+    void theTimeLimitIsTheProvidersAndNotEachCallers() {
+        List<Runnable> callbacks = new ArrayList<>();
+        CredentialsDesk slow = new CredentialsDesk(() -> LOGIN, "a store", withCallbacksIn(callbacks));
+        CompletableFuture<Credentials> first = slow.ask();
+        time.pass(Duration.ofSeconds(6));
+        CompletableFuture<Credentials> second = slow.ask();
+        time.pass(Duration.ofMillis(3_999));
+        assertThat(first).isNotDone();
+        assertThat(second).isNotDone();
+        time.pass(Duration.ofMillis(1));
+        assertThat(first).isCompletedExceptionally();
+        assertThat(second).isCompletedExceptionally();
+        assertThat(slow.ask()).as("in the moment in which it is late").isCompletedExceptionally();
+        callbacks.remove(0).run();
+        CompletableFuture<Credentials> next = slow.ask();
+        assertThat(time.timers()).isEqualTo(1);
+        callbacks.remove(0).run();
+        assertThat(next).isCompletedWithValue(LOGIN);
+        assertThat(time.timers()).isZero();
+    }
+
+    @Test
+    void aFailureOfTheProvidersOwnIsPassedOnAsItIs() {
+        CredentialsDesk own = new CredentialsDesk(
+                () -> {
+                    throw new StoreUnavailableException("the vault is sealed", null);
+                },
+                "a store",
+                time);
+        assertThatThrownBy(own::now)
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessage("the vault is sealed");
+        CredentialsDesk other = new CredentialsDesk(
+                () -> {
+                    throw new IllegalStateException("s3cret");
+                },
+                "a store",
+                time);
+        assertThatThrownBy(other::now)
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContainingAll("a store", "IllegalStateException")
+                .hasMessageNotContaining("s3cret");
     }
 }

@@ -38,6 +38,7 @@ class FlightEventsTest {
         RecordedEvent hold = only(events, "io.leasehold.Hold", "work");
         assertThat(hold.getString("end")).isEqualTo("RELEASED");
         assertThat(hold.getLong("fencingToken")).isPositive();
+        assertThat(hold.getDuration()).as("from the grant on").isGreaterThanOrEqualTo(Duration.ofMillis(2));
         RecordedEvent loss = only(events, "io.leasehold.Loss", "lost");
         assertThat(loss.getString("lossCause")).isEqualTo("FORCE_RELEASED");
         assertThat(only(events, "io.leasehold.Hold", "lost").getString("end")).isEqualTo("LOST");
@@ -60,6 +61,7 @@ class FlightEventsTest {
     private static void workAndLose(LockClient locks) {
         try (Lease lease = locks.named("work").acquire()) {
             lease.renew();
+            Thread.sleep(2);
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
         }

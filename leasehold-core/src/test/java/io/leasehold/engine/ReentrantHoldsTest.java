@@ -7,7 +7,9 @@ import io.leasehold.LeaseLostException;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.LossCause;
 import io.leasehold.ReentrantLockView;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
@@ -37,6 +39,70 @@ final class ReentrantHoldsTest {
         }
         assertThat(holds.size()).isLessThan(130);
         assertThat(lease.state().isUnreleased()).isTrue();
+    }
+
+    private void leftBehind(int number, LeaseHandle lease) throws InterruptedException {
+        Thread thread = new Thread(() -> holds.begin(LockName.exactly("left-" + number), lease, 1));
+        thread.start();
+        thread.join();
+    }
+
+    /** The table is gone through when it has doubled, and what a living thread holds stays in it. */
+    @Test
+    void theTableIsSweptWhenItHasDoubledAndLivingHoldsStay() throws InterruptedException {
+        LeaseHandle lease = lease();
+        for (int i = 0; i < 64; i++) {
+            leftBehind(i, lease);
+        }
+        assertThat(holds.size()).isEqualTo(64);
+        for (int i = 0; i < 65; i++) {
+            holds.begin(LockName.exactly("mine-" + i), lease, 1);
+        }
+        assertThat(holds.size())
+                .as("the dead ones went with the first of these")
+                .isEqualTo(65);
+        for (int i = 0; i < 65; i++) {
+            assertThat(holds.ofCurrentThread(LockName.exactly("mine-" + i))).isNotNull();
+        }
+        for (int i = 64; i < 64 + 65; i++) {
+            leftBehind(i, lease);
+        }
+        assertThat(holds.size()).as("up to twice as many").isEqualTo(130);
+        leftBehind(200, lease);
+        assertThat(holds.size()).isEqualTo(66);
+    }
+
+    /** Nobody is left to unlock it. */
+    @Test
+    void aHoldWhoseThreadHasDiedIsAbandonedAtItsNextRenewal() throws InterruptedException {
+        StillRuntime runtime = (StillRuntime) workshop.runtime;
+        LeaseHandle lease = lease();
+        leftBehind(1, lease);
+        runtime.pass(Duration.ofSeconds(31));
+        assertThat(lease.state().cause()).isEqualTo(LossCause.THREAD_DIED);
+    }
+
+    @Test
+    void aViewTellsOfTheCauseWhetherItChecksOrUnlocks() {
+        try (LockClient client = Leasehold.connect("memory:")) {
+            LockName name = LockName.exactly("n");
+            ReentrantLockView view = client.named(name).asReentrantLock();
+            view.lock();
+            view.ensureValidFor(Duration.ofSeconds(1));
+            client.admin().forceRelease(name, null);
+            assertThatThrownBy(view::unlock)
+                    .isInstanceOfSatisfying(
+                            LeaseLostException.class,
+                            lost -> assertThat(lost.lossCause()).isEqualTo(LossCause.FORCE_RELEASED));
+            view.lock();
+            client.admin().forceRelease(name, null);
+            assertThatThrownBy(() -> view.ensureValidFor(Duration.ofSeconds(1))).isInstanceOf(LeaseLostException.class);
+            view.lock();
+            assertThat(view.getHoldCount())
+                    .as("its thread was told, and begins anew")
+                    .isOne();
+            view.unlock();
+        }
     }
 
     @Test

@@ -40,6 +40,7 @@ final class StillRuntime implements LockRuntime {
     private int failures;
     private int failuresAfter;
     private boolean passesInWaits;
+    private volatile boolean closed;
     private volatile Runnable beforeAClockIsRead = () -> {};
 
     @Override
@@ -203,6 +204,12 @@ final class StillRuntime implements LockRuntime {
         }
     }
 
+    boolean isClosed() {
+        return closed;
+    }
+
     @Override
-    public void close() {}
+    public void close() {
+        closed = true;
+    }
 }

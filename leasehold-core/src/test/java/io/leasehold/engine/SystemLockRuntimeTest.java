@@ -5,10 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.spi.LockRuntime;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.lang.ref.WeakReference;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -110,6 +115,8 @@ final class SystemLockRuntimeTest {
         CompletableFuture<Thread> work = new CompletableFuture<>();
         runtime.executeWork(() -> work.complete(Thread.currentThread()));
         work.get(30, TimeUnit.SECONDS);
+        assertThat(late.join().getName()).startsWith("leasehold-late-callback-");
+        assertThat(work.join().getName()).matches("leasehold-(late-callback|work)-.*");
         Thread.sleep(30);
         assertThat(ran).isEmpty();
     }
@@ -148,5 +155,54 @@ final class SystemLockRuntimeTest {
         });
         hook.cancel();
         assertThatCode(hook::cancel).doesNotThrowAnyException();
+    }
+
+    /** No duty depends on whether a thread can be started later. */
+    @Test
+    void theTimersThreadIsThereFromTheBeginning() {
+        Set<Thread> before = Thread.getAllStackTraces().keySet();
+        SystemLockRuntime another = new SystemLockRuntime();
+        assertThat(Thread.getAllStackTraces().keySet())
+                .filteredOn(thread -> !before.contains(thread))
+                .extracting(Thread::getName)
+                .contains("leasehold-timer-1");
+        another.close();
+    }
+
+    @Test
+    void aTimerThatWasCancelledKeepsNothing() throws Exception {
+        WeakReference<Object> kept = cancelled();
+        for (int tries = 0; tries < 300 && kept.get() != null; tries++) {
+            System.gc();
+            Thread.sleep(10);
+        }
+        assertThat(kept.get()).isNull();
+    }
+
+    private WeakReference<Object> cancelled() {
+        Object object = new Object();
+        runtime.schedule(3_600_000 * MS, () -> assertThat(object).isNotNull()).cancel();
+        return new WeakReference<>(object);
+    }
+
+    @Test
+    void aTaskThatFailsIsInTheLog() throws Exception {
+        PrintStream before = System.err;
+        ByteArrayOutputStream log = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+        try {
+            runtime.schedule(0, () -> {
+                throw made();
+            });
+            for (int tries = 0;
+                    tries < 3_000 && !log.toString(StandardCharsets.UTF_8).contains("made by");
+                    tries++) {
+                Thread.sleep(10);
+            }
+        } finally {
+            System.setErr(before);
+        }
+        assertThat(log.toString(StandardCharsets.UTF_8))
+                .contains("ERROR", "a task of the lock client failed", "made by the test");
     }
 }

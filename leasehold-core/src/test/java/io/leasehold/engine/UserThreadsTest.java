@@ -21,9 +21,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -197,61 +195,5 @@ final class UserThreadsTest {
                             List.of()));
             assertThat(ran.get(30, TimeUnit.SECONDS)).isNotSameAs(Thread.currentThread());
         }
-    }
-
-    // ---- no thread to be had
-
-    /** Threads that cannot be started while the test says so. */
-    private static final class Scarce implements ThreadFactory {
-        final AtomicInteger failed = new AtomicInteger();
-        volatile boolean none = true;
-
-        @Override
-        public Thread newThread(Runnable task) {
-            Thread thread = new Thread(task) {
-                @Override
-                public synchronized void start() {
-                    if (none) {
-                        failed.incrementAndGet();
-                        throw new OutOfMemoryError("unable to create native thread (made by the test)");
-                    }
-                    super.start();
-                }
-            };
-            thread.setDaemon(true);
-            return thread;
-        }
-    }
-
-    /** However many callbacks wait for a thread, the timer thread fails once each time it looks. */
-    @Test
-    void callbacksThatWaitForAThreadAreTriedAsOne() throws Exception {
-        Scarce threads = new Scarce();
-        SystemLockRuntime runtime = new SystemLockRuntime(threads);
-        CountDownLatch ran = new CountDownLatch(MANY);
-        long beganAtNanos = runtime.nanoTime();
-        for (int i = 0; i < MANY; i++) {
-            runtime.execute(ran::countDown);
-        }
-        CompletableFuture<Integer> retries = new CompletableFuture<>();
-        runtime.schedule(500_000_000, () -> retries.complete(threads.failed.get() - MANY));
-        int retried = retries.get(60, TimeUnit.SECONDS);
-        long looks = (runtime.nanoTime() - beganAtNanos) / 50_000_000;
-        assertThat((long) retried).as("one for each look").isBetween(1L, looks + 1);
-        threads.none = false;
-        assertThat(ran.await(60, TimeUnit.SECONDS)).isTrue();
-        runtime.close();
-    }
-
-    /** A future may depend on it. */
-    @Test
-    void callbacksThatWaitForAThreadRunWhenTheClientCloses() throws Exception {
-        SystemLockRuntime runtime = new SystemLockRuntime(new Scarce());
-        CountDownLatch ran = new CountDownLatch(MANY);
-        for (int i = 0; i < MANY; i++) {
-            runtime.execute(ran::countDown);
-        }
-        runtime.close();
-        assertThat(ran.await(30, TimeUnit.SECONDS)).isTrue();
     }
 }

@@ -11,6 +11,9 @@ import io.leasehold.LockListener.NodeChanged;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
@@ -105,5 +108,34 @@ final class NodeStatusesTest {
         vote(1, NO_WAY);
         statuses.listen(told::add);
         assertThat(news()).containsExactly(new NodeChanged("b", TRUSTED, UNREACHABLE, "no way (made by the test)"));
+    }
+
+    private static String logged(Runnable step) {
+        PrintStream before = System.err;
+        ByteArrayOutputStream log = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+        try {
+            step.run();
+        } finally {
+            System.setErr(before);
+        }
+        return log.toString(StandardCharsets.UTF_8);
+    }
+
+    /** A node that is out of reach is ordinary, and is told to listeners alone; what an operator must know is in the log. */
+    @Test
+    void theLogSaysWhatDoesNotCountAndWhatCountsAgain() {
+        assertThat(logged(() -> vote(0, NO_WAY))).isEmpty();
+        assertThat(logged(() -> vote(0, YES))).isEmpty();
+        assertThat(logged(() -> vote(0, new NodeReply.OtherSet("b, c", LIFE, 1))))
+                .contains("WARN", "a does not count: is a member of b, c");
+        assertThat(logged(() -> vote(0, YES)))
+                .contains("INFO", "a counts again")
+                .doesNotContain("WARN");
+        assertThat(logged(() -> vote(0, NO_WAY))).isEmpty();
+        assertThat(logged(() -> vote(0, new NodeReply.OtherSet("b, c", LIFE, 1))))
+                .as("also after it was out of reach")
+                .contains("WARN", "a does not count: is a member of b, c");
+        assertThat(logged(() -> vote(0, NO_WAY))).isEmpty();
     }
 }

@@ -231,4 +231,68 @@ final class QuorumRoundVerdictTest {
                         new NodeVote("b", NodeVote.Answer.BUSY, ""),
                         new NodeVote("c", NodeVote.Answer.FAILED, "has not answered in time"));
     }
+
+    private static QuorumRound.Voted sent(int node, long sentAtNanos, NodeReply reply) {
+        return new QuorumRound.Voted(node, CANDIDATE, sentAtNanos, reply, 0);
+    }
+
+    private static QuorumRound begun(List<String> nodes) {
+        QuorumRound round = new QuorumRound(nodes, 1_000, QUARANTINE_MILLIS);
+        round.on(new QuorumRound.Started(CANDIDATE, 1));
+        return round;
+    }
+
+    /** A node whose request was sent later keeps its key for longer, but only a quorum of them counts. */
+    @Test
+    void aRoundIsWonFromTheMomentThatAQuorumHasReachedAndConfirmedToThoseThatSaidYes() {
+        QuorumRound round = begun(FIVE);
+        round.on(sent(0, 50, YES));
+        round.on(sent(1, 70, HELD));
+        round.on(sent(2, 10, YES));
+        assertThat(round.on(sent(4, 30, YES)))
+                .containsExactly(
+                        new QuorumRound.Finish(new RoundVerdict.Won(TokenRange.of(CANDIDATE, 1), 10)),
+                        new QuorumRound.Confirm(0, 50),
+                        new QuorumRound.Confirm(2, 10),
+                        new QuorumRound.Confirm(4, 30));
+        assertThat(round.on(sent(3, 60, YES))).containsExactly(new QuorumRound.Confirm(3, 60));
+    }
+
+    @Test
+    void whatIsHeldIsNotUndoneByALateAnswerAndWhatIsNotIs() {
+        NodeReply unknown = failed(FailureKind.UNKNOWN);
+        QuorumRound won = begun(THREE);
+        won.on(sent(0, 1, YES));
+        won.on(sent(1, 1, YES));
+        assertThat(won.on(sent(2, 1, unknown))).isEmpty();
+        for (NodeReply late : List.of(YES, unknown)) {
+            QuorumRound lost = begun(THREE);
+            lost.on(sent(0, 1, HELD));
+            assertThat(lost.on(sent(1, 1, HELD))).hasSize(1);
+            assertThat(lost.on(sent(2, 1, late))).containsExactly(new QuorumRound.Undo());
+        }
+        QuorumRound lost = begun(THREE);
+        lost.on(sent(0, 1, HELD));
+        lost.on(sent(1, 1, HELD));
+        assertThat(lost.on(sent(2, 1, HELD))).isEmpty();
+    }
+
+    @Test
+    void aNodeThatWasLateForOneBallotIsWaitedForAtTheNext() {
+        QuorumRound round = begun(FIVE);
+        round.on(sent(0, 1, YES));
+        round.on(sent(1, 1, stale(CANDIDATE + 5)));
+        assertThat(round.on(sent(2, 1, stale(CANDIDATE + 5)))).isEmpty();
+        long next = round.on(new QuorumRound.Late(CANDIDATE)).stream()
+                .map(action -> ((QuorumRound.Propose) action).candidate())
+                .findFirst()
+                .orElseThrow();
+        assertThat(round.on(new QuorumRound.Voted(0, next, 2, YES, 0))).isEmpty();
+        assertThat(round.on(new QuorumRound.Voted(1, next, 2, HELD, 0))).isEmpty();
+        assertThat(round.on(new QuorumRound.Voted(2, next, 2, HELD, 0)))
+                .as("two others may say yes")
+                .isEmpty();
+        round.on(new QuorumRound.Voted(3, next, 2, YES, 0));
+        assertThat(only(round.on(new QuorumRound.Voted(4, next, 3, YES, 0)))).isInstanceOf(RoundVerdict.Won.class);
+    }
 }

@@ -1,0 +1,110 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.TokenRange;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What one attempt asks for, with which owner token, and what it leaves armed. */
+@Tag("quick")
+@Timeout(60)
+final class AcquireAttemptStepsTest {
+
+    private final StillRuntime runtime = new StillRuntime();
+    private final SilentStore store = new SilentStore();
+    private final Workshop shop = new Workshop(runtime, store);
+
+    private AcquireAttempt entered(Duration patience) {
+        AcquireAttempt attempt = shop.waiter(patience.toNanos());
+        shop.queues.enter(attempt);
+        return attempt;
+    }
+
+    private SilentStore.Asked<AcquireRequest, AcquireReply> last() {
+        return store.acquires().get(store.acquires().size() - 1);
+    }
+
+    private void queued() {
+        last().answer().complete(new AcquireReply.Queued(null, 1, List.of()));
+    }
+
+    private void grantedAfter(Duration onTheWay) {
+        Grant grant = new Grant(
+                last().request().owner(),
+                TokenRange.of(7, 1),
+                runtime.nanoTime() - onTheWay.toNanos(),
+                Incarnation.DURABLE);
+        last().answer().complete(new AcquireReply.Granted(grant, List.of()));
+    }
+
+    /** Nothing may be sent with a token that is being ended: the undo would take the next grant with it. */
+    @Test
+    void afterAnUndoTheNextRequestHasAnotherOwnerToken() {
+        AcquireAttempt attempt = entered(Duration.ofMinutes(1));
+        AcquireRequest first = last().request();
+        grantedAfter(Duration.ofSeconds(29));
+        assertThat(store.releases()).singleElement().satisfies(undo -> {
+            assertThat(undo.owner()).isEqualTo(first.owner());
+            assertThat(undo.kind()).isEqualTo(ReleaseRequest.Kind.UNDO);
+        });
+        runtime.pass(Duration.ofSeconds(2));
+        assertThat(store.acquires()).hasSize(2);
+        AcquireRequest second = last().request();
+        assertThat(second.owner()).isNotEqualTo(first.owner());
+        queued();
+        shop.queues.wake(Workshop.NAME);
+        assertThat(last().request().owner()).as("and keeps it").isEqualTo(second.owner());
+        grantedAfter(Duration.ZERO);
+        assertThat(attempt.result().join().orElseThrow().fencingToken()).isEqualTo(7);
+    }
+
+    @Test
+    void onlyAnAttemptWithPatienceStandsInTheQueueOfTheStore() {
+        AcquireAttempt impatient = entered(Duration.ZERO);
+        assertThat(last().request().isWaiting()).isFalse();
+        assertThat(last().request().claimNanos()).isZero();
+        last().answer().complete(new AcquireReply.Busy(null, 0, List.of()));
+        assertThat(impatient.result().join().orElseNull()).isNull();
+        entered(Duration.ofNanos(1));
+        assertThat(last().request().isWaiting()).isTrue();
+        assertThat(last().request().claimNanos()).isPositive();
+    }
+
+    @Test
+    void thePatienceOfACallIsThatOfItsAttempt() {
+        EngineClient client = (EngineClient)
+                io.leasehold.Leasehold.builder().store(store).runtime(runtime).connect();
+        assertThat(client.named("a").attemptAsync(Duration.ofSeconds(5))).isNotDone();
+        assertThat(last().request().isWaiting()).isTrue();
+        runtime.pass(Duration.ofSeconds(5));
+        last().answer().complete(new AcquireReply.Busy(null, 0, List.of()));
+        assertThat(client.named("b").attemptAsync(Duration.ZERO)).isNotDone();
+        assertThat(last().request().isWaiting()).isFalse();
+    }
+
+    @Test
+    void anAttemptHasOneTimerAndLeavesNone() {
+        AcquireAttempt attempt = entered(Duration.ofMinutes(1));
+        queued();
+        assertThat(shop.timeline.size()).isEqualTo(1);
+        for (int i = 0; i < 3; i++) {
+            shop.queues.wake(Workshop.NAME);
+            queued();
+            assertThat(shop.timeline.size())
+                    .as("the next look replaces the one before")
+                    .isEqualTo(1);
+        }
+        assertThat(attempt.giveUp()).isNotNull();
+        assertThat(attempt.result()).isCompletedExceptionally();
+        assertThat(shop.timeline.size()).isZero();
+    }
+}

@@ -1,0 +1,109 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Which failures get the frames of the calling thread. */
+@Tag("quick")
+@Timeout(60)
+final class CallersStackTest {
+
+    private static StackTraceElement frame(String method) {
+        return new StackTraceElement("some.Driver", method, "Driver.java", 7);
+    }
+
+    /** A failure that was made here, with these frames. */
+    private static IllegalStateException with(StackTraceElement... frames) {
+        IllegalStateException failure = new IllegalStateException("made by the test");
+        failure.setStackTrace(frames);
+        return failure;
+    }
+
+    /** The frames from the caller of this method on. */
+    private static StackTraceElement[] here() {
+        StackTraceElement[] frames = new Throwable().getStackTrace();
+        return Arrays.copyOfRange(frames, 1, frames.length);
+    }
+
+    private static void isGivenTheFramesOf(String caller, IllegalStateException failure, StackTraceElement[] made) {
+        assertThat(failure.getStackTrace()[0].getMethodName()).isEqualTo(caller);
+        assertThat(failure.getSuppressed())
+                .singleElement()
+                .isInstanceOf(CallersStack.MadeElsewhere.class)
+                .satisfies(elsewhere -> assertThat(elsewhere.getStackTrace()).isEqualTo(made));
+    }
+
+    @Test
+    void aFailureOfAnotherThreadGetsTheCallersFramesOnceAndKeepsItsOwn() {
+        StackTraceElement[] made = {frame("answer"), frame("run")};
+        IllegalStateException failure = with(made);
+        assertThat(CallersStack.given(failure)).isSameAs(failure);
+        isGivenTheFramesOf("aFailureOfAnotherThreadGetsTheCallersFramesOnceAndKeepsItsOwn", failure, made);
+        failure.setStackTrace(new StackTraceElement[] {frame("again")});
+        assertThat(CallersStack.given(failure).getSuppressed())
+                .as("the first frames are those of the failure")
+                .hasSize(1);
+    }
+
+    @Test
+    void aFailureOfThisCallPathIsLeftAsItIs() {
+        IllegalStateException failure = new IllegalStateException("made by the test");
+        StackTraceElement[] made = failure.getStackTrace();
+        assertThat(CallersStack.given(failure)).isSameAs(failure);
+        assertThat(failure).hasNoSuppressedExceptions();
+        assertThat(failure.getStackTrace()).isEqualTo(made);
+    }
+
+    @Test
+    void aFailureWithoutFramesGetsSomeAndHasNoneToKeep() {
+        IllegalStateException failure = CallersStack.given(with());
+        assertThat(failure).hasNoSuppressedExceptions();
+        assertThat(failure.getStackTrace()[0].getMethodName())
+                .isEqualTo("aFailureWithoutFramesGetsSomeAndHasNoneToKeep");
+    }
+
+    @Test
+    void theCallPathIsComparedFrameByFrame() {
+        String me = "theCallPathIsComparedFrameByFrame";
+        int length = here().length;
+        for (int changed = 0; changed < length; changed++) {
+            StackTraceElement[] made = here();
+            made[changed] = frame("other");
+            IllegalStateException failure = CallersStack.given(with(made));
+            isGivenTheFramesOf(me, failure, made);
+        }
+        StackTraceElement[] whole = here();
+        StackTraceElement[] callersOnly = Arrays.copyOfRange(whole, 1, whole.length);
+        isGivenTheFramesOf(me, CallersStack.given(with(callersOnly)), callersOnly);
+        StackTraceElement own = whole[0];
+        StackTraceElement[] otherMethod = here();
+        otherMethod[0] = new StackTraceElement(own.getClassName(), "other", own.getFileName(), 7);
+        isGivenTheFramesOf(me, CallersStack.given(with(otherMethod)), otherMethod);
+        StackTraceElement[] otherLine = here();
+        otherLine[0] = new StackTraceElement(own.getClassName(), own.getMethodName(), own.getFileName(), 7);
+        assertThat(CallersStack.given(with(otherLine)))
+                .as("another line of the same call")
+                .hasNoSuppressedExceptions();
+    }
+
+    @Test
+    void aThreadsFirstFrameIsACallPath() {
+        CompletableFuture<IllegalStateException> given = new CompletableFuture<>();
+        Thread thread = new Thread() {
+            @Override
+            public void run() {
+                IllegalStateException own = new IllegalStateException("made by the test");
+                given.complete(CallersStack.given(own));
+            }
+        };
+        thread.start();
+        IllegalStateException own = given.join();
+        assertThat(own).hasNoSuppressedExceptions();
+        assertThat(own.getStackTrace()).hasSize(1);
+    }
+}

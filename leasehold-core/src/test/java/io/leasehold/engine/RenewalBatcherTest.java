@@ -1,0 +1,121 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Which renewals are sent together, when, and with which timer. */
+@Tag("quick")
+final class RenewalBatcherTest {
+
+    private static final long SECOND = 1_000_000_000L;
+
+    private final StillRuntime runtime = new StillRuntime();
+    private final SilentStore store = new SilentStore();
+    private final TimerQueue timeline = new TimerQueue(runtime);
+    private final RenewalBatcher batcher = new RenewalBatcher(runtime, timeline, store);
+    private final List<String> told = new ArrayList<>();
+
+    private final class Grant implements RenewalBatcher.Renewable {
+        private final String name;
+        private final boolean held;
+
+        Grant(String name, boolean held) {
+            this.name = name;
+            this.held = held;
+        }
+
+        @Override
+        public boolean beginSending() {
+            return held;
+        }
+
+        @Override
+        public RenewBatch.Item item() {
+            return new RenewBatch.Item(Workshop.NAME, OwnerToken.draw(runtime), SECOND, 0);
+        }
+
+        @Override
+        public long answerNanos() {
+            return name.equals("quick") ? SECOND : 2 * SECOND;
+        }
+
+        @Override
+        public void sent() {
+            told.add(name + " sent");
+        }
+
+        @Override
+        public void answered(RenewReply.Item answer) {
+            told.add(name + " " + answer.getClass().getSimpleName());
+        }
+    }
+
+    private Grant grant(String name) {
+        return new Grant(name, true);
+    }
+
+    @Test
+    void theSoonestOfABatchSendsThemAllWithOneTimer() {
+        batcher.renew(grant("late"), 5 * SECOND);
+        batcher.renew(grant("quick"), SECOND);
+        batcher.renew(grant("later"), 9 * SECOND);
+        assertThat(timeline.size()).as("the sooner one has replaced the first").isEqualTo(1);
+        runtime.pass(Duration.ofSeconds(1));
+        assertThat(told).containsExactly("late sent", "quick sent", "later sent");
+        assertThat(store.renewals()).singleElement().satisfies(asked -> {
+            assertThat(asked.request().items()).hasSize(3);
+            assertThat(asked.request().timeoutNanos())
+                    .as("of the most impatient")
+                    .isEqualTo(SECOND);
+        });
+        assertThat(timeline.size()).isZero();
+        runtime.pass(Duration.ofSeconds(10));
+        assertThat(store.renewals()).hasSize(1);
+    }
+
+    @Test
+    void oneThatIsDueNowTakesTheOthersAlongAndLeavesNoTimer() {
+        batcher.renew(grant("late"), 5 * SECOND);
+        batcher.renew(grant("now"), 0);
+        assertThat(told).containsExactly("late sent", "now sent");
+        assertThat(timeline.size()).isZero();
+    }
+
+    @Test
+    void whatIsReleasedMeanwhileIsNotSentAndEachAnswerGoesToItsOwn() {
+        batcher.renew(new Grant("released", false), 0);
+        assertThat(store.renewals()).isEmpty();
+        batcher.renew(grant("first"), SECOND);
+        batcher.renew(new Grant("released", false), SECOND);
+        batcher.renew(grant("second"), SECOND);
+        batcher.renew(grant("third"), SECOND);
+        runtime.pass(Duration.ofSeconds(1));
+        told.clear();
+        store.renewals()
+                .get(0)
+                .answer()
+                .complete(new RenewReply(List.of(new RenewReply.Renewed(1), new RenewReply.NotOurs())));
+        assertThat(told)
+                .as("the one without an answer has failed")
+                .containsExactly("first Renewed", "second NotOurs", "third Failed");
+    }
+
+    @Test
+    void moreThanAThousandGoInSeveralBatches() {
+        for (int i = 0; i < 2_001; i++) {
+            batcher.renew(grant("g"), SECOND);
+        }
+        runtime.pass(Duration.ofSeconds(1));
+        assertThat(store.renewals())
+                .extracting(asked -> asked.request().items().size())
+                .containsExactly(1_000, 1_000, 1);
+    }
+}

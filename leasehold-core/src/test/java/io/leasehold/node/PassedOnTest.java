@@ -1,0 +1,92 @@
+package io.leasehold.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.StoreSignals;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What a store over one node passes on to that node as it is. */
+@Tag("quick")
+final class PassedOnTest {
+
+    private static final LockName NAME = LockName.exactly("n");
+
+    private final LockRuntime runtime = new SystemLockRuntime();
+    private final List<String> called = new ArrayList<>();
+    private boolean atomic;
+
+    private final LockNode node = (LockNode) Proxy.newProxyInstance(
+            getClass().getClassLoader(), new Class<?>[] {LockNode.class}, (proxy, method, arguments) -> {
+                called.add(method.getName() + (arguments == null ? "" : " " + Arrays.toString(arguments)));
+                return switch (method.getName()) {
+                    case "description" -> "the node";
+                    case "isAtomicOver" -> atomic;
+                    case "describe", "list", "waiters", "forceRelease", "renew" ->
+                        java.util.concurrent.CompletableFuture.completedFuture(null);
+                    case "operations" -> io.leasehold.spi.StoreOperations.none();
+                    case "guarantees" -> new io.leasehold.memory.InMemoryNode(runtime).guarantees();
+                    default -> null;
+                };
+            });
+
+    private final SingleNodeStore store = new SingleNodeStore(node, runtime);
+
+    @AfterEach
+    void close() {
+        runtime.close();
+    }
+
+    @Test
+    void questionsAreTheNodes() {
+        assertThat(store.description()).isEqualTo("the node");
+        assertThat(store.guarantees()).isNotNull();
+        assertThat(store.operations()).isNotNull();
+        assertThat(store.describe(NAME)).isCompleted();
+        assertThat(store.list("a*", 3)).isCompleted();
+        assertThat(store.waiters(NAME, 4)).isCompleted();
+        assertThat(store.forceRelease(NAME, "h")).isCompleted();
+        assertThat(store.renew(new RenewBatch(List.of(new RenewBatch.Item(NAME, OwnerToken.draw(runtime), 1)), 1)))
+                .isCompleted();
+        assertThat(called).hasSize(8).contains("describe [n]", "list [a*, 3]", "waiters [n, 4]", "forceRelease [n, h]");
+        assertThat(store.isAtomicOver(List.of(NAME))).isFalse();
+        atomic = true;
+        assertThat(store.isAtomicOver(List.of(NAME))).isTrue();
+    }
+
+    @Test
+    void theEarOfAStoreIsTakenBackWhenItCloses() {
+        StoreSignals ear = new StoreSignals() {
+            @Override
+            public void wake(LockName name) {}
+
+            @Override
+            public void lost(OwnerToken owner, LossCause cause) {}
+
+            @Override
+            public void reconnected() {}
+
+            @Override
+            public String toString() {
+                return "the ear";
+            }
+        };
+        store.listen(ear);
+        store.close();
+        assertThat(called).containsExactly("listen [the ear]", "unlisten [the ear]", "close");
+        called.clear();
+        new SingleNodeStore(node, runtime).close();
+        assertThat(called).containsExactly("close");
+    }
+}
