@@ -21,7 +21,11 @@ final class BlockingCalls {
         if (outer && call.outerTransaction() == OuterTransaction.FAIL) {
             throw call.refusedInTransaction();
         }
-        Attempt<? extends Hold> attempt = call.lock().attempt(call.maxWait());
+        LeaseScope kept = outer ? ThreadTransactions.kept(call) : null;
+        if (kept != null) {
+            return ended(call, call.scope(kept.hold(), around), around, true);
+        }
+        Attempt<? extends Hold> attempt = asked(call);
         if (attempt instanceof Attempt.Busy<?> busy) {
             return call.whenBusy().result(busy);
         }
@@ -29,6 +33,21 @@ final class BlockingCalls {
         if (outer) {
             registered(scope);
         }
+        return ended(call, scope, around, outer);
+    }
+
+    /** Apart from the body, which may throw the same and has run then. */
+    private static Attempt<? extends Hold> asked(LockCall call) throws Exception {
+        try {
+            return call.lock().attempt(call.maxWait());
+        } catch (InterruptedException e) {
+            throw call.interrupted().apply(e);
+        }
+    }
+
+    /** Runs the body; gives the lease back after it, unless a transaction keeps it. */
+    private static @Nullable Object ended(
+            LockCall call, LeaseScope scope, @Nullable LeaseScope around, boolean kept) throws Throwable {
         Object result = null;
         Throwable thrown = null;
         try {
@@ -36,7 +55,7 @@ final class BlockingCalls {
         } catch (Throwable e) {
             thrown = e;
         }
-        Throwable end = LeaseScope.outcome(loss(scope, outer), thrown);
+        Throwable end = LeaseScope.outcome(loss(scope, kept), thrown);
         if (end != null) {
             throw end;
         }
@@ -67,9 +86,9 @@ final class BlockingCalls {
     }
 
     /** What the exit finds out, with the release where no transaction goes on. */
-    private static @Nullable LeaseLostException loss(LeaseScope scope, boolean outer) {
+    private static @Nullable LeaseLostException loss(LeaseScope scope, boolean kept) {
         LeaseLostException lost = scope.loss();
-        if (outer) {
+        if (kept) {
             return lost;
         }
         try {

@@ -5,11 +5,13 @@ import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import io.leasehold.MultiLease;
 import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
@@ -43,12 +45,21 @@ final class LeaseScope {
     /** A body that asked for what a body around it holds would wait for itself. */
     static void refuseHeld(@Nullable LeaseScope innermost, List<LockName> names) {
         for (LeaseScope scope = innermost; scope != null; scope = scope.outer) {
-            if (!Collections.disjoint(scope.names, names)) {
+            if (scope.hasAnyOf(names)) {
                 throw new IllegalStateException(
                         "the lock " + names + " is already held by a body around this call, and locks are not"
                                 + " reentrant: take it once, in the outermost method");
             }
         }
+    }
+
+    boolean hasAnyOf(List<LockName> others) {
+        return !Collections.disjoint(names, others);
+    }
+
+    /** Whether it holds these and no other, as the lease of one lock or of several. */
+    boolean isOf(List<LockName> others, boolean several) {
+        return several == hold instanceof MultiLease && Set.copyOf(names).equals(Set.copyOf(others));
     }
 
     Hold hold() {

@@ -93,7 +93,8 @@ public final class LeaseholdTemplate {
                 onLoss,
                 settings.outerTransaction(),
                 hold -> work.run((Lease) hold),
-                whenBusy::apply);
+                whenBusy::apply,
+                interrupt -> interrupt);
         try {
             return this.<T>uncheckedResult(BlockingCalls.run(call));
         } catch (InterruptedException | RuntimeException | Error e) {
