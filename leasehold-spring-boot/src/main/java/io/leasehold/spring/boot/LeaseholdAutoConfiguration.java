@@ -9,6 +9,7 @@ import io.leasehold.spring.EnableLeasehold;
 import io.leasehold.spring.LeaseholdSettings;
 import io.leasehold.spring.LeaseholdTemplate;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -52,7 +53,7 @@ public final class LeaseholdAutoConfiguration {
             ListableBeanFactory beans) {
         Leasehold.Builder builder = Leasehold.builder().label(label(properties, environment));
         new StoreOfApplication(properties, beans).nameTo(builder);
-        LockOptions options = properties.defaults().options();
+        LockOptions options = defaults(properties);
         if (options != null) {
             builder.defaults(options);
         }
@@ -67,6 +68,17 @@ public final class LeaseholdAutoConfiguration {
             throw new NoLockStoreException(
                     "The place for locks cannot be used: " + e.getMessage(),
                     "Start it, let this application reach it, or change leasehold.uri and leasehold.require",
+                    e);
+        }
+    }
+
+    private static @Nullable LockOptions defaults(LeaseholdProperties properties) {
+        try {
+            return properties.defaults().options();
+        } catch (IllegalArgumentException e) {
+            throw new NoLockStoreException(
+                    "The properties leasehold.defaults.* do not go together: " + e.getMessage(),
+                    "Change what the message names",
                     e);
         }
     }

@@ -8,6 +8,7 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
+import io.leasehold.LockName;
 import io.leasehold.spring.LeaseholdSettings;
 import io.leasehold.spring.LeaseholdTemplate;
 import io.leasehold.spring.LintLevel;
@@ -161,6 +162,9 @@ class LeaseholdAutoConfigurationTest {
                                         analysis(context.getStartupFailure()).getDescription())
                                 .startsWith(
                                         "leasehold.redis.reuse-connection-factory is true, and there is no LettuceConnectionFactory"));
+        inMemory.withPropertyValues("leasehold.defaults.ttl=1ms")
+                .run(context -> assertThat(analysis(context.getStartupFailure()).getDescription())
+                        .startsWith("The properties leasehold.defaults.* do not go together: lock options: ttl is PT0.001S"));
         inMemory.withPropertyValues("leasehold.require.scope=network")
                 .run(context -> assertThat(analysis(context.getStartupFailure()).getDescription())
                         .contains("required was Scope NETWORK"));
@@ -250,6 +254,21 @@ class LeaseholdAutoConfigurationTest {
         });
         inMemory.withPropertyValues("management.health.leasehold.enabled=false")
                 .run(context -> assertThat(context).doesNotHaveBean("leaseholdHealthIndicator"));
+    }
+
+    @Test
+    void aStoreThatAnswersAgainIsUpWithoutWork() {
+        inMemory.run(context -> {
+            LeaseStatus status = context.getBean(LeaseStatus.class);
+            LeaseholdHealth health = new LeaseholdHealth(context.getBeanProvider(LockClient.class), status);
+            status.renewed(new LockListener.Renewed(
+                    LockName.exactly("x"), 1, LockListener.RenewalOutcome.FAILED, Duration.ZERO, Duration.ZERO));
+            assertThat(health.code()).isEqualTo("UP");
+            status.renewed(new LockListener.Renewed(
+                    LockName.exactly("x"), 1, LockListener.RenewalOutcome.FAILED, Duration.ZERO, Duration.ZERO));
+            context.getBean(LockClient.class).close();
+            assertThat(health.code()).isEqualTo("OUT_OF_SERVICE");
+        });
     }
 
     @Test

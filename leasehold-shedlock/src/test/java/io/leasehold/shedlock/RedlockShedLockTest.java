@@ -1,0 +1,39 @@
+package io.leasehold.shedlock;
+
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.servers.RedisServer;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+
+/** Over a quorum of three servers. */
+@Tag("full")
+class RedlockShedLockTest extends StoreShedLockTest {
+
+    private static final List<RedisServer> SERVERS = new ArrayList<>();
+
+    @BeforeAll
+    static void start() throws Exception {
+        for (int i = 0; i < 3; i++) {
+            SERVERS.add(RedisServer.builder().start());
+        }
+    }
+
+    @AfterAll
+    static void stop() {
+        SERVERS.forEach(RedisServer::close);
+    }
+
+    @Override
+    LockClient connect() {
+        return Leasehold.connect(SERVERS.stream()
+                .map(server -> "node=" + URLEncoder.encode(server.uri(), StandardCharsets.UTF_8))
+                .collect(Collectors.joining("&", "redlock:?", "&maxTtl=30s&nodeTimeout=1s")));
+    }
+}
