@@ -11,7 +11,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
 @Tag("full")
-class EtcdShedLockTest extends StoreShedLockTest {
+class EtcdShedLockTest extends LongTtlShedLockTest {
 
     private static EtcdServer server;
 

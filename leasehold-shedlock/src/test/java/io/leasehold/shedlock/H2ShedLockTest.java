@@ -8,7 +8,7 @@ import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.Tag;
 
 @Tag("full")
-class H2ShedLockTest extends StoreShedLockTest {
+class H2ShedLockTest extends LongTtlShedLockTest {
 
     @Override
     LockClient connect() {

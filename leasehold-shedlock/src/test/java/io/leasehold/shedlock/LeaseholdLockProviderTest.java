@@ -1,6 +1,7 @@
 package io.leasehold.shedlock;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
@@ -8,6 +9,7 @@ import io.leasehold.LockClient;
 import java.time.Duration;
 import java.time.Instant;
 import net.javacrumbs.shedlock.core.LockConfiguration;
+import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.core.SimpleLock;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -22,6 +24,14 @@ class LeaseholdLockProviderTest {
     @AfterEach
     void close() {
         client.close();
+    }
+
+    @Test
+    void theseAreTestsOfTheVersionThatIsMeant() {
+        String expected = System.getProperty("expected.shedlock");
+        assumeThat(expected).isNotNull();
+        assertThat(LockProvider.class.getProtectionDomain().getCodeSource().getLocation().toString())
+                .contains("shedlock-core-" + expected);
     }
 
     private LeaseholdLockProvider getLockProvider() {

@@ -5,7 +5,7 @@ import io.leasehold.LockClient;
 import org.junit.jupiter.api.Tag;
 
 @Tag("full")
-class MemoryShedLockTest extends StoreShedLockTest {
+class MemoryShedLockTest extends LongTtlShedLockTest {
 
     @Override
     LockClient connect() {

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 @Tag("full")
-class PostgresShedLockTest extends StoreShedLockTest {
+class PostgresShedLockTest extends LongTtlShedLockTest {
 
     @TempDir
     private static Path directory;

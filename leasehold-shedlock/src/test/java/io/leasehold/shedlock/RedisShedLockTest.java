@@ -8,7 +8,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
 @Tag("full")
-class RedisShedLockTest extends StoreShedLockTest {
+class RedisShedLockTest extends LongTtlShedLockTest {
 
     private static RedisServer redis;
 

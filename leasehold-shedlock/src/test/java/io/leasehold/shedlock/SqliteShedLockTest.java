@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 @Tag("full")
-class SqliteShedLockTest extends StoreShedLockTest {
+class SqliteShedLockTest extends LongTtlShedLockTest {
 
     @TempDir
     private static Path directory;

@@ -25,7 +25,7 @@ final class BlockingCalls {
         if (kept != null) {
             return ended(call, call.scope(kept.hold(), around), around, true);
         }
-        Attempt<? extends Hold> attempt = asked(call);
+        Attempt<? extends Hold> attempt = call.attempt();
         if (attempt instanceof Attempt.Busy<?> busy) {
             return call.whenBusy().result(busy);
         }
@@ -34,15 +34,6 @@ final class BlockingCalls {
             registered(scope);
         }
         return ended(call, scope, around, outer);
-    }
-
-    /** Apart from the body, which may throw the same and has run then. */
-    private static Attempt<? extends Hold> asked(LockCall call) throws Exception {
-        try {
-            return call.lock().attempt(call.maxWait());
-        } catch (InterruptedException e) {
-            throw call.interrupted().apply(e);
-        }
     }
 
     /** Runs the body; gives the lease back after it, unless a transaction keeps it. */

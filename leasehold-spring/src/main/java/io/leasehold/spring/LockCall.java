@@ -5,8 +5,11 @@ import io.leasehold.Attempt;
 import io.leasehold.Hold;
 import io.leasehold.LockName;
 import io.leasehold.MultiLock;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -22,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param outerTransaction what happens inside a transaction of the caller
  * @param body what runs
  * @param whenBusy what the caller gets where the lock stayed busy
+ * @param observations where the wait is observed
  * @param interrupted what the caller gets where its thread was interrupted while it waited for the lock
  */
 record LockCall(
@@ -33,6 +37,7 @@ record LockCall(
         OuterTransaction outerTransaction,
         Body body,
         WhenBusy whenBusy,
+        ObservationRegistry observations,
         Function<InterruptedException, Exception> interrupted) {
 
     /** What runs while the lock is held. */
@@ -45,6 +50,36 @@ record LockCall(
     interface WhenBusy {
         @Nullable
         Object result(Attempt.Busy<?> busy) throws Throwable;
+    }
+
+    /** Waits, on the calling thread; only a failure of the wait is one of {@link #interrupted}. */
+    Attempt<? extends Hold> attempt() throws Exception {
+        WaitObservation wait = WaitObservation.start(observations, names, null);
+        try {
+            Attempt<? extends Hold> attempt = lock.attempt(maxWait);
+            wait.ended(attempt);
+            return attempt;
+        } catch (InterruptedException e) {
+            wait.failed(e);
+            throw interrupted.apply(e);
+        } catch (RuntimeException | Error e) {
+            wait.failed(e);
+            throw e;
+        }
+    }
+
+    /** Waits without a thread. */
+    CompletableFuture<? extends Attempt<? extends Hold>> attemptAsync(@Nullable Observation parent) {
+        WaitObservation wait = WaitObservation.start(observations, names, parent);
+        CompletableFuture<? extends Attempt<? extends Hold>> asked = lock.attemptAsync(maxWait);
+        asked.whenComplete((attempt, error) -> {
+            if (error == null) {
+                wait.ended(attempt);
+            } else {
+                wait.failed(error);
+            }
+        });
+        return asked;
     }
 
     LeaseScope scope(Hold hold, @Nullable LeaseScope outer) {

@@ -51,6 +51,7 @@ final class LockedInterceptor implements MethodInterceptor {
                 locks.outerTransaction(),
                 body(locked, invocation),
                 busy -> whenBusy(locked, invocation, busy),
+                locks.observations(),
                 interrupt -> interrupted(locked.method(), names, interrupt));
         return switch (locked.style()) {
             case BLOCKING -> BlockingCalls.run(call);

@@ -3,6 +3,7 @@ package io.leasehold.spring;
 import io.leasehold.Attempt;
 import io.leasehold.Hold;
 import io.leasehold.LeaseLostException;
+import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -131,8 +132,8 @@ final class PublisherCalls {
                 if (outer && call.outerTransaction() == OuterTransaction.FAIL) {
                     throw call.refusedInTransaction();
                 }
-                CompletableFuture<? extends Attempt<? extends Hold>> asked =
-                        call.lock().attemptAsync(call.maxWait());
+                CompletableFuture<? extends Attempt<? extends Hold>> asked = call.attemptAsync(
+                        sink.contextView().getOrDefault(ObservationThreadLocalAccessor.KEY, null));
                 sink.onCancel(() -> asked.cancel(true));
                 asked.whenComplete((attempt, error) -> {
                     if (error != null) {

@@ -8,6 +8,7 @@ import io.leasehold.LockStoreException;
 import io.leasehold.spring.EnableLeasehold;
 import io.leasehold.spring.LeaseholdSettings;
 import io.leasehold.spring.LeaseholdTemplate;
+import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
@@ -93,8 +94,11 @@ public final class LeaseholdAutoConfiguration {
     @Bean
     @ConditionalOnMissingBean
     @ConditionalOnSingleCandidate(LockClient.class)
-    LeaseholdTemplate leaseholdTemplate(LockClient client, LeaseholdSettings settings) {
-        return new LeaseholdTemplate(client, settings);
+    LeaseholdTemplate leaseholdTemplate(
+            LockClient client, LeaseholdSettings settings, ObjectProvider<ObservationRegistry> observations) {
+        ObservationRegistry registry = observations.getIfUnique();
+        return new LeaseholdTemplate(client, settings)
+                .observedBy(registry == null ? ObservationRegistry.NOOP : registry);
     }
 
     @Bean

@@ -6,6 +6,13 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.memory.InMemoryNode;
+import io.leasehold.node.SingleNodeStore;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.testkit.virtual.PassingStore;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
@@ -264,11 +271,26 @@ class LeaseholdAutoConfigurationTest {
             status.renewed(new LockListener.Renewed(
                     LockName.exactly("x"), 1, LockListener.RenewalOutcome.FAILED, Duration.ZERO, Duration.ZERO));
             assertThat(health.code()).isEqualTo("UP");
+        });
+        application.withBean(LockClient.class, LeaseholdAutoConfigurationTest::silent).run(context -> {
+            LeaseStatus status = context.getBean(LeaseStatus.class);
+            LeaseholdHealth health = new LeaseholdHealth(context.getBeanProvider(LockClient.class), status);
             status.renewed(new LockListener.Renewed(
                     LockName.exactly("x"), 1, LockListener.RenewalOutcome.FAILED, Duration.ZERO, Duration.ZERO));
-            context.getBean(LockClient.class).close();
             assertThat(health.code()).isEqualTo("OUT_OF_SERVICE");
         });
+    }
+
+    /** A client whose store answers no question. */
+    private static LockClient silent() {
+        return Leasehold.builder()
+                .store(runtime -> new PassingStore(new SingleNodeStore(new InMemoryNode(runtime), runtime)) {
+                    @Override
+                    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+                        return CompletableFuture.failedFuture(new StoreUnavailableException("no answer", null));
+                    }
+                })
+                .connect();
     }
 
     @Test
