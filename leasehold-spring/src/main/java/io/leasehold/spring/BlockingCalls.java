@@ -23,7 +23,7 @@ final class BlockingCalls {
         }
         LeaseScope kept = outer ? ThreadTransactions.kept(call) : null;
         if (kept != null) {
-            return ended(call, call.scope(kept.hold(), around), around, true);
+            return ended(call, call.scope(kept.hold(), around), true);
         }
         Attempt<? extends Hold> attempt = call.attempt();
         if (attempt instanceof Attempt.Busy<?> busy) {
@@ -33,16 +33,15 @@ final class BlockingCalls {
         if (outer) {
             registered(scope);
         }
-        return ended(call, scope, around, outer);
+        return ended(call, scope, outer);
     }
 
     /** Runs the body; gives the lease back after it, unless a transaction keeps it. */
-    private static @Nullable Object ended(
-            LockCall call, LeaseScope scope, @Nullable LeaseScope around, boolean kept) throws Throwable {
+    private static @Nullable Object ended(LockCall call, LeaseScope scope, boolean kept) throws Throwable {
         Object result = null;
         Throwable thrown = null;
         try {
-            result = inside(call, scope, around);
+            result = inside(call, scope);
         } catch (Throwable e) {
             thrown = e;
         }
@@ -62,14 +61,13 @@ final class BlockingCalls {
         }
     }
 
-    private static @Nullable Object inside(LockCall call, LeaseScope scope, @Nullable LeaseScope around)
-            throws Throwable {
+    private static @Nullable Object inside(LockCall call, LeaseScope scope) throws Throwable {
         LossInterrupt interrupt = call.onLoss() == OnLoss.INTERRUPT ? LossInterrupt.armed(scope.hold()) : null;
-        scope.enter();
+        LeaseScope before = scope.enter();
         try {
-            return call.body().run(scope.hold());
+            return InheritedScope.run(scope, call.body());
         } finally {
-            LeaseScope.backTo(around);
+            LeaseScope.backTo(before);
             if (interrupt != null) {
                 interrupt.callOff();
             }

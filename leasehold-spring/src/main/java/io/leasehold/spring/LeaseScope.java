@@ -37,9 +37,10 @@ final class LeaseScope {
         this.outer = outer;
     }
 
-    /** The innermost one of this thread. */
+    /** The innermost one of this thread, or the one that it inherits. */
     static @Nullable LeaseScope current() {
-        return CURRENT.get();
+        LeaseScope own = CURRENT.get();
+        return own != null ? own : InheritedScope.current();
     }
 
     /** A body that asked for what a body around it holds would wait for itself. */
@@ -66,8 +67,12 @@ final class LeaseScope {
         return hold;
     }
 
-    void enter() {
+    /** @return what the thread has had before, for {@link #backTo} */
+    @Nullable
+    LeaseScope enter() {
+        LeaseScope before = CURRENT.get();
         CURRENT.set(this);
+        return before;
     }
 
     /** Brings back what the thread had before. */

@@ -168,8 +168,7 @@ final class PublisherCalls {
         }
 
         private Publisher<Object> body(LeaseScope scope) {
-            LeaseScope before = LeaseScope.current();
-            scope.enter();
+            LeaseScope before = scope.enter();
             try {
                 return publisher(call.body().run(scope.hold()));
             } catch (Throwable e) {

@@ -50,13 +50,13 @@ final class StageCalls {
     private static CompletionStage<Object> body(LockCall call, Hold hold) {
         LeaseScope scope = call.scope(hold, null);
         CompletionStage<Object> running;
-        scope.enter();
+        LeaseScope before = scope.enter();
         try {
             running = stage(call.body().run(hold));
         } catch (Throwable e) {
             running = CompletableFuture.failedFuture(e);
         } finally {
-            LeaseScope.backTo(null);
+            LeaseScope.backTo(before);
         }
         if (call.onLoss() == OnLoss.INTERRUPT) {
             CompletionStage<Object> cancelled = running;

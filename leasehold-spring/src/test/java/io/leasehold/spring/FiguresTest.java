@@ -136,10 +136,10 @@ class FiguresTest {
         List<String> command = new ArrayList<>(List.of(
                 "-proc:none", "-parameters", "-cp", System.getProperty("java.class.path"), "-d", scratch.toString()));
         for (int i = 0; i < BEANS; i++) {
-            names.add("Bean" + i);
+            names.add("beans.Bean" + i);
             command.add(Files.writeString(
                             scratch.resolve("Bean" + i + ".java"),
-                            ("public class Bean%d { @io.leasehold.spring.Locked(name = \"bean%d:{}\", key = \"#id\", maxWait ="
+                            ("package beans; public class Bean%d { @io.leasehold.spring.Locked(name = \"bean%d:{}\", key = \"#id\", maxWait ="
                                             + " \"1s\") public String run(String id) { return id; } public void other() {} }")
                                     .formatted(i, i))
                     .toString());

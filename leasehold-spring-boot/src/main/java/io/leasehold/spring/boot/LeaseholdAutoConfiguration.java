@@ -61,7 +61,7 @@ public final class LeaseholdAutoConfiguration {
         properties.require().levels().forEach(builder::require);
         listeners.orderedStream().forEach(builder::listener);
         try {
-            return builder.connect();
+            return properties.connectLazily() ? builder.connectLazily() : builder.connect();
         } catch (IllegalArgumentException e) {
             throw new NoLockStoreException(
                     "The place for locks cannot be used: " + e.getMessage(), "Change leasehold.uri", e);

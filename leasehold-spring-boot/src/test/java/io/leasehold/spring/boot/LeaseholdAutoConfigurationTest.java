@@ -178,6 +178,17 @@ class LeaseholdAutoConfigurationTest {
     }
 
     @Test
+    void theApplicationStartsWithoutItsStoreWhenToldTo() {
+        application
+                .withPropertyValues("leasehold.uri=redis://localhost:1", "leasehold.connect-lazily=true")
+                .run(context -> {
+                    LockClient client = context.getBean(LockClient.class);
+                    assertThatThrownBy(() -> client.named("x").tryAcquire(Duration.ZERO))
+                            .isInstanceOf(StoreUnavailableException.class);
+                });
+    }
+
+    @Test
     void aMethodThatCannotBeLockedIsAnalysed() {
         inMemory.withBean(Broken.class).run(context -> {
             FailureAnalysis analysis = analysis(context.getStartupFailure());
