@@ -67,7 +67,7 @@ final class LeaseScope {
         return hold;
     }
 
-    /** @return what the thread has had before, for {@link #backTo} */
+    /** The thread runs in this; returns what it has had before, for {@link #backTo}. */
     @Nullable
     LeaseScope enter() {
         LeaseScope before = CURRENT.get();

@@ -160,6 +160,7 @@ class FiguresTest {
             }
             long began = System.nanoTime();
             try (AnnotationConfigApplicationContext application = new AnnotationConfigApplicationContext()) {
+                application.setClassLoader(loader);
                 application.registerBean(LockClient.class, () -> client);
                 if (locked) {
                     application.register(WithLocks.class);

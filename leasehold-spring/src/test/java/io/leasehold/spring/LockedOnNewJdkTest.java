@@ -69,7 +69,7 @@ class LockedOnNewJdkTest {
                 type.getMethod("close").invoke(scope);
             }
         } catch (ReflectiveOperationException e) {
-            throw new AssertionError(e);
+            throw new LinkageError("StructuredTaskScope", e);
         }
     }
 
