@@ -214,8 +214,8 @@ public final class Leasehold {
             Function<? super LockRuntime, ? extends LockStore> own = opener;
             CredentialsProvider secret = credentials;
             List<Guarantee> levels = List.copyOf(required);
-            return connected(
-                    world -> new LazyStore(world, shown, () -> checked(levels, open(named, own, secret, world))));
+            return connected(world ->
+                    new LazyStore(world, shown, () -> checked(levels, open(named, own, secret, world))));
         }
 
         private LockClient connected(Function<LockRuntime, LockStore> storeIn) {

@@ -71,8 +71,9 @@ final class ConnectLazilyTest {
         assertThatThrownBy(() -> Leasehold.builder().store("nosql://x").connectLazily())
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("the scheme \"nosql\" is not known");
-        assertThatThrownBy(() ->
-                        Leasehold.builder().store("redlock:?node=redis%3A%2F%2Fa").connectLazily())
+        assertThatThrownBy(() -> Leasehold.builder()
+                        .store("redlock:?node=redis%3A%2F%2Fa")
+                        .connectLazily())
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("is not opened lazily");
     }

@@ -82,7 +82,9 @@ final class TwoInstances implements AutoCloseable {
 
     /** Kills the instance that settles now, in the middle of it. */
     String killTheOneThatSettles() throws InterruptedException {
-        await("select count(*) from settlement s where ended is null and token = (select max(token) from settlement)", 1);
+        await(
+                "select count(*) from settlement s where ended is null and token = (select max(token) from settlement)",
+                1);
         String name = database.queryForObject(
                 "select instance from settlement where token = (select max(token) from settlement)", String.class);
         instances.remove(name).kill();

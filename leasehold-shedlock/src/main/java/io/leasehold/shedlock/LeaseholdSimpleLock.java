@@ -23,8 +23,7 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
         this.end = end;
     }
 
-    static LeaseholdSimpleLock held(
-            LockConfiguration configuration, Lease lease, long endsAtNanos, boolean renewed) {
+    static LeaseholdSimpleLock held(LockConfiguration configuration, Lease lease, long endsAtNanos, boolean renewed) {
         LeaseEnd end = new LeaseEnd(lease, renewed);
         end.movedTo(endsAtNanos);
         return new LeaseholdSimpleLock(configuration, lease, end);
@@ -116,7 +115,9 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
         /** In time for a second try. */
         private void renewIfNeeded() {
             synchronized (this) {
-                long missing = endsAtNanos - System.nanoTime() - lease.remainingValidity().toNanos();
+                long missing = endsAtNanos
+                        - System.nanoTime()
+                        - lease.remainingValidity().toNanos();
                 if (renewed || over || missing <= 0 || !lease.isValid()) {
                     return;
                 }

@@ -30,7 +30,11 @@ class LeaseholdLockProviderTest {
     void theseAreTestsOfTheVersionThatIsMeant() {
         String expected = System.getProperty("expected.shedlock");
         assumeThat(expected).isNotNull();
-        assertThat(LockProvider.class.getProtectionDomain().getCodeSource().getLocation().toString())
+        assertThat(LockProvider.class
+                        .getProtectionDomain()
+                        .getCodeSource()
+                        .getLocation()
+                        .toString())
                 .contains("shedlock-core-" + expected);
     }
 
@@ -51,8 +55,7 @@ class LeaseholdLockProviderTest {
                 .isBetween(Duration.ofMinutes(59), Duration.ofMinutes(62));
         lock.unlock();
         SimpleLock brief = provider.lock(job(Duration.ofMillis(500))).orElseThrow();
-        SimpleLock extended =
-                brief.extend(Duration.ofMinutes(1), Duration.ZERO).orElseThrow();
+        SimpleLock extended = brief.extend(Duration.ofMinutes(1), Duration.ZERO).orElseThrow();
         Thread.sleep(1000);
         assertThat(provider.lock(job(Duration.ofSeconds(1)))).isEmpty();
         extended.unlock();

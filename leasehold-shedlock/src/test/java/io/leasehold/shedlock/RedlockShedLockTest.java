@@ -28,7 +28,7 @@ class RedlockShedLockTest extends StoreShedLockTest {
         for (int i = 0; i < 3; i++) {
             SERVERS.add(RedisServer.builder().start());
         }
-        try (LockClient client = client();
+        try (LockClient client = connected();
                 Lease lease = client.named("first").tryAcquire(Duration.ofMinutes(1))) {
             assertThat(lease).isNotNull();
         }
@@ -41,10 +41,10 @@ class RedlockShedLockTest extends StoreShedLockTest {
 
     @Override
     LockClient connect() {
-        return client();
+        return connected();
     }
 
-    private static LockClient client() {
+    private static LockClient connected() {
         return Leasehold.connect(SERVERS.stream()
                 .map(server -> "node=" + URLEncoder.encode(server.uri(), StandardCharsets.UTF_8))
                 .collect(Collectors.joining("&", "redlock:?", "&maxTtl=3s&nodeTimeout=1s")));

@@ -67,8 +67,7 @@ public final class LeaseholdTemplate {
 
     /** The same, with something else that happens to the work on a loss. */
     public LeaseholdTemplate onLoss(OnLoss onLoss) {
-        return new LeaseholdTemplate(
-                client, settings, change, Objects.requireNonNull(onLoss, "onLoss"), observations);
+        return new LeaseholdTemplate(client, settings, change, Objects.requireNonNull(onLoss, "onLoss"), observations);
     }
 
     /** The same, with each wait for a lock as an observation. */

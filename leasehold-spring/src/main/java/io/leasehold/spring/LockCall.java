@@ -101,9 +101,10 @@ record LockCall(
         }
         LeaseScope kept = overlapping.get(0);
         if (!kept.isOf(names, lock instanceof MultiLock)) {
-            throw new IllegalStateException("the locks " + names + " are asked for inside a transaction of the caller that"
-                    + " already holds some of them, until it has completed: ask for the same ones each time, or take all of"
-                    + " them before it begins");
+            throw new IllegalStateException(
+                    "the locks " + names + " are asked for inside a transaction of the caller that"
+                            + " already holds some of them, until it has completed: ask for the same ones each time, or take all of"
+                            + " them before it begins");
         }
         kept.hold().ensureValidFor(Duration.ZERO);
         return kept;

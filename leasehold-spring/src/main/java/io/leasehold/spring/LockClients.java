@@ -29,7 +29,8 @@ final class LockClients {
     }
 
     private ObservationRegistry observations() {
-        ObservationRegistry registry = beans.getBeanProvider(ObservationRegistry.class).getIfUnique();
+        ObservationRegistry registry =
+                beans.getBeanProvider(ObservationRegistry.class).getIfUnique();
         return registry == null ? ObservationRegistry.NOOP : registry;
     }
 

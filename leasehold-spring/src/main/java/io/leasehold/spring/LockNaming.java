@@ -249,7 +249,8 @@ final class LockNaming {
             throw unusable(key, "is several values, where each key fills one placeholder", null);
         }
         if (NAMELESS.get(value.getClass())) {
-            throw unusable(key, "is a " + value.getClass().getName() + ", whose text differs from object to object", null);
+            throw unusable(
+                    key, "is a " + value.getClass().getName() + ", whose text differs from object to object", null);
         }
         String text = value.toString();
         if (text.isBlank()) {

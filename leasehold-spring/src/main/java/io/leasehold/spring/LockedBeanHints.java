@@ -29,11 +29,13 @@ final class LockedBeanHints implements BeanRegistrationAotProcessor {
         List<Method> locked = new ArrayList<>();
         ReflectionUtils.doWithMethods(
                 type, locked::add, method -> AnnotatedElementUtils.hasAnnotation(method, Locked.class));
-        return locked.isEmpty() ? null : (context, code) -> {
-            ReflectionHints hints = context.getRuntimeHints().reflection();
-            hints.registerType(LockNaming.Root.class, MemberCategory.INVOKE_PUBLIC_METHODS);
-            locked.forEach(method -> register(hints, type, method));
-        };
+        return locked.isEmpty()
+                ? null
+                : (context, code) -> {
+                    ReflectionHints hints = context.getRuntimeHints().reflection();
+                    hints.registerType(LockNaming.Root.class, MemberCategory.INVOKE_PUBLIC_METHODS);
+                    locked.forEach(method -> register(hints, type, method));
+                };
     }
 
     private static void register(ReflectionHints hints, Class<?> type, Method method) {
@@ -46,8 +48,7 @@ final class LockedBeanHints implements BeanRegistrationAotProcessor {
             for (Class<?> parameter : method.getParameterTypes()) {
                 hints.registerType(parameter, MemberCategory.INVOKE_PUBLIC_METHODS);
             }
-            new BindingReflectionHintsRegistrar()
-                    .registerReflectionHints(hints, method.getGenericParameterTypes());
+            new BindingReflectionHintsRegistrar().registerReflectionHints(hints, method.getGenericParameterTypes());
         }
         ReflectionUtils.doWithMethods(
                 type,

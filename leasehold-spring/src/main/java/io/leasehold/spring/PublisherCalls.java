@@ -41,8 +41,7 @@ final class PublisherCalls {
             boolean shares = outer && call.outerTransaction() != OuterTransaction.FAIL;
             Mono<LeaseScope> kept = shares ? ReactiveTransactions.kept(call) : Mono.empty();
             return kept.map(scope -> new Subscription(call, adapter, context, true, scope))
-                    .switchIfEmpty(
-                            Mono.fromSupplier(() -> new Subscription(call, adapter, context, outer, null)));
+                    .switchIfEmpty(Mono.fromSupplier(() -> new Subscription(call, adapter, context, outer, null)));
         });
     }
 
@@ -67,11 +66,7 @@ final class PublisherCalls {
         private @Nullable Hold granted;
 
         Subscription(
-                LockCall call,
-                ReactiveAdapter adapter,
-                ContextView context,
-                boolean outer,
-                @Nullable LeaseScope kept) {
+                LockCall call, ReactiveAdapter adapter, ContextView context, boolean outer, @Nullable LeaseScope kept) {
             this.call = call;
             this.adapter = adapter;
             this.around = context.getOrDefault(LeaseScope.class, null);
@@ -132,8 +127,8 @@ final class PublisherCalls {
                 if (outer && call.outerTransaction() == OuterTransaction.FAIL) {
                     throw call.refusedInTransaction();
                 }
-                CompletableFuture<? extends Attempt<? extends Hold>> asked = call.attemptAsync(
-                        sink.contextView().getOrDefault(ObservationThreadLocalAccessor.KEY, null));
+                CompletableFuture<? extends Attempt<? extends Hold>> asked =
+                        call.attemptAsync(sink.contextView().getOrDefault(ObservationThreadLocalAccessor.KEY, null));
                 sink.onCancel(() -> asked.cancel(true));
                 asked.whenComplete((attempt, error) -> {
                     if (error != null) {

@@ -36,7 +36,8 @@ final class WaitObservation {
         Observation observation = Observation.createNotStarted(NAME, registry)
                 .contextualName("wait_for lock " + shown)
                 .lowCardinalityKeyValue("lock", shown)
-                .highCardinalityKeyValue("lock.name", names.size() == 1 ? names.get(0).text() : names.toString());
+                .highCardinalityKeyValue(
+                        "lock.name", names.size() == 1 ? names.get(0).text() : names.toString());
         if (parent != null) {
             observation.parentObservation(parent);
         }

@@ -48,9 +48,15 @@ class AheadOfTimeTest {
         TestGenerationContext generated = new TestGenerationContext();
         new ApplicationContextAotGenerator().processAheadOfTime(application, generated);
         assertThat(generated.getRuntimeHints())
-                .matches(RuntimeHintsPredicates.reflection().onMethod(Order.class, "customer").invoke())
-                .matches(RuntimeHintsPredicates.reflection().onMethod(Customer.class, "id").invoke())
-                .matches(RuntimeHintsPredicates.reflection().onMethod(Orders.class, "instead").invoke());
+                .matches(RuntimeHintsPredicates.reflection()
+                        .onMethod(Order.class, "customer")
+                        .invoke())
+                .matches(RuntimeHintsPredicates.reflection()
+                        .onMethod(Customer.class, "id")
+                        .invoke())
+                .matches(RuntimeHintsPredicates.reflection()
+                        .onMethod(Orders.class, "instead")
+                        .invoke());
     }
 
     public static class Jobs {

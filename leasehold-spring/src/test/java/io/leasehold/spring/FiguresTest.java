@@ -9,6 +9,7 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
@@ -17,13 +18,26 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import javax.tools.ToolProvider;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.aop.config.AopConfigUtils;
+import org.springframework.aop.support.DefaultPointcutAdvisor;
+import org.springframework.aop.support.NameMatchMethodPointcut;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
+import org.springframework.context.annotation.Role;
+import org.springframework.core.type.AnnotationMetadata;
 
 /** The figures in docs/spring.md that are no guarantee: printed where they are asked for, with {@code -Dleasehold.figures=true}. */
 @Tag("full")
@@ -70,8 +84,7 @@ class FiguresTest {
 
     /** The quietest round counts. */
     private static Cost costOf(Call call) throws InterruptedException {
-        com.sun.management.ThreadMXBean threads =
-                (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        com.sun.management.ThreadMXBean threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
         long nanos = Long.MAX_VALUE;
         long bytes = Long.MAX_VALUE;
         for (int round = 0; round < ROUNDS; round++) {
@@ -108,23 +121,25 @@ class FiguresTest {
         }
     }
 
+    /** Beside beans without any proxy, and beside beans with proxies for something else, as transactional ones have. */
     @Test
     void startWithManyBeans() throws Exception {
         List<String> names = compiledBeans();
-        List<Long> without = new ArrayList<>();
-        List<Long> with = new ArrayList<>();
+        List<Long> plain = new ArrayList<>();
+        List<Long> proxied = new ArrayList<>();
+        List<Long> locked = new ArrayList<>();
         for (int round = 0; round < ROUNDS; round++) {
-            without.add(startMillis(names, false));
-            with.add(startMillis(names, true));
+            plain.add(startMillis(names));
+            proxied.add(startMillis(names, OtherProxies.class));
+            locked.add(startMillis(names, OtherProxies.class, WithLocks.class));
         }
         LOG.info(
-                "start with {} beans: {} ms, with @EnableLeasehold {} ms (median of {}, all of them {} and {})",
+                "start with {} beans, in ms of processor time, medians of {}: {}; with proxies {}; with proxies and locks {}",
                 BEANS,
-                median(without),
-                median(with),
                 ROUNDS,
-                without,
-                with);
+                median(plain),
+                median(proxied),
+                median(locked));
     }
 
     private static long median(List<Long> values) {
@@ -150,7 +165,7 @@ class FiguresTest {
     }
 
     /** With classes that no start before has seen. */
-    private long startMillis(List<String> names, boolean locked) throws Exception {
+    private long startMillis(List<String> names, Class<?>... configurations) throws Exception {
         try (URLClassLoader loader = new URLClassLoader(
                         new URL[] {scratch.toUri().toURL()}, getClass().getClassLoader());
                 LockClient client = Leasehold.connect("memory:")) {
@@ -158,20 +173,41 @@ class FiguresTest {
             for (int i = 0; i < beans.length; i++) {
                 beans[i] = loader.loadClass(names.get(i));
             }
-            long began = System.nanoTime();
+            ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+            long began = threads.getCurrentThreadCpuTime();
             try (AnnotationConfigApplicationContext application = new AnnotationConfigApplicationContext()) {
                 application.setClassLoader(loader);
                 application.registerBean(LockClient.class, () -> client);
-                if (locked) {
-                    application.register(WithLocks.class);
+                if (configurations.length > 0) {
+                    application.register(configurations);
                 }
                 Arrays.stream(beans).forEach(application::register);
                 application.refresh();
-                return (System.nanoTime() - began) / 1_000_000;
+                return (threads.getCurrentThreadCpuTime() - began) / 1_000_000;
             }
         }
     }
 
     @EnableLeasehold
     static class WithLocks {}
+
+    @Configuration(proxyBeanMethods = false)
+    @Import(OtherProxies.Creator.class)
+    static class OtherProxies {
+
+        static class Creator implements ImportBeanDefinitionRegistrar {
+            @Override
+            public void registerBeanDefinitions(AnnotationMetadata importing, BeanDefinitionRegistry registry) {
+                AopConfigUtils.registerAutoProxyCreatorIfNecessary(registry);
+            }
+        }
+
+        @Bean
+        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+        static DefaultPointcutAdvisor around() {
+            NameMatchMethodPointcut runs = new NameMatchMethodPointcut();
+            runs.setMappedName("run");
+            return new DefaultPointcutAdvisor(runs, (MethodInterceptor) MethodInvocation::proceed);
+        }
+    }
 }

@@ -64,7 +64,9 @@ class LockedOnNewJdkTest {
             try {
                 Object subtask = type.getMethod("fork", Callable.class).invoke(scope, task);
                 type.getMethod("join").invoke(scope);
-                return Class.forName(type.getName() + "$Subtask").getMethod("get").invoke(subtask);
+                return Class.forName(type.getName() + "$Subtask")
+                        .getMethod("get")
+                        .invoke(subtask);
             } finally {
                 type.getMethod("close").invoke(scope);
             }

@@ -131,7 +131,10 @@ class LockedTransactionTest {
             body.run();
         }
 
-        @Locked(name = "{}", key = {"'account'", "'other'"}, maxWait = "0")
+        @Locked(
+                name = "{}",
+                key = {"'account'", "'other'"},
+                maxWait = "0")
         public void payBoth(Runnable body) {
             body.run();
         }

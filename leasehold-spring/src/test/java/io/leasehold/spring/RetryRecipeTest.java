@@ -60,7 +60,8 @@ class RetryRecipeTest {
             Jobs jobs = application.getBean(Jobs.class);
             assertThat(jobs.failsTwice()).isEqualTo("ran");
             assertThat(jobs.tokens()).hasSize(3).doesNotHaveDuplicates();
-            try (Lease held = application.getBean(LockClient.class).named("busy").acquire()) {
+            try (Lease held =
+                    application.getBean(LockClient.class).named("busy").acquire()) {
                 assertThatThrownBy(jobs::busy).isInstanceOf(LockBusyException.class);
             }
             assertThat(jobs.busy()).isEqualTo("ran");

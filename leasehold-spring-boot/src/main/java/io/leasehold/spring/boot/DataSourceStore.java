@@ -17,7 +17,8 @@ final class DataSourceStore {
 
     static void nameTo(Leasehold.Builder builder, ListableBeanFactory beans, String name) {
         DataSource database = beans.getBean(name, DataSource.class);
-        builder.store(runtime -> JdbcStores.over(database, dialect(database, name)).apply(runtime));
+        builder.store(
+                runtime -> JdbcStores.over(database, dialect(database, name)).apply(runtime));
     }
 
     private static SqlDialect dialect(DataSource database, String name) {
@@ -26,7 +27,8 @@ final class DataSourceStore {
             product = connection.getMetaData().getDatabaseProductName().toUpperCase(Locale.ROOT);
         } catch (SQLException e) {
             throw new StoreUnavailableException(
-                    "the DataSource \"" + name + "\", which is to keep the locks, does not answer: " + e.getMessage(), e);
+                    "the DataSource \"" + name + "\", which is to keep the locks, does not answer: " + e.getMessage(),
+                    e);
         }
         for (SqlDialect dialect : SqlDialect.values()) {
             if (product.equals(dialect.name())) {

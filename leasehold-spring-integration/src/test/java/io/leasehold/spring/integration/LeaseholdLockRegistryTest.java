@@ -1,8 +1,8 @@
 package io.leasehold.spring.integration;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.leasehold.Lease;
 import io.leasehold.LeaseLostException;
