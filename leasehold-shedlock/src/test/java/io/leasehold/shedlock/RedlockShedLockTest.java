@@ -47,6 +47,6 @@ class RedlockShedLockTest extends StoreShedLockTest {
     private static LockClient connected() {
         return Leasehold.connect(SERVERS.stream()
                 .map(server -> "node=" + URLEncoder.encode(server.uri(), StandardCharsets.UTF_8))
-                .collect(Collectors.joining("&", "redlock:?", "&maxTtl=3s&nodeTimeout=1s")));
+                .collect(Collectors.joining("&", "redlock:?", "&maxTtl=4s&nodeTimeout=1s")));
     }
 }
