@@ -27,7 +27,7 @@ class TwoInstancesSmokeTest {
             assertThat(both.remaining().get("/actuator/metrics/distributed.lock.wait"))
                     .contains("order:{}");
             assertThat(both.remaining().get("/actuator/health")).contains("UP");
-            assertThat(both.remaining().get("/actuator/leasehold")).contains("PostgreSQL");
+            assertThat(both.remaining().get("/actuator/leasehold")).contains("jdbc:postgresql:");
         }
     }
 }
