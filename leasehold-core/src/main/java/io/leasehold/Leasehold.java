@@ -2,6 +2,7 @@ package io.leasehold;
 
 import io.leasehold.engine.CallersStack;
 import io.leasehold.engine.EngineClient;
+import io.leasehold.engine.LazyStore;
 import io.leasehold.engine.StoreLookup;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.LockRuntime;
@@ -184,18 +185,46 @@ public final class Leasehold {
          * @throws LockStoreException if the store cannot be reached or refuses
          */
         public LockClient connect() {
+            return connected(world -> checked(required, open(uri, opener, credentials, world)));
+        }
+
+        /**
+         * Returns a client at once, whose store is opened in the background, again and again until it is reached: for applications that have
+         * to start without it. Until then attempts wait for the store as they wait while it is unreachable, for as long as they are patient,
+         * and {@link LockClient#guarantees} and {@link LockClient#maxTtl} are those of no store yet. What {@link #connect} would refuse for good (too
+         * weak a store, a wrong password) is logged, and every attempt fails with it. Defaults whose ttl is above what the store accepts fail with
+         * the first attempt: set {@link #defaults} for it.
+         *
+         * @throws IllegalStateException as {@link #connect}
+         * @throws IllegalArgumentException as {@link #connect}; also for a {@code redlock:} store, which opens without some of its nodes anyway
+         */
+        public LockClient connectLazily() {
+            StoreUri parsed = uri == null ? null : StoreUri.parse(uri);
+            if (parsed != null && parsed.scheme().equals("redlock")) {
+                throw new IllegalArgumentException("a redlock: store is not opened lazily: its time limits are known"
+                        + " only when it is open, and it opens without some of its nodes; use connect()");
+            }
+            if (parsed != null) {
+                StoreLookup.provider(parsed);
+            } else if (opener == null) {
+                throw noStore();
+            }
+            String shown = parsed == null ? "of the application" : parsed.redacted();
+            String named = uri;
+            Function<? super LockRuntime, ? extends LockStore> own = opener;
+            CredentialsProvider secret = credentials;
+            List<Guarantee> levels = List.copyOf(required);
+            return connected(world ->
+                    new LazyStore(world, shown, () -> checked(levels, open(named, own, secret, world))));
+        }
+
+        private LockClient connected(Function<LockRuntime, LockStore> storeIn) {
             LockRuntime world = runtime != null ? runtime : new SystemLockRuntime();
             LockStore opened = null;
             try {
-                opened = open(world);
+                opened = storeIn.apply(world);
                 EngineClient client = new EngineClient(
-                        world,
-                        refuseWeaker(opened),
-                        defaultsFor(opened),
-                        label,
-                        List.copyOf(listeners),
-                        acquisitionStacks,
-                        workers);
+                        world, opened, defaultsFor(opened), label, List.copyOf(listeners), acquisitionStacks, workers);
                 return exitPatience == null ? client : client.closedByExit(exitPatience);
             } catch (RuntimeException | Error e) {
                 if (opened != null) {
@@ -216,7 +245,11 @@ public final class Leasehold {
             }
         }
 
-        private LockStore open(LockRuntime world) {
+        private static LockStore open(
+                @Nullable String uri,
+                @Nullable Function<? super LockRuntime, ? extends LockStore> opener,
+                @Nullable CredentialsProvider credentials,
+                LockRuntime world) {
             if (opener != null) {
                 if (credentials != null) {
                     throw new IllegalStateException("credentials(…) is for a store that is named by its URI; a store of"
@@ -225,9 +258,13 @@ public final class Leasehold {
                 return opener.apply(world);
             }
             if (uri == null) {
-                throw new IllegalStateException("no store was named: call store(\"redis://…\") before connect()");
+                throw noStore();
             }
             return StoreLookup.open(StoreUri.parse(uri), credentials, world);
+        }
+
+        private static IllegalStateException noStore() {
+            return new IllegalStateException("no store was named: call store(\"redis://…\") before connect()");
         }
 
         /** Options that the caller did not set must not be the reason why a store refuses. */
@@ -239,13 +276,16 @@ public final class Leasehold {
             return standard.ttl().compareTo(opened.maxTtl()) > 0 ? standard.ttl(opened.maxTtl()) : standard;
         }
 
-        private LockStore refuseWeaker(LockStore opened) {
+        /** Closes a store that is refused. */
+        private static LockStore checked(List<Guarantee> required, LockStore opened) {
             for (Guarantee level : required) {
                 if (!opened.guarantees().covers(level)) {
-                    throw new UnsafeStoreException(
+                    UnsafeStoreException refusal = new UnsafeStoreException(
                             "store " + opened.description() + " promises " + opened.guarantees() + "; required was "
                                     + level.getClass().getSimpleName() + " " + level,
                             null);
+                    closeAfter(refusal, opened::close);
+                    throw refusal;
                 }
             }
             return opened;

@@ -36,9 +36,19 @@ public final class StoreLookup {
      * @throws IllegalArgumentException if no provider knows the scheme; the message names the missing artefact
      */
     public static LockStore open(StoreUri uri, @Nullable CredentialsProvider credentials, LockRuntime runtime) {
+        StoreProvider provider = provider(uri);
+        return credentials == null ? provider.open(uri, runtime) : provider.open(uri, credentials, runtime);
+    }
+
+    /**
+     * The provider for the scheme.
+     *
+     * @throws IllegalArgumentException if there is none; the message names the missing artefact
+     */
+    public static StoreProvider provider(StoreUri uri) {
         for (StoreProvider provider : ServiceLoader.load(StoreProvider.class, StoreProvider.class.getClassLoader())) {
             if (provider.schemes().contains(uri.scheme())) {
-                return credentials == null ? provider.open(uri, runtime) : provider.open(uri, credentials, runtime);
+                return provider;
             }
         }
         String artefact = ARTEFACTS.get(uri.scheme());

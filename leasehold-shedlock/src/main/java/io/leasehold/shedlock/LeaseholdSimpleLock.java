@@ -23,8 +23,8 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
         this.end = end;
     }
 
-    static LeaseholdSimpleLock held(LockConfiguration configuration, Lease lease, long endsAtNanos) {
-        LeaseEnd end = new LeaseEnd(lease);
+    static LeaseholdSimpleLock held(LockConfiguration configuration, Lease lease, long endsAtNanos, boolean renewed) {
+        LeaseEnd end = new LeaseEnd(lease, renewed);
         end.movedTo(endsAtNanos);
         return new LeaseholdSimpleLock(configuration, lease, end);
     }
@@ -63,12 +63,16 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
     private static final class LeaseEnd {
 
         private final Lease lease;
+        /** Whether the client renews it; else it is renewed here, once its end was moved beyond its validity. */
+        private final boolean renewed;
+
         private long endsAtNanos;
         private boolean begun;
         private boolean over;
 
-        LeaseEnd(Lease lease) {
+        LeaseEnd(Lease lease, boolean renewed) {
             this.lease = lease;
+            this.renewed = renewed;
         }
 
         /** Whether it is held still; false if its end has come before, or the lease was lost. */
@@ -76,11 +80,15 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
             synchronized (this) {
                 long now = System.nanoTime();
                 boolean late = begun && now - endsAtNanos >= 0;
+                boolean longer = begun && atNanos - endsAtNanos > 0;
                 endsAtNanos = late || over ? endsAtNanos : atNanos;
                 begun = true;
                 over |= late || !lease.isValid();
                 if (!over && atNanos - now > 0) {
-                    lookAgainIn(atNanos - now);
+                    later(atNanos - now, this::endIfDue);
+                    if (longer) {
+                        later(0, this::renewIfNeeded);
+                    }
                     return true;
                 }
                 over = true;
@@ -89,9 +97,9 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
             return false;
         }
 
-        private void lookAgainIn(long nanos) {
+        private static void later(long nanos, Runnable action) {
             Executor later = CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS);
-            later.execute(this::endIfDue);
+            later.execute(action);
         }
 
         private void endIfDue() {
@@ -102,6 +110,21 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
                 over = true;
             }
             lease.close();
+        }
+
+        /** In time for a second try. */
+        private void renewIfNeeded() {
+            synchronized (this) {
+                long missing = endsAtNanos
+                        - System.nanoTime()
+                        - lease.remainingValidity().toNanos();
+                if (renewed || over || missing <= 0 || !lease.isValid()) {
+                    return;
+                }
+            }
+            lease.renewAsync()
+                    .whenComplete((done, error) ->
+                            later(lease.remainingValidity().dividedBy(3).toNanos(), this::renewIfNeeded));
         }
     }
 }

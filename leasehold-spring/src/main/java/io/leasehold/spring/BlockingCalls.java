@@ -21,7 +21,11 @@ final class BlockingCalls {
         if (outer && call.outerTransaction() == OuterTransaction.FAIL) {
             throw call.refusedInTransaction();
         }
-        Attempt<? extends Hold> attempt = call.lock().attempt(call.maxWait());
+        LeaseScope kept = outer ? ThreadTransactions.kept(call) : null;
+        if (kept != null) {
+            return ended(call, call.scope(kept.hold(), around), true);
+        }
+        Attempt<? extends Hold> attempt = call.attempt();
         if (attempt instanceof Attempt.Busy<?> busy) {
             return call.whenBusy().result(busy);
         }
@@ -29,14 +33,19 @@ final class BlockingCalls {
         if (outer) {
             registered(scope);
         }
+        return ended(call, scope, outer);
+    }
+
+    /** Runs the body; gives the lease back after it, unless a transaction keeps it. */
+    private static @Nullable Object ended(LockCall call, LeaseScope scope, boolean kept) throws Throwable {
         Object result = null;
         Throwable thrown = null;
         try {
-            result = inside(call, scope, around);
+            result = inside(call, scope);
         } catch (Throwable e) {
             thrown = e;
         }
-        Throwable end = LeaseScope.outcome(loss(scope, outer), thrown);
+        Throwable end = LeaseScope.outcome(loss(scope, kept), thrown);
         if (end != null) {
             throw end;
         }
@@ -52,14 +61,13 @@ final class BlockingCalls {
         }
     }
 
-    private static @Nullable Object inside(LockCall call, LeaseScope scope, @Nullable LeaseScope around)
-            throws Throwable {
+    private static @Nullable Object inside(LockCall call, LeaseScope scope) throws Throwable {
         LossInterrupt interrupt = call.onLoss() == OnLoss.INTERRUPT ? LossInterrupt.armed(scope.hold()) : null;
-        scope.enter();
+        LeaseScope before = scope.enter();
         try {
-            return call.body().run(scope.hold());
+            return InheritedScope.run(scope, call.body());
         } finally {
-            LeaseScope.backTo(around);
+            LeaseScope.backTo(before);
             if (interrupt != null) {
                 interrupt.callOff();
             }
@@ -67,9 +75,9 @@ final class BlockingCalls {
     }
 
     /** What the exit finds out, with the release where no transaction goes on. */
-    private static @Nullable LeaseLostException loss(LeaseScope scope, boolean outer) {
+    private static @Nullable LeaseLostException loss(LeaseScope scope, boolean kept) {
         LeaseLostException lost = scope.loss();
-        if (outer) {
+        if (kept) {
             return lost;
         }
         try {

@@ -1,7 +1,10 @@
 package io.leasehold.spring;
 
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.core.PriorityOrdered;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.ReactiveTransactionManager;
@@ -13,15 +16,31 @@ import org.springframework.util.ClassUtils;
  * <p>Reactive managers become proxies of their interfaces: their commit is a final method, and no listener of theirs sees the
  * subscription. They have to be injected as {@link ReactiveTransactionManager}, then.
  */
-final class GuardedTransactionManagers implements BeanPostProcessor {
+final class GuardedTransactionManagers implements BeanPostProcessor, PriorityOrdered {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.spring");
 
     private static final boolean REACTOR =
             ClassUtils.isPresent("reactor.core.publisher.Mono", GuardedTransactionManagers.class.getClassLoader());
 
+    /** Early, so that managers which other processors need are guarded too. */
+    @Override
+    public int getOrder() {
+        return LOWEST_PRECEDENCE;
+    }
+
     @Override
     public Object postProcessAfterInitialization(Object bean, String beanName) {
-        if (bean instanceof PlatformTransactionManager && bean instanceof ConfigurableTransactionManager manager) {
-            manager.addListener(new CommitGuard());
+        if (bean instanceof PlatformTransactionManager) {
+            if (bean instanceof ConfigurableTransactionManager manager) {
+                manager.addListener(new CommitGuard());
+            } else {
+                LOG.warn(
+                        "the transaction manager \"{}\" ({}) is no ConfigurableTransactionManager, so that its commits under a"
+                                + " @Locked method are not guarded. Use one that is, or show the fencing token to the resource.",
+                        beanName,
+                        bean.getClass().getName());
+            }
         }
         return REACTOR && bean instanceof ReactiveTransactionManager manager ? guarded(manager) : bean;
     }

@@ -6,10 +6,12 @@ import io.leasehold.LeaseLostException;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.LossCause;
+import io.leasehold.MultiLease;
 import io.leasehold.ReleaseOutcome;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
@@ -35,15 +37,16 @@ final class LeaseScope {
         this.outer = outer;
     }
 
-    /** The innermost one of this thread. */
+    /** The innermost one of this thread, or the one that it inherits. */
     static @Nullable LeaseScope current() {
-        return CURRENT.get();
+        LeaseScope own = CURRENT.get();
+        return own != null ? own : InheritedScope.current();
     }
 
     /** A body that asked for what a body around it holds would wait for itself. */
     static void refuseHeld(@Nullable LeaseScope innermost, List<LockName> names) {
         for (LeaseScope scope = innermost; scope != null; scope = scope.outer) {
-            if (!Collections.disjoint(scope.names, names)) {
+            if (scope.hasAnyOf(names)) {
                 throw new IllegalStateException(
                         "the lock " + names + " is already held by a body around this call, and locks are not"
                                 + " reentrant: take it once, in the outermost method");
@@ -51,12 +54,25 @@ final class LeaseScope {
         }
     }
 
+    boolean hasAnyOf(List<LockName> others) {
+        return !Collections.disjoint(names, others);
+    }
+
+    /** Whether it holds these and no other, as the lease of one lock or of several. */
+    boolean isOf(List<LockName> others, boolean several) {
+        return several == hold instanceof MultiLease && Set.copyOf(names).equals(Set.copyOf(others));
+    }
+
     Hold hold() {
         return hold;
     }
 
-    void enter() {
+    /** The thread runs in this; returns what it has had before, for {@link #backTo}. */
+    @Nullable
+    LeaseScope enter() {
+        LeaseScope before = CURRENT.get();
         CURRENT.set(this);
+        return before;
     }
 
     /** Brings back what the thread had before. */

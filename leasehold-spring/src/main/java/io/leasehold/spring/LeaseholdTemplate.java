@@ -7,6 +7,7 @@ import io.leasehold.LockBusyException;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
+import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -29,6 +30,7 @@ public final class LeaseholdTemplate {
     private final LeaseholdSettings settings;
     private final UnaryOperator<LockOptions> change;
     private final OnLoss onLoss;
+    private final ObservationRegistry observations;
 
     /** Over a client, with {@link LeaseholdSettings#defaults()}. */
     public LeaseholdTemplate(LockClient client) {
@@ -41,25 +43,37 @@ public final class LeaseholdTemplate {
                 Objects.requireNonNull(client, "client"),
                 Objects.requireNonNull(settings, "settings"),
                 UnaryOperator.identity(),
-                OnLoss.INTERRUPT);
+                OnLoss.INTERRUPT,
+                ObservationRegistry.NOOP);
     }
 
     private LeaseholdTemplate(
-            LockClient client, LeaseholdSettings settings, UnaryOperator<LockOptions> change, OnLoss onLoss) {
+            LockClient client,
+            LeaseholdSettings settings,
+            UnaryOperator<LockOptions> change,
+            OnLoss onLoss,
+            ObservationRegistry observations) {
         this.client = client;
         this.settings = settings;
         this.change = change;
         this.onLoss = onLoss;
+        this.observations = observations;
     }
 
     /** The same, with other options of its locks. */
     public LeaseholdTemplate with(UnaryOperator<LockOptions> change) {
-        return new LeaseholdTemplate(client, settings, change, onLoss);
+        return new LeaseholdTemplate(client, settings, change, onLoss, observations);
     }
 
     /** The same, with something else that happens to the work on a loss. */
     public LeaseholdTemplate onLoss(OnLoss onLoss) {
-        return new LeaseholdTemplate(client, settings, change, Objects.requireNonNull(onLoss, "onLoss"));
+        return new LeaseholdTemplate(client, settings, change, Objects.requireNonNull(onLoss, "onLoss"), observations);
+    }
+
+    /** The same, with each wait for a lock as an observation. */
+    public LeaseholdTemplate observedBy(ObservationRegistry observations) {
+        return new LeaseholdTemplate(
+                client, settings, change, onLoss, Objects.requireNonNull(observations, "observations"));
     }
 
     /**
@@ -93,7 +107,9 @@ public final class LeaseholdTemplate {
                 onLoss,
                 settings.outerTransaction(),
                 hold -> work.run((Lease) hold),
-                whenBusy::apply);
+                whenBusy::apply,
+                observations,
+                interrupt -> interrupt);
         try {
             return this.<T>uncheckedResult(BlockingCalls.run(call));
         } catch (InterruptedException | RuntimeException | Error e) {

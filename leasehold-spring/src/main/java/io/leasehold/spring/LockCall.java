@@ -4,8 +4,14 @@ import io.leasehold.Acquirable;
 import io.leasehold.Attempt;
 import io.leasehold.Hold;
 import io.leasehold.LockName;
+import io.leasehold.MultiLock;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +25,8 @@ import org.jspecify.annotations.Nullable;
  * @param outerTransaction what happens inside a transaction of the caller
  * @param body what runs
  * @param whenBusy what the caller gets where the lock stayed busy
+ * @param observations where the wait is observed
+ * @param interrupted what the caller gets where its thread was interrupted while it waited for the lock
  */
 record LockCall(
         List<LockName> names,
@@ -28,7 +36,9 @@ record LockCall(
         OnLoss onLoss,
         OuterTransaction outerTransaction,
         Body body,
-        WhenBusy whenBusy) {
+        WhenBusy whenBusy,
+        ObservationRegistry observations,
+        Function<InterruptedException, Exception> interrupted) {
 
     /** What runs while the lock is held. */
     interface Body {
@@ -42,8 +52,62 @@ record LockCall(
         Object result(Attempt.Busy<?> busy) throws Throwable;
     }
 
+    /** Waits, on the calling thread; only a failure of the wait is one of {@link #interrupted}. */
+    Attempt<? extends Hold> attempt() throws Exception {
+        WaitObservation wait = WaitObservation.start(observations, names, null);
+        try {
+            Attempt<? extends Hold> attempt = lock.attempt(maxWait);
+            wait.ended(attempt);
+            return attempt;
+        } catch (InterruptedException e) {
+            wait.failed(e);
+            throw interrupted.apply(e);
+        } catch (RuntimeException | Error e) {
+            wait.failed(e);
+            throw e;
+        }
+    }
+
+    /** Waits without a thread. */
+    CompletableFuture<? extends Attempt<? extends Hold>> attemptAsync(@Nullable Observation parent) {
+        WaitObservation wait = WaitObservation.start(observations, names, parent);
+        CompletableFuture<? extends Attempt<? extends Hold>> asked = lock.attemptAsync(maxWait);
+        asked.whenComplete((attempt, error) -> {
+            if (error == null) {
+                wait.ended(attempt);
+            } else {
+                wait.failed(error);
+            }
+        });
+        return asked;
+    }
+
     LeaseScope scope(Hold hold, @Nullable LeaseScope outer) {
         return new LeaseScope(names, hold, commitGuard, outer);
+    }
+
+    /**
+     * Of the scopes that a transaction of the caller keeps, the one with just these locks: an earlier call in it has taken them.
+     *
+     * @throws IllegalStateException if one has some of them
+     * @throws io.leasehold.LeaseLostException if it has been lost since
+     */
+    @Nullable
+    LeaseScope keptBy(Stream<LeaseScope> scopes) {
+        List<LeaseScope> overlapping =
+                scopes.filter(scope -> scope.hasAnyOf(names)).toList();
+        if (overlapping.isEmpty()) {
+            return null;
+        }
+        LeaseScope kept = overlapping.get(0);
+        if (!kept.isOf(names, lock instanceof MultiLock)) {
+            throw new IllegalStateException(
+                    "the locks " + names + " are asked for inside a transaction of the caller that"
+                            + " already holds some of them, until it has completed: ask for the same ones each time, or take all of"
+                            + " them before it begins");
+        }
+        kept.hold().ensureValidFor(Duration.ZERO);
+        return kept;
     }
 
     IllegalStateException refusedInTransaction() {

@@ -1,6 +1,7 @@
 package io.leasehold.spring;
 
 import io.leasehold.LockClient;
+import io.micrometer.observation.ObservationRegistry;
 import java.util.Arrays;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -27,11 +28,17 @@ final class LockClients {
         return beans.getBeanProvider(LeaseholdSettings.class).getIfAvailable(LeaseholdSettings::defaults);
     }
 
+    private ObservationRegistry observations() {
+        ObservationRegistry registry =
+                beans.getBeanProvider(ObservationRegistry.class).getIfUnique();
+        return registry == null ? ObservationRegistry.NOOP : registry;
+    }
+
     /** @throws LockedUsageException if the method asks for what its client cannot do, or for a client that is none */
     MethodLocks of(LockedMethod locked) {
         MethodLocks known = byMethod.get(locked);
         if (known == null) {
-            known = new MethodLocks(locked, client(locked), settings());
+            known = new MethodLocks(locked, client(locked), settings(), observations());
             byMethod.put(locked, known);
         }
         return known;

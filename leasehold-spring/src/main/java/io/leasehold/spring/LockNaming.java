@@ -35,6 +35,19 @@ final class LockNaming {
 
     private static final ParameterNameDiscoverer REFLECTED = new DefaultParameterNameDiscoverer();
     private static final Pattern PLACEHOLDER = Pattern.compile("\\{[^}]*}");
+
+    /** Whether a class leaves its objects without a text of their own: each would be a lock of its own, and exclude nothing. */
+    private static final ClassValue<Boolean> NAMELESS = new ClassValue<>() {
+        @Override
+        protected Boolean computeValue(Class<?> type) {
+            try {
+                return type.getMethod("toString").getDeclaringClass() == Object.class;
+            } catch (NoSuchMethodException e) {
+                return false;
+            }
+        }
+    };
+
     private static final Pattern BY_POSITION = Pattern.compile("[pa]\\d+");
 
     private final Method method;
@@ -205,7 +218,7 @@ final class LockNaming {
         if (placeholders > 1) {
             Object[] parts = new Object[keys.size()];
             for (int i = 0; i < parts.length; i++) {
-                parts[i] = value(keys.get(i), context);
+                parts[i] = part(keys.get(i), value(keys.get(i), context));
             }
             return List.of(LockName.of(template, parts));
         }
@@ -224,11 +237,26 @@ final class LockNaming {
             throw unusable(key, "is an empty collection", null);
         }
         for (Object part : parts) {
-            if (part == null || part.toString().isBlank()) {
-                throw unusable(key, "is " + (part == null ? "null" : "blank"), null);
-            }
-            names.add(LockName.of(template, part));
+            names.add(LockName.of(template, part(key, part)));
         }
+    }
+
+    private String part(Expression key, @Nullable Object value) {
+        if (value == null) {
+            throw unusable(key, "is null", null);
+        }
+        if (value instanceof Collection<?> || value.getClass().isArray()) {
+            throw unusable(key, "is several values, where each key fills one placeholder", null);
+        }
+        if (NAMELESS.get(value.getClass())) {
+            throw unusable(
+                    key, "is a " + value.getClass().getName() + ", whose text differs from object to object", null);
+        }
+        String text = value.toString();
+        if (text.isBlank()) {
+            throw unusable(key, "is blank", null);
+        }
+        return text;
     }
 
     private Object value(Expression key, MethodBasedEvaluationContext context) {
@@ -238,10 +266,11 @@ final class LockNaming {
         } catch (ExpressionException e) {
             throw unusable(key, "cannot be evaluated: " + e.getMessage(), e);
         }
-        if (value == null) {
+        Object present = ObjectUtils.unwrapOptional(value);
+        if (present == null) {
             throw unusable(key, "is null", null);
         }
-        return value;
+        return present;
     }
 
     private IllegalArgumentException unusable(Expression key, String why, @Nullable Throwable cause) {

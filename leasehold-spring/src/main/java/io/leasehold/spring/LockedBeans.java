@@ -5,6 +5,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,6 +32,9 @@ final class LockedBeans implements BeanPostProcessor, SmartInitializingSingleton
     /** Beans made before the application is complete; guarded by {@code this}. */
     private final Map<Class<?>, Object> early = new LinkedHashMap<>();
 
+    /** Classes of beans that were made later: another object of one of them has nothing new to tell. */
+    private final Set<Class<?>> later = ConcurrentHashMap.newKeySet();
+
     private boolean complete;
 
     LockedBeans(LockedMethods methods, LockClients clients) {
@@ -43,14 +48,16 @@ final class LockedBeans implements BeanPostProcessor, SmartInitializingSingleton
         if (!methods.isLocked(type)) {
             return bean;
         }
-        List<LockedMethod> locked = methods.allOf(type);
         synchronized (this) {
             if (!complete) {
                 early.put(type, bean);
                 return bean;
             }
         }
-        tell(checked(type, bean, locked));
+        if (!later.contains(type)) {
+            tell(checked(type, bean, methods.allOf(type)));
+            later.add(type);
+        }
         return bean;
     }
 
@@ -61,6 +68,7 @@ final class LockedBeans implements BeanPostProcessor, SmartInitializingSingleton
             complete = true;
             made = new LinkedHashMap<>(early);
             early.clear();
+            later.addAll(made.keySet());
         }
         List<LintFinding> findings = new ArrayList<>();
         List<LockedMethod> all = new ArrayList<>();

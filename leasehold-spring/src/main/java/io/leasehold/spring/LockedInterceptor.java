@@ -50,26 +50,24 @@ final class LockedInterceptor implements MethodInterceptor {
                 locked.onLoss(),
                 locks.outerTransaction(),
                 body(locked, invocation),
-                busy -> whenBusy(locked, invocation, busy));
+                busy -> whenBusy(locked, invocation, busy),
+                locks.observations(),
+                interrupt -> interrupted(locked.method(), names, interrupt));
         return switch (locked.style()) {
-            case BLOCKING -> blocking(locked.method(), call);
+            case BLOCKING -> BlockingCalls.run(call);
             case STAGE -> StageCalls.run(call);
             case PUBLISHER -> PublisherCalls.run(call, locked.method().getReturnType());
         };
     }
 
-    private static @Nullable Object blocking(Method method, LockCall call) throws Throwable {
-        try {
-            return BlockingCalls.run(call);
-        } catch (InterruptedException e) {
-            for (Class<?> declared : method.getExceptionTypes()) {
-                if (declared.isAssignableFrom(InterruptedException.class)) {
-                    throw e;
-                }
+    private static Exception interrupted(Method method, List<LockName> names, InterruptedException interrupt) {
+        for (Class<?> declared : method.getExceptionTypes()) {
+            if (declared.isAssignableFrom(InterruptedException.class)) {
+                return interrupt;
             }
-            Thread.currentThread().interrupt();
-            throw new AcquireInterruptedException(call.names(), e);
         }
+        Thread.currentThread().interrupt();
+        return new AcquireInterruptedException(names, interrupt);
     }
 
     /** A body that begins after this method has returned needs an invocation of its own, and so does each subscription. */

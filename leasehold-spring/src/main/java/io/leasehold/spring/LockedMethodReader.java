@@ -24,6 +24,7 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.scheduling.annotation.Schedules;
 import org.springframework.util.ReflectionUtils;
 
 /** Reads {@link Locked} on a method, and refuses what cannot work. Nothing of it depends on a call. */
@@ -61,7 +62,8 @@ final class LockedMethodReader {
                 placeholders.apply(locked.name()),
                 Arrays.stream(locked.key()).map(placeholders).toList(),
                 expressions);
-        boolean scheduled = AnnotatedElementUtils.isAnnotated(method, Scheduled.class);
+        boolean scheduled = AnnotatedElementUtils.isAnnotated(method, Scheduled.class)
+                || AnnotatedElementUtils.isAnnotated(method, Schedules.class);
         OnBusy onBusy = locked.onBusy() != OnBusy.DEFAULT ? locked.onBusy() : scheduled ? OnBusy.SKIP : OnBusy.THROW;
         refusePrimitiveSkip(method, onBusy);
         if (locked.fairness().length > 1) {

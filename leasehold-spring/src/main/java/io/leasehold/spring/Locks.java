@@ -8,6 +8,8 @@ import io.leasehold.MultiLease;
  * The lease under which the calling code runs: that of the innermost {@link Locked} method or {@link LeaseholdTemplate} of this
  * thread.
  *
+ * <p>On JDK 25 and newer, threads that the body forks in a {@code StructuredTaskScope} find it, too; other threads do not.
+ *
  * <p>A publisher runs on other threads than the one that assembled it: {@link ReactiveLocks} finds its lease.
  */
 public final class Locks {

@@ -7,6 +7,7 @@ import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.MultiLock;
+import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -25,13 +26,15 @@ final class MethodLocks {
     private final Duration maxWait;
     private final Duration commitGuard;
     private final OuterTransaction outerTransaction;
+    private final ObservationRegistry observations;
     /** Where the name does not depend on the call: made once, since making it costs more than acquiring allocates. */
     private final @Nullable Acquirable<? extends Hold> constant;
 
     /** @throws LockedUsageException if the method has no patience, or the client cannot do what it asks for */
-    MethodLocks(LockedMethod locked, LockClient client, LeaseholdSettings settings) {
+    MethodLocks(LockedMethod locked, LockClient client, LeaseholdSettings settings, ObservationRegistry observations) {
         this.locked = locked;
         this.client = client;
+        this.observations = observations;
         this.outerTransaction = settings.outerTransaction();
         Duration patience = locked.maxWait() != null ? locked.maxWait() : settings.maxWait();
         if (patience == null) {
@@ -90,6 +93,10 @@ final class MethodLocks {
 
     Duration commitGuard() {
         return commitGuard;
+    }
+
+    ObservationRegistry observations() {
+        return observations;
     }
 
     OuterTransaction outerTransaction() {

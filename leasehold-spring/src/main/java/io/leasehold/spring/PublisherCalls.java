@@ -3,9 +3,13 @@ package io.leasehold.spring;
 import io.leasehold.Attempt;
 import io.leasehold.Hold;
 import io.leasehold.LeaseLostException;
+import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
 import reactor.core.publisher.Flux;
@@ -15,6 +19,8 @@ import reactor.util.context.ContextView;
 /** Locked bodies that are publishers: each subscription acquires, and releases when it completes, fails or is cancelled. */
 final class PublisherCalls {
 
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+
     private PublisherCalls() {}
 
     static Object run(LockCall call, Class<?> type) {
@@ -23,11 +29,20 @@ final class PublisherCalls {
             throw new IllegalArgumentException("nothing adapts " + type.getName() + " to a publisher");
         }
         Publisher<Object> locked = adapter.isMultiValue()
-                ? Flux.deferContextual(context -> ReactiveTransactions.isActive()
-                        .flatMapMany(outer -> new Subscription(call, adapter, context, outer).flux()))
-                : Mono.deferContextual(context -> ReactiveTransactions.isActive()
-                        .flatMap(outer -> new Subscription(call, adapter, context, outer).mono()));
+                ? Flux.deferContextual(
+                        context -> subscription(call, adapter, context).flatMapMany(Subscription::flux))
+                : Mono.deferContextual(
+                        context -> subscription(call, adapter, context).flatMap(Subscription::mono));
         return adapter.fromPublisher(locked);
+    }
+
+    private static Mono<Subscription> subscription(LockCall call, ReactiveAdapter adapter, ContextView context) {
+        return ReactiveTransactions.isActive().flatMap(outer -> {
+            boolean shares = outer && call.outerTransaction() != OuterTransaction.FAIL;
+            Mono<LeaseScope> kept = shares ? ReactiveTransactions.kept(call) : Mono.empty();
+            return kept.map(scope -> new Subscription(call, adapter, context, true, scope))
+                    .switchIfEmpty(Mono.fromSupplier(() -> new Subscription(call, adapter, context, outer, null)));
+        });
     }
 
     /**
@@ -41,58 +56,69 @@ final class PublisherCalls {
         private final @Nullable LeaseScope around;
         private final boolean outer;
 
+        /** What an earlier call in the caller's transaction has acquired, and that transaction gives back. */
+        private final @Nullable LeaseScope kept;
+
         /** Guarded by {@code this}. */
         private boolean over;
 
         /** To be given back by this subscription, and by nothing else. Guarded by {@code this}. */
         private @Nullable Hold granted;
 
-        Subscription(LockCall call, ReactiveAdapter adapter, ContextView context, boolean outer) {
+        Subscription(
+                LockCall call, ReactiveAdapter adapter, ContextView context, boolean outer, @Nullable LeaseScope kept) {
             this.call = call;
             this.adapter = adapter;
             this.around = context.getOrDefault(LeaseScope.class, null);
             this.outer = outer;
+            this.kept = kept;
         }
 
         Flux<Object> flux() {
+            if (kept != null) {
+                return inside(call.scope(kept.hold(), around));
+            }
             return Flux.usingWhen(
                             attempt(),
-                            attempt -> {
-                                if (attempt instanceof Attempt.Busy<?> busy) {
-                                    return Flux.from(busy(busy));
-                                }
-                                LeaseScope scope = call.scope(attempt.orElseThrow(), around);
-                                Flux<Object> body = begun(scope).thenMany(Flux.defer(() -> Flux.from(body(scope))));
-                                return (cancels() ? body.takeUntilOther(loss(scope)) : body)
-                                        .onErrorMap(error -> told(scope, error))
-                                        .concatWith(Mono.defer(() -> endOf(scope)))
-                                        .contextWrite(context -> context.put(LeaseScope.class, scope));
-                            },
+                            attempt -> attempt instanceof Attempt.Busy<?> busy
+                                    ? Flux.from(busy(busy))
+                                    : begun(attempt.orElseThrow()).flatMapMany(this::inside),
                             this::released,
                             (attempt, error) -> released(attempt),
                             this::released)
                     .doFinally(signal -> end());
         }
 
+        private Flux<Object> inside(LeaseScope scope) {
+            Flux<Object> body = Flux.defer(() -> Flux.from(body(scope)));
+            return (cancels() ? body.takeUntilOther(loss(scope)) : body)
+                    .onErrorMap(error -> told(scope, error))
+                    .concatWith(Mono.defer(() -> endOf(scope)))
+                    .contextWrite(context -> context.put(LeaseScope.class, scope));
+        }
+
         Mono<Object> mono() {
+            if (kept != null) {
+                return only(call.scope(kept.hold(), around));
+            }
             return Mono.usingWhen(
                             attempt(),
-                            attempt -> {
-                                if (attempt instanceof Attempt.Busy<?> busy) {
-                                    return Mono.from(busy(busy));
-                                }
-                                LeaseScope scope = call.scope(attempt.orElseThrow(), around);
-                                Mono<Object> body = begun(scope).then(Mono.defer(() -> Mono.from(body(scope))));
-                                return (cancels() ? body.takeUntilOther(loss(scope)) : body)
-                                        .onErrorMap(error -> told(scope, error))
-                                        .flatMap(value -> endOf(scope).defaultIfEmpty(value))
-                                        .switchIfEmpty(Mono.defer(() -> endOf(scope)))
-                                        .contextWrite(context -> context.put(LeaseScope.class, scope));
-                            },
+                            attempt -> attempt instanceof Attempt.Busy<?> busy
+                                    ? Mono.from(busy(busy))
+                                    : begun(attempt.orElseThrow()).flatMap(this::only),
                             this::released,
                             (attempt, error) -> released(attempt),
                             this::released)
                     .doFinally(signal -> end());
+        }
+
+        private Mono<Object> only(LeaseScope scope) {
+            Mono<Object> body = Mono.defer(() -> Mono.from(body(scope)));
+            return (cancels() ? body.takeUntilOther(loss(scope)) : body)
+                    .onErrorMap(error -> told(scope, error))
+                    .flatMap(value -> endOf(scope).defaultIfEmpty(value))
+                    .switchIfEmpty(Mono.defer(() -> endOf(scope)))
+                    .contextWrite(context -> context.put(LeaseScope.class, scope));
         }
 
         private Mono<Attempt<? extends Hold>> attempt() {
@@ -102,7 +128,7 @@ final class PublisherCalls {
                     throw call.refusedInTransaction();
                 }
                 CompletableFuture<? extends Attempt<? extends Hold>> asked =
-                        call.lock().attemptAsync(call.maxWait());
+                        call.attemptAsync(sink.contextView().getOrDefault(ObservationThreadLocalAccessor.KEY, null));
                 sink.onCancel(() -> asked.cancel(true));
                 asked.whenComplete((attempt, error) -> {
                     if (error != null) {
@@ -124,10 +150,12 @@ final class PublisherCalls {
         }
 
         /** Hands the lease to the caller's transaction, if there is one. */
-        private Mono<Void> begun(LeaseScope scope) {
-            return outer
+        private Mono<LeaseScope> begun(Hold hold) {
+            LeaseScope scope = call.scope(hold, around);
+            Mono<Void> handed = outer
                     ? ReactiveTransactions.releaseAfterCompletion(scope).doOnSuccess(done -> handedOver())
                     : Mono.empty();
+            return handed.thenReturn(scope);
         }
 
         private synchronized void handedOver() {
@@ -135,8 +163,7 @@ final class PublisherCalls {
         }
 
         private Publisher<Object> body(LeaseScope scope) {
-            LeaseScope before = LeaseScope.current();
-            scope.enter();
+            LeaseScope before = scope.enter();
             try {
                 return publisher(call.body().run(scope.hold()));
             } catch (Throwable e) {
@@ -164,14 +191,36 @@ final class PublisherCalls {
             return told == null ? error : told;
         }
 
-        private static Mono<Object> endOf(LeaseScope scope) {
+        /** What the end finds out, with the release where no transaction goes on: empty, or an error. */
+        private Mono<Object> endOf(LeaseScope scope) {
             LeaseLostException lost = scope.loss();
-            return lost == null ? Mono.empty() : Mono.error(lost);
+            if (lost != null) {
+                return Mono.error(lost);
+            }
+            Hold hold = taken();
+            return hold == null
+                    ? Mono.empty()
+                    : Mono.fromFuture(hold.releaseAsync(), true)
+                            .onErrorResume(unreleased(hold))
+                            .flatMap(outcome -> {
+                                LeaseLostException found = scope.foundBy(outcome);
+                                return found == null ? Mono.empty() : Mono.error(found);
+                            });
+        }
+
+        /** The work is done, and what it has written is committed. */
+        private static <T> Function<Throwable, Mono<T>> unreleased(Hold hold) {
+            return error -> {
+                LOG.atWarn().setCause(error).log("releasing {} failed; it ends with its ttl", hold);
+                return Mono.empty();
+            };
         }
 
         private Mono<?> released(Attempt<? extends Hold> attempt) {
             Hold hold = taken();
-            return hold == null ? Mono.empty() : Mono.fromFuture(hold.releaseAsync(), true);
+            return hold == null
+                    ? Mono.empty()
+                    : Mono.fromFuture(hold.releaseAsync(), true).onErrorResume(unreleased(hold));
         }
 
         private synchronized @Nullable Hold taken() {

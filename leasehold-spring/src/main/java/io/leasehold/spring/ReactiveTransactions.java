@@ -20,6 +20,11 @@ final class ReactiveTransactions {
         return PRESENT ? OfSpring.isActive() : Mono.just(false);
     }
 
+    /** The scope with just these locks that the active transaction keeps until it has completed. */
+    static Mono<LeaseScope> kept(LockCall call) {
+        return OfSpring.kept(call);
+    }
+
     /** The active transaction checks the lease before its commit, and gives it back when it has completed. */
     static Mono<Void> releaseAfterCompletion(LeaseScope scope) {
         return OfSpring.releaseAfterCompletion(scope);
@@ -32,19 +37,30 @@ final class ReactiveTransactions {
 
         static Mono<Boolean> isActive() {
             return TransactionSynchronizationManager.forCurrentTransaction()
-                    .map(TransactionSynchronizationManager::isActualTransactionActive)
+                    .map(transaction ->
+                            transaction.isActualTransactionActive() && transaction.isSynchronizationActive())
                     .onErrorResume(NoTransactionException.class, none -> Mono.just(false));
+        }
+
+        static Mono<LeaseScope> kept(LockCall call) {
+            return TransactionSynchronizationManager.forCurrentTransaction()
+                    .mapNotNull(transaction -> call.keptBy(transaction.getSynchronizations().stream()
+                            .filter(ReleasedWithTransaction.class::isInstance)
+                            .map(one -> ((ReleasedWithTransaction) one).scope())));
         }
 
         static Mono<Void> releaseAfterCompletion(LeaseScope scope) {
             return TransactionSynchronizationManager.forCurrentTransaction()
-                    .doOnNext(transaction -> transaction.registerSynchronization(new ReleasedWithTransaction(scope)))
+                    .doOnNext(transaction -> {
+                        transaction.registerSynchronization(new CheckedBeforeCommit(scope));
+                        transaction.registerSynchronization(new ReleasedWithTransaction(scope));
+                    })
                     .then();
         }
     }
 
     /** Last, so that what others write before the commit is written first. */
-    private record ReleasedWithTransaction(LeaseScope scope) implements TransactionSynchronization, Ordered {
+    private record CheckedBeforeCommit(LeaseScope scope) implements TransactionSynchronization, Ordered {
 
         @Override
         public int getOrder() {
@@ -54,6 +70,15 @@ final class ReactiveTransactions {
         @Override
         public Mono<Void> beforeCommit(boolean readOnly) {
             return Mono.defer(() -> Mono.fromFuture(scope.checkCommitAsync()));
+        }
+    }
+
+    /** First, so that others who hear of the completion can take the lock. */
+    private record ReleasedWithTransaction(LeaseScope scope) implements TransactionSynchronization, Ordered {
+
+        @Override
+        public int getOrder() {
+            return HIGHEST_PRECEDENCE;
         }
 
         @Override

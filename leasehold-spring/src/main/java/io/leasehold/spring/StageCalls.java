@@ -19,12 +19,17 @@ final class StageCalls {
             throw call.refusedInTransaction();
         }
         AtomicBoolean began = new AtomicBoolean();
+        WaitObservation wait = WaitObservation.start(call.observations(), call.names(), null);
         CompletableFuture<Object> held = call.lock().holdWhile(call.maxWait(), hold -> {
             began.set(true);
+            wait.ended(new Attempt.Acquired<>(hold));
             return body(call, hold);
         });
         return held.handle((value, error) -> {
                     Throwable cause = cause(error);
+                    if (!began.get() && cause != null) {
+                        waited(wait, cause);
+                    }
                     return cause instanceof LockBusyException busy && !began.get()
                             ? busy(call, busy)
                             : cause != null
@@ -34,16 +39,24 @@ final class StageCalls {
                 .thenCompose(stage -> stage);
     }
 
+    private static void waited(WaitObservation wait, Throwable inVain) {
+        if (inVain instanceof LockBusyException) {
+            wait.busy();
+        } else {
+            wait.failed(inVain);
+        }
+    }
+
     private static CompletionStage<Object> body(LockCall call, Hold hold) {
         LeaseScope scope = call.scope(hold, null);
         CompletionStage<Object> running;
-        scope.enter();
+        LeaseScope before = scope.enter();
         try {
             running = stage(call.body().run(hold));
         } catch (Throwable e) {
             running = CompletableFuture.failedFuture(e);
         } finally {
-            LeaseScope.backTo(null);
+            LeaseScope.backTo(before);
         }
         if (call.onLoss() == OnLoss.INTERRUPT) {
             CompletionStage<Object> cancelled = running;

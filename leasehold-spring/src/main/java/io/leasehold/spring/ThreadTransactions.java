@@ -1,6 +1,7 @@
 package io.leasehold.spring;
 
 import io.leasehold.LeaseLostException;
+import org.jspecify.annotations.Nullable;
 import org.springframework.core.Ordered;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
@@ -15,15 +16,17 @@ final class ThreadTransactions {
 
     private ThreadTransactions() {}
 
+    /** Whether a transaction is active, and has not completed: those that hear of its completion run when it has. */
     static boolean isActive() {
         return PRESENT && OfSpring.isActive();
     }
 
-    /**
-     * The active transaction checks the lease before its commit, and gives it back when it has completed.
-     *
-     * @throws IllegalStateException if its manager synchronizes nothing
-     */
+    /** The scope with just these locks that the active transaction keeps until it has completed, or null. */
+    static @Nullable LeaseScope kept(LockCall call) {
+        return OfSpring.kept(call);
+    }
+
+    /** The active transaction checks the lease before its commit, and gives it back when it has completed. */
     static void releaseAfterCompletion(LeaseScope scope) {
         OfSpring.releaseAfterCompletion(scope);
     }
@@ -34,21 +37,24 @@ final class ThreadTransactions {
         private OfSpring() {}
 
         static boolean isActive() {
-            return TransactionSynchronizationManager.isActualTransactionActive();
+            return TransactionSynchronizationManager.isActualTransactionActive()
+                    && TransactionSynchronizationManager.isSynchronizationActive();
+        }
+
+        static @Nullable LeaseScope kept(LockCall call) {
+            return call.keptBy(TransactionSynchronizationManager.getSynchronizations().stream()
+                    .filter(ReleasedWithTransaction.class::isInstance)
+                    .map(one -> ((ReleasedWithTransaction) one).scope()));
         }
 
         static void releaseAfterCompletion(LeaseScope scope) {
-            if (!TransactionSynchronizationManager.isSynchronizationActive()) {
-                throw new IllegalStateException(
-                        "the transaction of the caller cannot be told to release a lock when it has completed: its"
-                                + " manager has transactionSynchronization = NEVER. Lock outside the transaction");
-            }
+            TransactionSynchronizationManager.registerSynchronization(new CheckedBeforeCommit(scope));
             TransactionSynchronizationManager.registerSynchronization(new ReleasedWithTransaction(scope));
         }
     }
 
     /** Last, so that what others write before the commit is written first. */
-    private record ReleasedWithTransaction(LeaseScope scope) implements TransactionSynchronization {
+    private record CheckedBeforeCommit(LeaseScope scope) implements TransactionSynchronization {
 
         @Override
         public int getOrder() {
@@ -59,6 +65,15 @@ final class ThreadTransactions {
         @Override
         public void beforeCommit(boolean readOnly) {
             scope.checkCommit();
+        }
+    }
+
+    /** First, so that others who hear of the completion can take the lock. */
+    private record ReleasedWithTransaction(LeaseScope scope) implements TransactionSynchronization {
+
+        @Override
+        public int getOrder() {
+            return Ordered.HIGHEST_PRECEDENCE;
         }
 
         @Override

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.LockClient;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
 import org.springframework.aot.test.generate.TestGenerationContext;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
@@ -17,6 +18,46 @@ import org.springframework.javapoet.ClassName;
 /** An application that was processed ahead of time runs from what was generated. */
 @Tag("quick")
 class AheadOfTimeTest {
+
+    public record Customer(String id) {}
+
+    public record Order(Customer customer) {}
+
+    public static class Orders {
+        @Locked(
+                name = "order:{}",
+                key = "#order.customer.id",
+                maxWait = "0",
+                onBusy = OnBusy.FALLBACK,
+                fallback = "instead")
+        public String pay(Order order) {
+            return "paid";
+        }
+
+        @SuppressWarnings({"UnusedMethod", "UnusedVariable"}) // named by the annotation
+        private String instead(Order order) {
+            return "busy";
+        }
+    }
+
+    /** Or a native image could not read them. */
+    @Test
+    void whatKeysReadAndFallbacksAreKept() {
+        AnnotationConfigApplicationContext application = new AnnotationConfigApplicationContext();
+        application.register(MemoryLocks.class, Orders.class);
+        TestGenerationContext generated = new TestGenerationContext();
+        new ApplicationContextAotGenerator().processAheadOfTime(application, generated);
+        assertThat(generated.getRuntimeHints())
+                .matches(RuntimeHintsPredicates.reflection()
+                        .onMethod(Order.class, "customer")
+                        .invoke())
+                .matches(RuntimeHintsPredicates.reflection()
+                        .onMethod(Customer.class, "id")
+                        .invoke())
+                .matches(RuntimeHintsPredicates.reflection()
+                        .onMethod(Orders.class, "instead")
+                        .invoke());
+    }
 
     public static class Jobs {
         @Locked(name = "job:{}", key = "#id", maxWait = "0")

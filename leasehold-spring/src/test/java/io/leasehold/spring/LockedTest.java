@@ -13,6 +13,7 @@ import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.MultiLease;
 import java.io.IOException;
+import java.lang.reflect.UndeclaredThrowableException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -92,6 +93,19 @@ class LockedTest {
                 maxWait = "0")
         public String parts(String tenant, int user) {
             return Locks.current().lockName().text();
+        }
+
+        @Locked(name = "any:{}", key = "#what", maxWait = "0")
+        public String any(Object what) {
+            return Locks.current().lockName().text();
+        }
+
+        @Locked(
+                name = "any:{}:{}",
+                key = {"#what", "'part'"},
+                maxWait = "0")
+        public String twoParts(Object what) {
+            return "ran";
         }
 
         @Locked(name = "busy", maxWait = "10ms")
@@ -209,6 +223,21 @@ class LockedTest {
                 .hasMessageContaining("the key \"#order.id\" cannot be evaluated");
     }
 
+    static final class Nameless {}
+
+    @Test
+    void keysWhoseTextNamesNothingAreRefused() {
+        assertThat(orders.any(Optional.of("1"))).isEqualTo("any:1");
+        assertThatThrownBy(() -> orders.any(Optional.empty())).hasMessageContaining("the key \"#what\" is null");
+        assertThatThrownBy(() -> orders.any(new Nameless()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("whose text differs from object to object");
+        assertThatThrownBy(() -> orders.any(List.of(new Nameless())))
+                .hasMessageContaining("whose text differs from object to object");
+        assertThatThrownBy(() -> orders.twoParts(List.of("1", "2")))
+                .hasMessageContaining("is several values, where each key fills one placeholder");
+    }
+
     @Test
     void aBusyLockIsThrownSkippedOrHandedToTheFallback() throws InterruptedException {
         assertThat(orders.busy()).isEqualTo("ran");
@@ -314,6 +343,24 @@ class LockedTest {
             assertThatThrownBy(orders::patientAndSaysSo).isInstanceOf(InterruptedException.class);
             assertThat(Thread.currentThread().isInterrupted()).isFalse();
         }
+    }
+
+    /** As Kotlin and other languages without checked exceptions throw it. */
+    private static <X extends Exception> void interruptedBody() throws X {
+        @SuppressWarnings("unchecked")
+        X undeclared = (X) new InterruptedException("of the body");
+        throw undeclared;
+    }
+
+    @Test
+    void anInterruptOfTheBodyIsNotTakenForOneOfTheWait() {
+        assertThatThrownBy(() -> orders.run(() -> {
+                    LockedTest.<RuntimeException>interruptedBody();
+                    return null;
+                }))
+                .isInstanceOf(UndeclaredThrowableException.class)
+                .hasRootCauseMessage("of the body");
+        assertThat(Thread.interrupted()).isFalse();
     }
 
     @Test

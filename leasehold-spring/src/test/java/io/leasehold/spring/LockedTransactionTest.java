@@ -6,12 +6,13 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.leasehold.LeaseLostException;
 import io.leasehold.Leasehold;
-import io.leasehold.LockBusyException;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.Renewal;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import javax.sql.DataSource;
 import org.h2.jdbcx.JdbcDataSource;
@@ -130,6 +131,14 @@ class LockedTransactionTest {
             body.run();
         }
 
+        @Locked(
+                name = "{}",
+                key = {"'account'", "'other'"},
+                maxWait = "0")
+        public void payBoth(Runnable body) {
+            body.run();
+        }
+
         @Locked(name = "short", maxWait = "0", client = "short_", onLoss = OnLoss.NOTIFY)
         @Transactional
         public void pausedBeyondTheTtl() {
@@ -221,7 +230,6 @@ class LockedTransactionTest {
         outer.executeWithoutResult(status -> {
             accounts.pay(() -> {});
             assertThat(locks.admin().inspect("account")).isPresent();
-            assertThatThrownBy(() -> accounts.pay(() -> {})).isInstanceOf(LockBusyException.class);
         });
         assertThat(locks.admin().inspect("account")).isEmpty();
         assertThat(written("paid")).isOne();
@@ -231,6 +239,49 @@ class LockedTransactionTest {
         });
         assertThat(locks.admin().inspect("account")).isEmpty();
         assertThat(written("paid")).isOne();
+    }
+
+    @Test
+    void aTransactionOfTheCallerSharesTheLockThatItKeeps() {
+        List<Long> tokens = new ArrayList<>();
+        Runnable body = () -> tokens.add(Locks.current().fencingToken());
+        outer.executeWithoutResult(status -> {
+            accounts.pay(body);
+            accounts.pay(body);
+            accounts.payApart(body);
+            assertThat(locks.admin().inspect("account")).isPresent();
+            assertThatThrownBy(() -> accounts.payBoth(body))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("already holds some of them");
+        });
+        assertThat(tokens).hasSize(3).containsOnly(tokens.get(0));
+        assertThat(written("paid")).isEqualTo(3);
+        assertThat(locks.admin().inspect("account")).isEmpty();
+        assertThatThrownBy(() -> outer.executeWithoutResult(status -> {
+                    accounts.pay(body);
+                    loseIt();
+                    accounts.pay(body);
+                }))
+                .isInstanceOf(LeaseLostException.class);
+        assertThat(tokens).hasSize(4);
+    }
+
+    /** As a @TransactionalEventListener does: Spring calls it when the transaction has completed, and still names it active. */
+    @Test
+    void whatHearsOfTheCompletionCanTakeTheLock() {
+        List<String> heard = new ArrayList<>();
+        outer.executeWithoutResult(status -> {
+            TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                @Override
+                public void afterCompletion(int status) {
+                    accounts.payApart(() -> heard.add("paid"));
+                    heard.add(locks.admin().inspect("account").isEmpty() ? "released" : "kept");
+                }
+            });
+            accounts.pay(() -> {});
+        });
+        assertThat(heard).containsExactly("paid", "released");
+        assertThat(written("paid")).isEqualTo(2);
     }
 
     @Test

@@ -18,6 +18,7 @@ import io.leasehold.fencing.StaleTokenException;
 import io.leasehold.jdbc.JdbcStores;
 import io.leasehold.jdbc.SqlDialect;
 import io.leasehold.jdbc.SqlFencingGuard;
+import io.leasehold.servers.RedisServer;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -41,6 +42,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.redisson.Redisson;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.Advisor;
@@ -351,6 +356,53 @@ class LostUpdatesTest {
                 refused.get(),
                 written);
         assertThat(value()).isEqualTo(written);
+    }
+
+    /** Beside it: the lock of another library around the same transaction, in the right order, as its users write the annotation. */
+    @Test
+    void aLockThatNothingChecksBeforeTheCommitLosesUpdates() throws Exception {
+        try (RedisServer redis = RedisServer.builder().start()) {
+            Config config = new Config();
+            config.useSingleServer().setAddress(redis.uri());
+            RedissonClient redisson = Redisson.create(config);
+            try {
+                AtomicInteger turns = new AtomicInteger();
+                List<Callable<Boolean>> works = new ArrayList<>();
+                for (AnnotationConfigApplicationContext application : List.of(first, second)) {
+                    Counter counter = overRedisson(application, redisson);
+                    works.add(() -> {
+                        boolean pauses = turns.incrementAndGet() % 5 == 0;
+                        counter.incrementWithPause(1, pauses ? PAUSE.toMillis() : 0);
+                        return true;
+                    });
+                }
+                int written = inAllThreads(TIMES_WITH_PAUSES, works);
+                LOG.info("over Redisson, with the same pauses in the body: {} of {} lost", written - value(), written);
+                assertThat(value()).isLessThan(written);
+            } finally {
+                redisson.shutdown();
+            }
+        }
+    }
+
+    private static Counter overRedisson(AnnotationConfigApplicationContext application, RedissonClient redisson) {
+        ProxyFactory proxy = new ProxyFactory(new Counter(application.getBean(JdbcTemplate.class)));
+        proxy.setProxyTargetClass(true);
+        proxy.addAdvice((MethodInterceptor) invocation -> {
+            RLock lock = redisson.getLock("counter:1");
+            if (!lock.tryLock(60_000, TTL.toMillis(), TimeUnit.MILLISECONDS)) {
+                throw new IllegalStateException("busy");
+            }
+            try {
+                return invocation.proceed();
+            } finally {
+                if (lock.isHeldByCurrentThread()) {
+                    lock.unlock();
+                }
+            }
+        });
+        proxy.addAdvisor(application.getBean(BeanFactoryTransactionAttributeSourceAdvisor.class));
+        return (Counter) proxy.getProxy();
     }
 
     /** What the guard cannot see, and the documents say: a pause between it and the commit, until the lease of another has begun. */

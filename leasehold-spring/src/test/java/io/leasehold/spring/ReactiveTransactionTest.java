@@ -3,6 +3,7 @@ package io.leasehold.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Lease;
 import io.leasehold.LeaseLostException;
 import io.leasehold.LockClient;
 import java.time.Duration;
@@ -145,6 +146,15 @@ class ReactiveTransactionTest {
     void insideATransactionOfTheCallerTheLockIsKeptUntilThatHasCompleted() {
         Mono<Boolean> after = accounts.run(Mono.just("ran")).map(ran -> isHeld());
         assertThat(own.transactional(after).block(PATIENCE)).isTrue();
+        assertThat(done).containsExactly("begin", "commit");
+        assertThat(isHeld()).isFalse();
+    }
+
+    @Test
+    void aTransactionOfTheCallerSharesTheLockThatItKeeps() {
+        Mono<Long> token = accounts.run(ReactiveLocks.current().map(Lease::fencingToken));
+        Mono<Boolean> same = token.flatMap(first -> token.map(first::equals));
+        assertThat(own.transactional(same).block(PATIENCE)).isTrue();
         assertThat(done).containsExactly("begin", "commit");
         assertThat(isHeld()).isFalse();
     }

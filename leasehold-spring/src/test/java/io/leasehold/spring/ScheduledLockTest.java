@@ -55,6 +55,13 @@ class ScheduledLockTest {
             return "ran";
         }
 
+        @Locked(name = "twice")
+        @Scheduled(fixedDelay = 60_000, initialDelay = 60_000)
+        @Scheduled(fixedDelay = 50_000, initialDelay = 60_000)
+        public String scheduledTwice() {
+            return "ran";
+        }
+
         @Async
         @Locked(name = "async", maxWait = "0")
         public CompletableFuture<String> async() {
@@ -78,6 +85,9 @@ class ScheduledLockTest {
                 assertThat(jobs.skipped()).isNull();
             }
             assertThat(jobs.skipped()).isEqualTo("ran");
+            try (Lease held = locks.named("twice").acquire()) {
+                assertThat(jobs.scheduledTwice()).isNull();
+            }
         }
     }
 

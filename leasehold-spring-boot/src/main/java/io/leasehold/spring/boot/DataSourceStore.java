@@ -1,6 +1,7 @@
 package io.leasehold.spring.boot;
 
 import io.leasehold.Leasehold;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.jdbc.JdbcStores;
 import io.leasehold.jdbc.SqlDialect;
 import java.sql.Connection;
@@ -16,7 +17,8 @@ final class DataSourceStore {
 
     static void nameTo(Leasehold.Builder builder, ListableBeanFactory beans, String name) {
         DataSource database = beans.getBean(name, DataSource.class);
-        builder.store(JdbcStores.over(database, dialect(database, name)));
+        builder.store(
+                runtime -> JdbcStores.over(database, dialect(database, name)).apply(runtime));
     }
 
     private static SqlDialect dialect(DataSource database, String name) {
@@ -24,9 +26,8 @@ final class DataSourceStore {
         try (Connection connection = database.getConnection()) {
             product = connection.getMetaData().getDatabaseProductName().toUpperCase(Locale.ROOT);
         } catch (SQLException e) {
-            throw new NoLockStoreException(
-                    "The DataSource \"" + name + "\", which is to keep the locks, does not answer: " + e.getMessage(),
-                    "Start the database, or set leasehold.uri",
+            throw new StoreUnavailableException(
+                    "the DataSource \"" + name + "\", which is to keep the locks, does not answer: " + e.getMessage(),
                     e);
         }
         for (SqlDialect dialect : SqlDialect.values()) {

@@ -77,6 +77,10 @@ final class LeaseStatus implements LockListener {
         counts.computeIfPresent(name, (key, count) -> count > 1 ? Integer.valueOf(count - 1) : null);
     }
 
+    synchronized void answered() {
+        answers = Answers.YES;
+    }
+
     synchronized Answers answers() {
         return answers;
     }

@@ -8,7 +8,9 @@ import io.leasehold.LockStoreException;
 import io.leasehold.spring.EnableLeasehold;
 import io.leasehold.spring.LeaseholdSettings;
 import io.leasehold.spring.LeaseholdTemplate;
+import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -52,14 +54,14 @@ public final class LeaseholdAutoConfiguration {
             ListableBeanFactory beans) {
         Leasehold.Builder builder = Leasehold.builder().label(label(properties, environment));
         new StoreOfApplication(properties, beans).nameTo(builder);
-        LockOptions options = properties.defaults().options();
+        LockOptions options = defaults(properties);
         if (options != null) {
             builder.defaults(options);
         }
         properties.require().levels().forEach(builder::require);
         listeners.orderedStream().forEach(builder::listener);
         try {
-            return builder.connect();
+            return properties.connectLazily() ? builder.connectLazily() : builder.connect();
         } catch (IllegalArgumentException e) {
             throw new NoLockStoreException(
                     "The place for locks cannot be used: " + e.getMessage(), "Change leasehold.uri", e);
@@ -67,6 +69,17 @@ public final class LeaseholdAutoConfiguration {
             throw new NoLockStoreException(
                     "The place for locks cannot be used: " + e.getMessage(),
                     "Start it, let this application reach it, or change leasehold.uri and leasehold.require",
+                    e);
+        }
+    }
+
+    private static @Nullable LockOptions defaults(LeaseholdProperties properties) {
+        try {
+            return properties.defaults().options();
+        } catch (IllegalArgumentException e) {
+            throw new NoLockStoreException(
+                    "The properties leasehold.defaults.* do not go together: " + e.getMessage(),
+                    "Change what the message names",
                     e);
         }
     }
@@ -81,8 +94,11 @@ public final class LeaseholdAutoConfiguration {
     @Bean
     @ConditionalOnMissingBean
     @ConditionalOnSingleCandidate(LockClient.class)
-    LeaseholdTemplate leaseholdTemplate(LockClient client, LeaseholdSettings settings) {
-        return new LeaseholdTemplate(client, settings);
+    LeaseholdTemplate leaseholdTemplate(
+            LockClient client, LeaseholdSettings settings, ObjectProvider<ObservationRegistry> observations) {
+        ObservationRegistry registry = observations.getIfUnique();
+        return new LeaseholdTemplate(client, settings)
+                .observedBy(registry == null ? ObservationRegistry.NOOP : registry);
     }
 
     @Bean

@@ -1,12 +1,18 @@
 package io.leasehold.spring.boot;
 
 import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
 
 /** What health indicators of all versions of Boot show. A lost lease is no illness: only a store that does not answer is. */
 final class LeaseholdHealth {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.spring");
 
     private final ObjectProvider<LockClient> clients;
     private final LeaseStatus status;
@@ -16,13 +22,30 @@ final class LeaseholdHealth {
         this.status = status;
     }
 
+    /** A lock that is never held: its name is what a store that has failed before is asked about. */
+    private static final LockName PROBE = LockName.exactly("leasehold-health");
+
     /** The status as all versions of Boot name it. */
     String code() {
-        return switch (status.answers()) {
+        return switch (answersNow()) {
             case UNKNOWN -> "UNKNOWN";
             case YES -> "UP";
             case NO -> "OUT_OF_SERVICE";
         };
+    }
+
+    /** Asks a store that has failed: an application that is out of service gets no work that would. */
+    private LeaseStatus.Answers answersNow() {
+        LockClient client = clients.getIfUnique();
+        if (status.answers() == LeaseStatus.Answers.NO && client != null) {
+            try {
+                client.admin().inspect(PROBE);
+                status.answered();
+            } catch (LockStoreException | IllegalStateException e) {
+                LOG.debug("the store for locks does not answer", e);
+            }
+        }
+        return status.answers();
     }
 
     Map<String, Object> details() {

@@ -16,6 +16,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * The properties {@code leasehold.*}; what each means is written in the metadata.
  *
  * @param uri where locks are kept
+ * @param connectLazily whether the application starts while the store does not answer
  * @param label of the client, instead of the application's name
  * @param require what the store has to promise
  * @param defaults of locks that say nothing else
@@ -28,6 +29,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 @ConfigurationProperties("leasehold")
 record LeaseholdProperties(
         @Nullable String uri,
+        @DefaultValue("false") boolean connectLazily,
         @Nullable String label,
         @DefaultValue Require require,
         @DefaultValue Defaults defaults,

@@ -8,16 +8,24 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
+import io.leasehold.LockName;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.memory.InMemoryNode;
+import io.leasehold.node.SingleNodeStore;
+import io.leasehold.spi.LockRecord;
 import io.leasehold.spring.LeaseholdSettings;
 import io.leasehold.spring.LeaseholdTemplate;
 import io.leasehold.spring.LintLevel;
 import io.leasehold.spring.Locked;
 import io.leasehold.spring.Locks;
 import io.leasehold.spring.OuterTransaction;
+import io.leasehold.testkit.virtual.PassingStore;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
@@ -161,9 +169,26 @@ class LeaseholdAutoConfigurationTest {
                                         analysis(context.getStartupFailure()).getDescription())
                                 .startsWith(
                                         "leasehold.redis.reuse-connection-factory is true, and there is no LettuceConnectionFactory"));
+        inMemory.withPropertyValues("leasehold.defaults.ttl=1ms")
+                .run(
+                        context -> assertThat(
+                                        analysis(context.getStartupFailure()).getDescription())
+                                .startsWith(
+                                        "The properties leasehold.defaults.* do not go together: lock options: ttl is PT0.001S"));
         inMemory.withPropertyValues("leasehold.require.scope=network")
                 .run(context -> assertThat(analysis(context.getStartupFailure()).getDescription())
                         .contains("required was Scope NETWORK"));
+    }
+
+    @Test
+    void theApplicationStartsWithoutItsStoreWhenToldTo() {
+        application
+                .withPropertyValues("leasehold.uri=redis://localhost:1", "leasehold.connect-lazily=true")
+                .run(context -> {
+                    LockClient client = context.getBean(LockClient.class);
+                    assertThatThrownBy(() -> client.named("x").tryAcquire(Duration.ZERO))
+                            .isInstanceOf(StoreUnavailableException.class);
+                });
     }
 
     @Test
@@ -250,6 +275,42 @@ class LeaseholdAutoConfigurationTest {
         });
         inMemory.withPropertyValues("management.health.leasehold.enabled=false")
                 .run(context -> assertThat(context).doesNotHaveBean("leaseholdHealthIndicator"));
+    }
+
+    @Test
+    void aStoreThatAnswersAgainIsUpWithoutWork() {
+        inMemory.run(context -> {
+            LeaseStatus status = context.getBean(LeaseStatus.class);
+            LeaseholdHealth health = new LeaseholdHealth(context.getBeanProvider(LockClient.class), status);
+            status.renewed(new LockListener.Renewed(
+                    LockName.exactly("x"), 1, LockListener.RenewalOutcome.FAILED, Duration.ZERO, Duration.ZERO));
+            assertThat(health.code()).isEqualTo("UP");
+        });
+        application
+                .withBean(LockClient.class, LeaseholdAutoConfigurationTest::silent)
+                .run(context -> {
+                    LeaseStatus status = context.getBean(LeaseStatus.class);
+                    LeaseholdHealth health = new LeaseholdHealth(context.getBeanProvider(LockClient.class), status);
+                    status.renewed(new LockListener.Renewed(
+                            LockName.exactly("x"),
+                            1,
+                            LockListener.RenewalOutcome.FAILED,
+                            Duration.ZERO,
+                            Duration.ZERO));
+                    assertThat(health.code()).isEqualTo("OUT_OF_SERVICE");
+                });
+    }
+
+    /** A client whose store answers no question. */
+    private static LockClient silent() {
+        return Leasehold.builder()
+                .store(runtime -> new PassingStore(new SingleNodeStore(new InMemoryNode(runtime), runtime)) {
+                    @Override
+                    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+                        return CompletableFuture.failedFuture(new StoreUnavailableException("no answer", null));
+                    }
+                })
+                .connect();
     }
 
     @Test

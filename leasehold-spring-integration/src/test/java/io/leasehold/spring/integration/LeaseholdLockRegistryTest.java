@@ -2,6 +2,7 @@ package io.leasehold.spring.integration;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.leasehold.Lease;
 import io.leasehold.LeaseLostException;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.springframework.integration.leader.Context;
 import org.springframework.integration.leader.DefaultCandidate;
 import org.springframework.integration.support.leader.LockRegistryLeaderInitiator;
+import org.springframework.integration.support.locks.LockRegistry;
 
 /** A registry as Spring Integration uses it, its own leader election included. */
 @Tag("quick")
@@ -48,6 +50,13 @@ class LeaseholdLockRegistryTest {
 
     private void lose(String name) {
         assertThat(client.admin().forceRelease(name, null)).isTrue();
+    }
+
+    @Test
+    void theseAreTestsOfTheVersionThatIsMeant() {
+        String expected = System.getProperty("expected.spring-integration");
+        assumeThat(expected).isNotNull();
+        assertThat(LockRegistry.class.getPackage().getImplementationVersion()).isEqualTo(expected);
     }
 
     @Test

@@ -1,0 +1,251 @@
+package io.leasehold.engine;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.admin.QueuedWaiter;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreOperations;
+import io.leasehold.spi.StoreSignals;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A store that is opened in the background, again and again until that succeeds. Until then it promises as little as a store can, and answers
+ * each request that it cannot be reached, which the engine repeats for as long as its caller is patient. What no repetition cures, such as
+ * too weak a promise, becomes its answer for good.
+ *
+ * <p>Guarded by {@code this}; the store is opened and asked outside.
+ */
+public final class LazyStore implements LockStore {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+    private static final long AGAIN_NANOS = Duration.ofSeconds(1).toNanos();
+    private static final Guarantees NOTHING_YET = new Guarantees(
+            Guarantee.Exclusion.BEST_EFFORT,
+            Guarantee.Fencing.BEST_EFFORT,
+            Guarantee.Queueing.POLLING,
+            Guarantee.Scope.PROCESS);
+
+    private final LockRuntime runtime;
+    private final String shown;
+    private final Supplier<? extends LockStore> opener;
+    private final CompletableFuture<Void> closed = new CompletableFuture<>();
+
+    private volatile @Nullable LockStore opened;
+    private volatile FailureKind kind = FailureKind.NO_EFFECT;
+    private volatile LockStoreException failure;
+
+    /**
+     * Begins with {@link #listen}.
+     *
+     * @param shown the store for messages, without secrets
+     * @param opener opens it; may block
+     */
+    public LazyStore(LockRuntime runtime, String shown, Supplier<? extends LockStore> opener) {
+        this.runtime = runtime;
+        this.shown = shown;
+        this.opener = opener;
+        this.failure = new StoreUnavailableException("store " + shown + " has not been reached yet", null);
+    }
+
+    @Override
+    public void listen(StoreSignals signals) {
+        runtime.startThread("leasehold-connect", () -> openUntilDone(signals));
+    }
+
+    private void openUntilDone(StoreSignals signals) {
+        boolean told = false;
+        while (!closed.isDone()) {
+            try {
+                if (keep(opener.get(), signals) && told) {
+                    LOG.info("the store {} is reached now", shown);
+                }
+                return;
+            } catch (StoreUnavailableException e) {
+                failure = e;
+                if (!told) {
+                    LOG.warn("the store {} is not reached; the client goes on trying: {}", shown, e.getMessage());
+                    told = true;
+                }
+            } catch (RuntimeException | Error e) {
+                kind = FailureKind.PERMANENT;
+                failure = e instanceof LockStoreException known
+                        ? known
+                        : new LockStoreException("store " + shown + " cannot be opened: " + e.getMessage(), e);
+                LOG.error("the store {} cannot be opened, and trying again would not help", shown, e);
+                signals.reconnected();
+                return;
+            }
+            if (!pausedBeforeNext()) {
+                return;
+            }
+        }
+    }
+
+    /** Whether it is wanted still. */
+    private boolean keep(LockStore store, StoreSignals signals) {
+        store.listen(signals);
+        synchronized (this) {
+            if (!closed.isDone()) {
+                opened = store;
+            }
+        }
+        if (opened == null) {
+            store.close();
+            return false;
+        }
+        signals.reconnected();
+        return true;
+    }
+
+    private boolean pausedBeforeNext() {
+        CompletableFuture<Void> next = new CompletableFuture<>();
+        LockRuntime.Timer timer = runtime.schedule(AGAIN_NANOS, () -> next.complete(null));
+        try {
+            runtime.await(CompletableFuture.anyOf(next, closed));
+            return true;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        } finally {
+            timer.cancel();
+        }
+    }
+
+    private <T> T asked(Function<LockStore, T> question, T otherwise) {
+        LockStore store = opened;
+        return store == null ? otherwise : question.apply(store);
+    }
+
+    private <T> CompletableFuture<T> askedAsync(Function<LockStore, CompletableFuture<T>> question) {
+        LockStore store = opened;
+        return store == null ? CompletableFuture.failedFuture(failure) : question.apply(store);
+    }
+
+    @Override
+    public String description() {
+        return asked(LockStore::description, shown);
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return asked(LockStore::guarantees, NOTHING_YET);
+    }
+
+    @Override
+    public Duration maxTtl() {
+        return asked(LockStore::maxTtl, LockStore.super.maxTtl());
+    }
+
+    @Override
+    public boolean isAtomicOver(List<LockName> names) {
+        return asked(store -> store.isAtomicOver(names), names.size() == 1);
+    }
+
+    @Override
+    public boolean isOfNodes() {
+        return asked(LockStore::isOfNodes, false);
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        LockStore store = opened;
+        return store == null
+                ? CompletableFuture.completedFuture(new AcquireReply.Failed(kind, failure, request.ballotSoFar()))
+                : store.acquire(request);
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        LockStore store = opened;
+        return store == null
+                ? CompletableFuture.completedFuture(new RenewReply(batch.items().stream()
+                        .map(item -> (RenewReply.Item) new RenewReply.Failed(failure))
+                        .toList()))
+                : store.renew(batch);
+    }
+
+    /** Nothing can have been granted before the store was opened. */
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        LockStore store = opened;
+        return store == null
+                ? CompletableFuture.completedFuture(new ReleaseReply.NotOurs(List.of()))
+                : store.release(request);
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return askedAsync(store -> store.describe(name));
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        return askedAsync(store -> store.list(glob, limit));
+    }
+
+    @Override
+    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
+        return askedAsync(store -> store.waiters(name, limit));
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        return askedAsync(store -> store.forceRelease(name, holderId));
+    }
+
+    @Override
+    public StoreOperations operations() {
+        return asked(LockStore::operations, new BeforeOpening());
+    }
+
+    @Override
+    public void close() {
+        LockStore store;
+        synchronized (this) {
+            closed.complete(null);
+            store = opened;
+        }
+        if (store != null) {
+            store.close();
+        }
+    }
+
+    /** The engine asks once whether records are kept, and a store that keeps none takes them all the same. */
+    private final class BeforeOpening implements StoreOperations {
+        @Override
+        public boolean keepsClientRecords() {
+            return true;
+        }
+
+        @Override
+        public CompletableFuture<Void> announce(ClientRecord record, long keepNanos) {
+            return CompletableFuture.failedFuture(failure);
+        }
+
+        @Override
+        public CompletableFuture<Optional<ClientRecord>> client(String holderId) {
+            return CompletableFuture.failedFuture(failure);
+        }
+    }
+}

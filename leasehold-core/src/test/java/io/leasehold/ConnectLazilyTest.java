@@ -1,0 +1,111 @@
+package io.leasehold;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.memory.InMemoryNode;
+import io.leasehold.node.SingleNodeStore;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A client whose store is not there yet. */
+@Tag("quick")
+@Timeout(60)
+final class ConnectLazilyTest {
+
+    private final AtomicBoolean reachable = new AtomicBoolean();
+    private final AtomicInteger openings = new AtomicInteger();
+
+    private LockStore opened(LockRuntime runtime) {
+        openings.incrementAndGet();
+        if (!reachable.get()) {
+            throw new StoreUnavailableException("nobody is there", null);
+        }
+        return new SingleNodeStore(new InMemoryNode(runtime), runtime);
+    }
+
+    @Test
+    void attemptsWaitForTheStore() throws Exception {
+        try (LockClient client = Leasehold.builder().store(this::opened).connectLazily()) {
+            assertThatThrownBy(() -> client.named("x").tryAcquire(Duration.ZERO))
+                    .isInstanceOf(StoreUnavailableException.class);
+            assertThatThrownBy(() -> client.admin().inspect("x")).isInstanceOf(StoreUnavailableException.class);
+            assertThat(client.guarantees().scope()).isEqualTo(Guarantee.Scope.PROCESS);
+            CompletableFuture<Attempt<Lease>> waiting = client.named("x").attemptAsync(Duration.ofMinutes(1));
+            reachable.set(true);
+            try (Lease lease = waiting.get(1, TimeUnit.MINUTES).orElseThrow()) {
+                assertThat(lease.fencingToken()).isPositive();
+                assertThat(client.admin().inspect("x")).isPresent();
+                assertThat(client.storeDescription()).contains("memory");
+            }
+        }
+    }
+
+    @Test
+    void whatNoTimeCuresIsTheAnswerOfEveryAttempt() {
+        reachable.set(true);
+        try (LockClient client = Leasehold.builder()
+                .store(this::opened)
+                .require(Guarantee.Scope.NETWORK)
+                .connectLazily()) {
+            assertThatThrownBy(() -> client.named("x").tryAcquire(Duration.ofMinutes(1)))
+                    .isInstanceOf(UnsafeStoreException.class)
+                    .hasMessageContaining("required was Scope NETWORK");
+            assertThat(openings).hasValue(1);
+        }
+    }
+
+    @Test
+    void aMistakeInTheUriIsToldAtOnce() {
+        assertThatThrownBy(() -> Leasehold.builder().connectLazily()).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> Leasehold.builder().store("nosql://x").connectLazily())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("the scheme \"nosql\" is not known");
+        assertThatThrownBy(() -> Leasehold.builder()
+                        .store("redlock:?node=redis%3A%2F%2Fa")
+                        .connectLazily())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("is not opened lazily");
+    }
+
+    @Test
+    void aStoreThatIsReachedAfterTheEndIsClosed() throws InterruptedException {
+        CountDownLatch opening = new CountDownLatch(1);
+        CountDownLatch ended = new CountDownLatch(1);
+        CountDownLatch closed = new CountDownLatch(1);
+        LockClient client = Leasehold.builder()
+                .store(runtime -> {
+                    opening.countDown();
+                    try {
+                        ended.await();
+                    } catch (InterruptedException e) {
+                        throw new AssertionError(e);
+                    }
+                    LockStore store = new SingleNodeStore(new InMemoryNode(runtime), runtime);
+                    return (LockStore) Proxy.newProxyInstance(
+                            ConnectLazilyTest.class.getClassLoader(),
+                            new Class<?>[] {LockStore.class},
+                            (proxy, method, arguments) -> {
+                                if (method.getName().equals("close")) {
+                                    closed.countDown();
+                                }
+                                return method.invoke(store, arguments);
+                            });
+                })
+                .connectLazily();
+        assertThat(opening.await(1, TimeUnit.MINUTES)).isTrue();
+        client.close();
+        ended.countDown();
+        assertThat(closed.await(1, TimeUnit.MINUTES)).isTrue();
+    }
+}

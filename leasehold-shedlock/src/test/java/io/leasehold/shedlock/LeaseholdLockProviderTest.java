@@ -1,0 +1,98 @@
+package io.leasehold.shedlock;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import java.time.Duration;
+import java.time.Instant;
+import net.javacrumbs.shedlock.core.LockConfiguration;
+import net.javacrumbs.shedlock.core.LockProvider;
+import net.javacrumbs.shedlock.core.SimpleLock;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What ShedLock's own tests do not ask. */
+@Tag("quick")
+class LeaseholdLockProviderTest {
+
+    private final LockClient client = Leasehold.connect("memory:");
+
+    @AfterEach
+    void close() {
+        client.close();
+    }
+
+    @Test
+    void theseAreTestsOfTheVersionThatIsMeant() {
+        String expected = System.getProperty("expected.shedlock");
+        assumeThat(expected).isNotNull();
+        assertThat(LockProvider.class
+                        .getProtectionDomain()
+                        .getCodeSource()
+                        .getLocation()
+                        .toString())
+                .contains("shedlock-core-" + expected);
+    }
+
+    private LeaseholdLockProvider getLockProvider() {
+        return LeaseholdLockProvider.over(client);
+    }
+
+    private static LockConfiguration job(Duration atMost) {
+        return new LockConfiguration(Instant.now(), "job", atMost, Duration.ZERO);
+    }
+
+    /** As it is at the store when its process has died: nothing renews it any more. */
+    @Test
+    void anUnrenewedLockLastsForLockAtMostForAndIsRenewedOnceItIsExtended() throws InterruptedException {
+        LeaseholdLockProvider provider = getLockProvider().unrenewed();
+        SimpleLock lock = provider.lock(job(Duration.ofHours(1))).orElseThrow();
+        assertThat(((LeaseholdSimpleLock) lock).lease().remainingValidity())
+                .isBetween(Duration.ofMinutes(59), Duration.ofMinutes(62));
+        lock.unlock();
+        SimpleLock brief = provider.lock(job(Duration.ofMillis(500))).orElseThrow();
+        SimpleLock extended = brief.extend(Duration.ofMinutes(1), Duration.ZERO).orElseThrow();
+        Thread.sleep(1000);
+        assertThat(provider.lock(job(Duration.ofSeconds(1)))).isEmpty();
+        extended.unlock();
+        assertThat(provider.lock(job(Duration.ofSeconds(1)))).isPresent();
+    }
+
+    @Test
+    void tokensIncreaseAndALossIsTold() {
+        LockConfiguration configuration =
+                new LockConfiguration(Instant.now(), "job", Duration.ofMinutes(1), Duration.ZERO);
+        SimpleLock first = getLockProvider().lock(configuration).orElseThrow();
+        long token = ((LeaseholdSimpleLock) first).fencingToken();
+        Lease lease = ((LeaseholdSimpleLock) first).lease();
+        assertThat(lease.isValid()).isTrue();
+        client.admin().forceRelease("job", null);
+        lease.whenEnded().toCompletableFuture().join();
+        assertThat(lease.isValid()).isFalse();
+        assertThat(first.extend(Duration.ofMinutes(1), Duration.ZERO)).isEmpty();
+        SimpleLock second = getLockProvider().lock(configuration).orElseThrow();
+        assertThat(((LeaseholdSimpleLock) second).fencingToken()).isGreaterThan(token);
+        second.unlock();
+    }
+
+    @Test
+    void anInterruptedCallerGetsNothingAndStaysInterrupted() {
+        Thread.currentThread().interrupt();
+        assertThat(getLockProvider()
+                        .lock(new LockConfiguration(Instant.now(), "job", Duration.ofMinutes(1), Duration.ZERO)))
+                .isEmpty();
+        assertThat(Thread.interrupted()).isTrue();
+    }
+
+    @Test
+    void aConfigurationWhoseTimeIsOverLocksNothing() {
+        assertThat(getLockProvider()
+                        .lock(new LockConfiguration(
+                                Instant.now().minusSeconds(60), "job", Duration.ofSeconds(1), Duration.ZERO)))
+                .isEmpty();
+    }
+}

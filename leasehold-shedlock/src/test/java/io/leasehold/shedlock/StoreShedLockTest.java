@@ -1,0 +1,64 @@
+package io.leasehold.shedlock;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockClient;
+import java.time.Duration;
+import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
+import net.javacrumbs.shedlock.test.support.AbstractExtensibleLockProviderIntegrationTest;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
+
+/** ShedLock's own tests, its fuzz test among them, over one store. */
+@Tag("full")
+abstract class StoreShedLockTest {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    private LockClient client;
+
+    /** A client of the store that the class has started. */
+    abstract LockClient connect() throws Exception;
+
+    @BeforeEach
+    void open() throws Exception {
+        client = connect();
+    }
+
+    @AfterEach
+    void close() {
+        client.close();
+    }
+
+    final LockClient client() {
+        return client;
+    }
+
+    abstract class Suite extends AbstractExtensibleLockProviderIntegrationTest {
+
+        /** The lock's own end is told to the store, which takes its time on a busy machine. */
+        @Override
+        public void assertUnlocked(String name) {
+            long began = System.nanoTime();
+            while (client.admin().inspect(name).isPresent()) {
+                assertThat(System.nanoTime() - began).as("%s is held", name).isLessThan(PATIENCE.toNanos());
+                Thread.onSpinWait();
+            }
+        }
+
+        @Override
+        public void assertLocked(String name) {
+            assertThat(client.admin().inspect(name)).isPresent();
+        }
+    }
+
+    @Nested
+    class Renewed extends Suite {
+        @Override
+        public ExtensibleLockProvider getLockProvider() {
+            return LeaseholdLockProvider.over(client);
+        }
+    }
+}

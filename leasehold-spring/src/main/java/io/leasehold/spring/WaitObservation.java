@@ -1,0 +1,70 @@
+package io.leasehold.spring;
+
+import io.leasehold.Attempt;
+import io.leasehold.Hold;
+import io.leasehold.Lease;
+import io.leasehold.LockName;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationRegistry;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One wait for a lock, as an observation: where the application traces, a span <code>wait_for lock order:{}</code>.
+ *
+ * <p>The template and the outcome are of few values; the name and the token are not.
+ */
+final class WaitObservation {
+
+    static final String NAME = "leasehold.acquire";
+
+    private static final WaitObservation NONE = new WaitObservation(Observation.NOOP);
+
+    private final Observation observation;
+
+    private WaitObservation(Observation observation) {
+        this.observation = observation;
+    }
+
+    /** @param parent of a subscription; else it is that of the thread */
+    static WaitObservation start(ObservationRegistry registry, List<LockName> names, @Nullable Observation parent) {
+        if (registry.isNoop()) {
+            return NONE;
+        }
+        String template = names.get(0).template();
+        String shown = template == null ? "_exact" : template;
+        Observation observation = Observation.createNotStarted(NAME, registry)
+                .contextualName("wait_for lock " + shown)
+                .lowCardinalityKeyValue("lock", shown)
+                .highCardinalityKeyValue(
+                        "lock.name", names.size() == 1 ? names.get(0).text() : names.toString());
+        if (parent != null) {
+            observation.parentObservation(parent);
+        }
+        return new WaitObservation(observation.start());
+    }
+
+    void ended(Attempt<? extends Hold> attempt) {
+        if (observation.isNoop()) {
+            return;
+        }
+        Hold hold = attempt.orElseNull();
+        if (hold instanceof Lease lease) {
+            observation.highCardinalityKeyValue("lock.token", Long.toString(lease.fencingToken()));
+        }
+        ended(hold == null ? "busy" : "acquired");
+    }
+
+    void busy() {
+        ended("busy");
+    }
+
+    void failed(Throwable error) {
+        observation.error(error);
+        ended(error instanceof InterruptedException ? "interrupted" : "error");
+    }
+
+    private void ended(String outcome) {
+        observation.lowCardinalityKeyValue("outcome", outcome).stop();
+    }
+}
