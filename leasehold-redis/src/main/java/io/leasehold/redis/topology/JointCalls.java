@@ -15,9 +15,13 @@ import io.lettuce.core.protocol.CommandType;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CancellationException;
 import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,8 +34,11 @@ import org.slf4j.LoggerFactory;
  * anyway, and the busier the I/O thread is, the more leaves together.
  *
  * <p>Each call gets its own answer. The joint script answers 0 for a call of which it did nothing; that one is then run alone, as are
- * all where the server refuses a joint script. What is lost with the connection is lost for each of them. State is guarded by
- * {@code this}.
+ * all where the server refuses a joint script; but not what is given up by then, since its undo may have left before. What is lost with
+ * the connection is lost for each of them.
+ *
+ * <p>What is asked about one lock reaches the server in the order in which it was asked: a call joins a script only where that has its
+ * place on the connection already, and no later call about the same lock has left since. State is guarded by {@code this}.
  */
 final class JointCalls {
 
@@ -44,6 +51,8 @@ final class JointCalls {
     private final Alone alone;
     private final boolean bySlot;
     private final Map<LuaScript, Batch> open = new HashMap<>();
+    /** Those whose bytes are not made yet, also before they are open. */
+    private final List<Batch> unwritten = new ArrayList<>();
 
     /** Runs a call alone. */
     interface Alone {
@@ -64,10 +73,15 @@ final class JointCalls {
     /** A call on its way. */
     private final class Passenger {
         private final ScriptCall call;
+        private final BooleanSupplier wanted;
         private final BiConsumer<@Nullable List<Object>, @Nullable Throwable> then;
 
-        Passenger(ScriptCall call, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+        Passenger(
+                ScriptCall call,
+                BooleanSupplier wanted,
+                BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
             this.call = call;
+            this.wanted = wanted;
             this.then = then;
         }
 
@@ -75,7 +89,23 @@ final class JointCalls {
             return call;
         }
 
+        String lock() {
+            return call.keys()[0];
+        }
+
+        /** Whether it may be sent again; if not, it has been told. */
+        boolean isWanted() {
+            boolean still = wanted.getAsBoolean();
+            if (!still) {
+                hear(null, new CancellationException("given up before it could be sent again"));
+            }
+            return still;
+        }
+
         void runAlone() {
+            if (!isWanted()) {
+                return;
+            }
             try {
                 alone.run(call, this::hear);
             } catch (RuntimeException e) {
@@ -93,20 +123,52 @@ final class JointCalls {
         }
     }
 
-    /** Runs a call that has a joint script. */
-    void run(ScriptCall call, ScriptCall joint, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
-        Passenger passenger = new Passenger(call, then);
-        int slot = bySlot ? Slots.of(call.keys()[0]) : 0;
+    /**
+     * Runs a call that has a joint script.
+     *
+     * @param wanted whether its answer still matters; if not, it is not sent a second time
+     */
+    void run(
+            ScriptCall call,
+            ScriptCall joint,
+            BooleanSupplier wanted,
+            BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+        Passenger passenger = new Passenger(call, wanted, then);
+        int slot = bySlot ? Slots.of(passenger.lock()) : 0;
         Batch batch;
         synchronized (this) {
             Batch present = open.get(joint.script());
             if (present != null && present.admits(passenger, slot)) {
+                overtaking(present, passenger.lock());
                 return;
             }
             batch = new Batch(joint.script(), passenger, slot);
-            open.put(joint.script(), batch);
+            unwritten.add(batch);
         }
         batch.leave();
+        synchronized (this) {
+            // Not before: until then calls that leave later could have an earlier place on the connection.
+            if (!batch.left) {
+                open.put(joint.script(), batch);
+            }
+            overtaking(batch, passenger.lock());
+        }
+    }
+
+    /** A call has left that does not go through here: nothing that follows about its keys may be written before it. */
+    synchronized void haveLeft(String... keys) {
+        for (String key : keys) {
+            overtaking(null, key);
+        }
+    }
+
+    /** Called with the lock: later calls about this lock join none of the other scripts that may stand before it. */
+    private void overtaking(@Nullable Batch with, String lock) {
+        for (Batch other : unwritten) {
+            if (other != with) {
+                other.overtaken.add(lock);
+            }
+        }
     }
 
     /** A command whose bytes are made when they are written. */
@@ -115,6 +177,9 @@ final class JointCalls {
         private final LuaScript together;
         private final int slot;
         private final List<Passenger> passengers = new ArrayList<>();
+        /** What calls were about that have left since this one was made. */
+        private final Set<String> overtaken = new HashSet<>();
+
         private boolean left;
 
         Batch(LuaScript together, Passenger first, int slot) {
@@ -126,12 +191,12 @@ final class JointCalls {
 
         /** Called with the lock. Whether it takes this one too; a lock occurs in it once. */
         boolean admits(Passenger passenger, int itsSlot) {
-            String lock = passenger.call().keys()[0];
-            if (slot != itsSlot || passengers.size() >= MAX_CALLS) {
+            String lock = passenger.lock();
+            if (slot != itsSlot || passengers.size() >= MAX_CALLS || overtaken.contains(lock)) {
                 return false;
             }
             for (Passenger present : passengers) {
-                if (present.call().keys()[0].equals(lock)) {
+                if (present.lock().equals(lock)) {
                     return false;
                 }
             }
@@ -161,6 +226,7 @@ final class JointCalls {
                 if (!left) {
                     left = true;
                     open.remove(together, this);
+                    unwritten.remove(this);
                 }
                 return passengers;
             }
@@ -205,7 +271,12 @@ final class JointCalls {
                 all.get(0).hear(reply, error);
             } else if (all.size() > 1 && unknown) {
                 // The server has refused the digest, so nothing has run yet.
-                send(arguments(all, together.text()), (second, secondError) -> spread(all, second, secondError));
+                List<Passenger> still = all.stream().filter(Passenger::isWanted).toList();
+                if (still.size() > 1) {
+                    send(arguments(still, together.text()), (second, secondError) -> spread(still, second, secondError));
+                } else {
+                    still.forEach(Passenger::runAlone);
+                }
             } else {
                 spread(all, reply, error);
             }
