@@ -62,8 +62,7 @@ final class Requests {
 
     /** How a request is put on a link. */
     private interface Form<R> {
-        void send(
-                Link link, boolean asking, BooleanSupplier wanted, BiConsumer<@Nullable R, @Nullable Throwable> then);
+        void send(Link link, boolean asking, BooleanSupplier wanted, BiConsumer<@Nullable R, @Nullable Throwable> then);
     }
 
     /** Runs a script where its first key is served. */

@@ -18,6 +18,7 @@ import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.protocol.RedisCommand;
 import java.util.List;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -127,16 +128,15 @@ public final class Link {
      * @param then takes the answer or the exception, exactly one of them not null
      */
     public void run(
-            ScriptCall call,
-            BooleanSupplier wanted,
-            BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
-        ScriptCall part = call.joint();
-        if (joint == null || part == null) {
+            ScriptCall call, BooleanSupplier wanted, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+        ScriptCall.CommonCase common = call.common();
+        if (joint == null || common == null) {
             runAlone(call, then);
         } else {
             silence.asked();
-            joint.run(call, part, wanted, (reply, error) -> {
-                silence.heard(error);
+            joint.run(call, common, wanted, (reply, error) -> {
+                // What was given up was answered before.
+                silence.heard(error instanceof CancellationException ? null : error);
                 then.accept(reply, error);
             });
         }
@@ -153,18 +153,18 @@ public final class Link {
             joint.haveLeft(keys);
         }
         sent.whenComplete((reply, error) -> {
-                    silence.heard(error);
-                    if (error != null && Failure.unwrapped(error) instanceof RedisNoScriptException) {
-                        // The server has refused the digest, so nothing has run yet.
-                        redis.<List<Object>>eval(script.text(), ScriptOutputType.MULTI, keys, arguments)
-                                .whenComplete((second, secondError) -> {
-                                    silence.heard(secondError);
-                                    then.accept(second, secondError);
-                                });
-                    } else {
-                        then.accept(reply, error);
-                    }
-                });
+            silence.heard(error);
+            if (error != null && Failure.unwrapped(error) instanceof RedisNoScriptException) {
+                // The server has refused the digest, so nothing has run yet.
+                redis.<List<Object>>eval(script.text(), ScriptOutputType.MULTI, keys, arguments)
+                        .whenComplete((second, secondError) -> {
+                            silence.heard(secondError);
+                            then.accept(second, secondError);
+                        });
+            } else {
+                then.accept(reply, error);
+            }
+        });
     }
 
     /** Runs a script and waits for replicas; only on a link that was made for it. */
