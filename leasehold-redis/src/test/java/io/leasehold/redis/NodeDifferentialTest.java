@@ -179,6 +179,7 @@ class NodeDifferentialTest {
         private final LockName name;
         private final List<OwnerToken> owners = new ArrayList<>();
         private final List<String> steps = new ArrayList<>();
+        private final long[] proposed = new long[OWNERS];
         private long top;
         private long bornMicros = 1_000_000_000;
         private final Set<String> compared = new HashSet<>();
@@ -221,6 +222,8 @@ class NodeDifferentialTest {
         private void step(List<String> differences) {
             int who = random.nextInt(OWNERS);
             OwnerToken owner = owners.get(who);
+            // Also the very token that was granted, with which a holder releases.
+            long ballot = !member && random.nextBoolean() ? proposed[who] : 0;
             boolean absurd = member && random.nextInt(20) == 0;
             long candidate = (absurd ? 2 * BOUND_MICROS : 0)
                     + top
@@ -228,7 +231,11 @@ class NodeDifferentialTest {
                     - (random.nextInt(4) == 0 ? random.nextInt(30) : 0)
                     + random.nextInt(20);
             int reserve = random.nextInt(3) == 0 ? 1 + random.nextInt(8) : 1;
-            switch (random.nextInt(member ? 10 : 8)) {
+            int kind = random.nextInt(member ? 10 : 8);
+            if (kind < 4) {
+                proposed[who] = candidate;
+            }
+            switch (kind) {
                 case 8, 9 -> both("birth", birth(), differences);
                 case 0 -> both("try " + who, propose(owner, candidate, reserve, false, 0), differences);
                 case 1, 2, 3 -> both("wait " + who, propose(owner, candidate, reserve, true, LONG_NANOS), differences);
@@ -239,7 +246,8 @@ class NodeDifferentialTest {
                     }
                 }
                 default -> {
-                    both("end " + who, end(owner, absurd ? top : candidate), differences);
+                    both("end " + who, end(owner, ballot > 0 ? ballot : absurd ? top : candidate), differences);
+                    proposed[who] = 0;
                     owners.set(who, OwnerToken.draw(runtime));
                 }
             }
@@ -321,8 +329,9 @@ class NodeDifferentialTest {
         }
 
         private Function<Subject, String> end(OwnerToken owner, long ballot) {
-            ReleaseRequest request =
-                    new ReleaseRequest(List.of(name), owner, ballot, ReleaseRequest.Kind.UNDO, TIMEOUT_NANOS);
+            // A holder's is tried by the script of the common case first.
+            ReleaseRequest.Kind kind = random.nextBoolean() ? ReleaseRequest.Kind.UNDO : ReleaseRequest.Kind.RELEASE;
+            ReleaseRequest request = new ReleaseRequest(List.of(name), owner, ballot, kind, TIMEOUT_NANOS);
             top = Math.max(top, ballot);
             return subject -> {
                 ReleaseReply reply = NodeBench.answer(subject.node.release(request));

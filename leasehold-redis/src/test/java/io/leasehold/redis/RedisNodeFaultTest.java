@@ -76,9 +76,10 @@ class RedisNodeFaultTest {
     /** Makes the server know the scripts, so that every later request is one command. */
     private void warmUp() {
         OwnerToken owner = bench.owner();
-        bench.acquire(owner);
+        long candidate = bench.candidate();
+        bench.acquire(owner, candidate);
         bench.renew(owner);
-        bench.release(owner, 0);
+        bench.release(owner, candidate);
         server.call("CONFIG", "RESETSTAT");
     }
 

@@ -189,7 +189,7 @@ public final class EfficiencyStore implements LockStore {
             String key,
             String[] arguments,
             BiConsumer<@Nullable Object, @Nullable Throwable> then) {
-        link.run(new ScriptCall(script, new String[] {key}, arguments), (reply, error) -> {
+        link.run(new ScriptCall(script, new String[] {key}, arguments), () -> true, (reply, error) -> {
             then.accept(reply == null ? null : reply.get(0), error);
         });
     }

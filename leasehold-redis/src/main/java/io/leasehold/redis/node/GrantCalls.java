@@ -22,7 +22,7 @@ final class GrantCalls {
      */
     record Place(long millis, String channel) {}
 
-    /** Proposes a ballot; for one token, jointly with others. */
+    /** Proposes a ballot; for one token, by what a free lock needs, and jointly with others. */
     static ScriptCall acquire(String lock, Ballot ballot, @Nullable Place place) {
         AcquireRequest request = ballot.request();
         String value = LockValue.of(request.owner(), ballot.candidate(), request.holderId());
@@ -45,19 +45,26 @@ final class GrantCalls {
             arguments = new String[] {value, ttl, candidate, last(ballot)};
         }
         ScriptCall call = new ScriptCall(LuaScript.ACQUIRE, KeyLayout.allOf(lock), arguments);
-        return single ? call.orJointly(LuaScript.ACQUIRE_MANY, KeyLayout.grantKeys(lock), few) : call;
+        return single
+                ? call.orCommonly(new ScriptCall.CommonCase(
+                        LuaScript.ACQUIRE_FREE, LuaScript.ACQUIRE_MANY, KeyLayout.grantKeys(lock), few))
+                : call;
     }
 
     private static String last(Ballot ballot) {
         return Long.toString(ballot.tokens().last());
     }
 
-    /** Ends an owner token; that of a holder, jointly with others. */
+    /** Ends an owner token; that of a holder, by what a lock needs that nobody waits for, and jointly with others. */
     static ScriptCall release(String lock, ReleaseRequest request) {
         String[] arguments = {request.owner().hex(), Long.toString(request.ballot())};
         ScriptCall call = new ScriptCall(LuaScript.RELEASE, KeyLayout.allOf(lock), arguments);
         return request.kind() == ReleaseRequest.Kind.RELEASE
-                ? call.orJointly(LuaScript.RELEASE_MANY, new String[] {lock, KeyLayout.queued(lock)}, arguments)
+                ? call.orCommonly(new ScriptCall.CommonCase(
+                        LuaScript.RELEASE_HELD,
+                        LuaScript.RELEASE_MANY,
+                        new String[] {lock, KeyLayout.queued(lock)},
+                        new String[] {LockValue.beginning(request.owner(), request.ballot())}))
                 : call;
     }
 }

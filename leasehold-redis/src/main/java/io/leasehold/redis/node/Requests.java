@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -61,7 +62,7 @@ final class Requests {
 
     /** How a request is put on a link. */
     private interface Form<R> {
-        void send(Link link, boolean asking, BiConsumer<@Nullable R, @Nullable Throwable> then);
+        void send(Link link, boolean asking, BooleanSupplier wanted, BiConsumer<@Nullable R, @Nullable Throwable> then);
     }
 
     /** Runs a script where its first key is served. */
@@ -76,7 +77,7 @@ final class Requests {
                         subject,
                         timeoutNanos,
                         call.keys()[0],
-                        (link, asking, then) -> (asking ? link.asking() : link).run(call, then),
+                        (link, asking, wanted, then) -> (asking ? link.asking() : link).run(call, wanted, then),
                         decoder,
                         failed)
                 .begin(topology.current(call.keys()[0]));
@@ -94,7 +95,7 @@ final class Requests {
             BiConsumer<Link, BiConsumer<@Nullable R, @Nullable Throwable>> request,
             Decoder<R, T> decoder,
             Function<Failure, T> failed) {
-        Form<R> form = (to, asking, then) -> request.accept(asking ? to.asking() : to, then);
+        Form<R> form = (to, asking, wanted, then) -> request.accept(asking ? to.asking() : to, then);
         return new Errand<R, T>(MOST / 2, subject, timeoutNanos, key, form, decoder, failed)
                 .begin(topology.current(key));
     }
@@ -106,12 +107,13 @@ final class Requests {
             ScriptCall call,
             Decoder<Acknowledged, T> decoder,
             Function<Failure, T> failed) {
-        Form<Acknowledged> form = (link, asking, then) -> {
+        Form<Acknowledged> form = (link, asking, wanted, then) -> {
             if (asking) {
                 // While its slot is being moved nobody is asked to acknowledge.
                 link.asking()
                         .run(
                                 call,
+                                wanted,
                                 (reply, error) ->
                                         then.accept(reply == null ? null : new Acknowledged(reply, 0), error));
             } else {
@@ -142,7 +144,7 @@ final class Requests {
             BiConsumer<Link, BiConsumer<@Nullable R, @Nullable Throwable>> request,
             Decoder<R, T> decoder,
             Function<Failure, T> failed) {
-        Form<R> form = (to, asking, then) -> request.accept(asking ? to.asking() : to, then);
+        Form<R> form = (to, asking, wanted, then) -> request.accept(asking ? to.asking() : to, then);
         return new Errand<R, T>(MOST, subject, timeoutNanos, key, form, decoder, failed).begin(link);
     }
 
@@ -206,7 +208,8 @@ final class Requests {
         private void go(Link link, boolean asking, int detours) {
             asked = link;
             unanswered.incrementAndGet();
-            form.send(link, asking, (reply, error) -> {
+            // After the time limit the caller may have begun to undo: then nothing is sent any more.
+            form.send(link, asking, () -> !answer.isDone(), (reply, error) -> {
                 unanswered.decrementAndGet();
                 if (reply != null) {
                     settle(() -> decoded(reply, link));
@@ -237,7 +240,6 @@ final class Requests {
                                     : null;
                     settle(() -> failed.apply(errors.notConnected(subject.toString(), reason)));
                 } else if (!answer.isDone()) {
-                    // After the time limit the caller may have begun to undo: then nothing is sent any more.
                     go(way.link(), way.asking(), before + 1);
                 }
             });

@@ -15,9 +15,13 @@ import io.lettuce.core.protocol.CommandType;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CancellationException;
 import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,21 +33,33 @@ import org.slf4j.LoggerFactory;
  * its bytes as soon as it gets to it, and only then is it decided what it carries. So one caller alone sends what it would send
  * anyway, and the busier the I/O thread is, the more leaves together.
  *
+ * <p>A call that leaves without others is its common case, too, with only the keys and arguments that this needs; whole, where the lock
+ * was lately in another case ({@link UnusualLocks}).
+ *
  * <p>Each call gets its own answer. The joint script answers 0 for a call of which it did nothing; that one is then run alone, as are
- * all where the server refuses a joint script. What is lost with the connection is lost for each of them. State is guarded by
- * {@code this}.
+ * all where the server refuses a joint script; but not what is given up by then, since its undo may have left before. What is lost with
+ * the connection is lost for each of them.
+ *
+ * <p>What is asked about one lock reaches the server in the order in which it was asked: a call joins a script only where that has its
+ * place on the connection already, and no later call about the same lock has left since. State is guarded by {@code this}.
  */
 final class JointCalls {
 
     /** With some 4 µs for each, no script keeps the server for longer than a sixth of a millisecond. */
     static final int MAX_CALLS = 32;
 
+    /** The answer of a script for one caller that did nothing. */
+    private static final List<Object> DECLINED = List.of(0L);
+
     private static final Logger LOG = LoggerFactory.getLogger(JointCalls.class);
 
     private final StatefulRedisConnection<String, String> connection;
     private final Alone alone;
     private final boolean bySlot;
+    private final UnusualLocks unusual = new UnusualLocks();
     private final Map<LuaScript, Batch> open = new HashMap<>();
+    /** Those whose bytes are not made yet, also before they are open. */
+    private final List<Batch> unwritten = new ArrayList<>();
 
     /** Runs a call alone. */
     interface Alone {
@@ -64,20 +80,43 @@ final class JointCalls {
     /** A call on its way. */
     private final class Passenger {
         private final ScriptCall call;
+        private final ScriptCall.CommonCase common;
+        private final BooleanSupplier wanted;
         private final BiConsumer<@Nullable List<Object>, @Nullable Throwable> then;
 
-        Passenger(ScriptCall call, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+        Passenger(
+                ScriptCall call,
+                ScriptCall.CommonCase common,
+                BooleanSupplier wanted,
+                BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
             this.call = call;
+            this.common = common;
+            this.wanted = wanted;
             this.then = then;
         }
 
-        ScriptCall call() {
-            return call;
+        String lock() {
+            return call.keys()[0];
+        }
+
+        /** Whether it may be sent again, once the server has answered; if not, it has been told. */
+        boolean isWanted() {
+            boolean still = wanted.getAsBoolean();
+            if (!still) {
+                hear(null, new CancellationException("given up before it could be sent again"));
+            }
+            return still;
         }
 
         void runAlone() {
+            if (!isWanted()) {
+                return;
+            }
             try {
-                alone.run(call, this::hear);
+                alone.run(call, (reply, error) -> {
+                    unusual.heed(lock(), reply);
+                    hear(reply, error);
+                });
             } catch (RuntimeException e) {
                 hear(null, e);
             }
@@ -93,20 +132,52 @@ final class JointCalls {
         }
     }
 
-    /** Runs a call that has a joint script. */
-    void run(ScriptCall call, ScriptCall joint, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
-        Passenger passenger = new Passenger(call, then);
-        int slot = bySlot ? Slots.of(call.keys()[0]) : 0;
+    /**
+     * Runs a call that has a common case.
+     *
+     * @param wanted whether its answer still matters; if not, it is not sent a second time
+     */
+    void run(
+            ScriptCall call,
+            ScriptCall.CommonCase common,
+            BooleanSupplier wanted,
+            BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+        Passenger passenger = new Passenger(call, common, wanted, then);
+        int slot = bySlot ? Slots.of(passenger.lock()) : 0;
         Batch batch;
         synchronized (this) {
-            Batch present = open.get(joint.script());
+            Batch present = open.get(common.several());
             if (present != null && present.admits(passenger, slot)) {
+                overtaking(present, passenger.lock());
                 return;
             }
-            batch = new Batch(joint.script(), passenger, slot);
-            open.put(joint.script(), batch);
+            batch = new Batch(common.several(), passenger, slot);
+            unwritten.add(batch);
         }
         batch.leave();
+        synchronized (this) {
+            // Not before: until then calls that leave later could have an earlier place on the connection.
+            if (!batch.left) {
+                open.put(common.several(), batch);
+            }
+            overtaking(batch, passenger.lock());
+        }
+    }
+
+    /** A call has left that does not go through here: nothing that follows about its keys may be written before it. */
+    synchronized void haveLeft(String... keys) {
+        for (String key : keys) {
+            overtaking(null, key);
+        }
+    }
+
+    /** Called with the lock: later calls about this lock join none of the other scripts that may stand before it. */
+    private void overtaking(@Nullable Batch with, String lock) {
+        for (Batch other : unwritten) {
+            if (other != with) {
+                other.overtaken.add(lock);
+            }
+        }
     }
 
     /** A command whose bytes are made when they are written. */
@@ -115,7 +186,12 @@ final class JointCalls {
         private final LuaScript together;
         private final int slot;
         private final List<Passenger> passengers = new ArrayList<>();
+        /** What calls were about that have left since this one was made. */
+        private final Set<String> overtaken = new HashSet<>();
+
         private boolean left;
+        /** Whether its one call leaves whole. Set when the bytes are made, before anything is answered. */
+        private volatile boolean whole;
 
         Batch(LuaScript together, Passenger first, int slot) {
             super(CommandType.EVALSHA, new NestedMultiOutput<>(StringCodec.UTF8), null);
@@ -126,12 +202,12 @@ final class JointCalls {
 
         /** Called with the lock. Whether it takes this one too; a lock occurs in it once. */
         boolean admits(Passenger passenger, int itsSlot) {
-            String lock = passenger.call().keys()[0];
-            if (slot != itsSlot || passengers.size() >= MAX_CALLS) {
+            String lock = passenger.lock();
+            if (slot != itsSlot || passengers.size() >= MAX_CALLS || overtaken.contains(lock)) {
                 return false;
             }
             for (Passenger present : passengers) {
-                if (present.call().keys()[0].equals(lock)) {
+                if (present.lock().equals(lock)) {
                     return false;
                 }
             }
@@ -161,6 +237,7 @@ final class JointCalls {
                 if (!left) {
                     left = true;
                     open.remove(together, this);
+                    unwritten.remove(this);
                 }
                 return passengers;
             }
@@ -168,46 +245,67 @@ final class JointCalls {
 
         @Override
         public void encode(ByteBuf buffer) {
-            arguments(closed(), together.sha1()).encode(buffer);
+            List<Passenger> all = closed();
+            whole = all.size() == 1 && unusual.isKnown(all.get(0).lock());
+            arguments(all, false).encode(buffer);
         }
 
-        private Command<String, String, List<Object>> arguments(List<Passenger> all, String which) {
+        /** Called once nothing more gets in. */
+        private Command<String, String, List<Object>> arguments(List<Passenger> all, boolean byText) {
             CommandArgs<String, String> arguments = new CommandArgs<>(StringCodec.UTF8);
-            if (all.size() == 1) {
-                ScriptCall only = all.get(0).call();
+            Passenger first = all.get(0);
+            if (whole) {
+                ScriptCall only = first.call;
                 arguments
                         .add(only.script().sha1())
                         .add(only.keys().length)
                         .addKeys(only.keys())
                         .addValues(only.arguments());
             } else {
-                arguments.add(which).add((long) all.size() * part(all.get(0)).keys().length);
-                all.forEach(passenger -> arguments.addKeys(part(passenger).keys()));
-                all.forEach(passenger -> arguments.addValues(part(passenger).arguments()));
+                LuaScript script = all.size() == 1 ? first.common.one() : together;
+                arguments
+                        .add(byText ? script.text() : script.sha1())
+                        .add((long) all.size() * first.common.keys().length);
+                all.forEach(passenger -> arguments.addKeys(passenger.common.keys()));
+                all.forEach(passenger -> arguments.addValues(passenger.common.arguments()));
             }
-            CommandType type = which.equals(together.sha1()) ? CommandType.EVALSHA : CommandType.EVAL;
-            return new Command<>(type, new NestedMultiOutput<>(StringCodec.UTF8), arguments);
-        }
-
-        private static ScriptCall part(Passenger passenger) {
-            ScriptCall joint = passenger.call().joint();
-            if (joint == null) {
-                throw new IllegalStateException(passenger.call().script() + " has no joint script");
-            }
-            return joint;
+            return new Command<>(
+                    byText ? CommandType.EVAL : CommandType.EVALSHA,
+                    new NestedMultiOutput<>(StringCodec.UTF8),
+                    arguments);
         }
 
         private void arrived(@Nullable List<Object> reply, @Nullable Throwable error) {
             List<Passenger> all = closed();
-            Throwable cause = error == null ? null : Failure.unwrapped(error);
-            boolean unknown = cause instanceof RedisNoScriptException;
-            if (all.size() == 1 && !unknown) {
-                all.get(0).hear(reply, error);
-            } else if (all.size() > 1 && unknown) {
-                // The server has refused the digest, so nothing has run yet.
-                send(arguments(all, together.text()), (second, secondError) -> spread(all, second, secondError));
+            boolean unknown = error != null && Failure.unwrapped(error) instanceof RedisNoScriptException;
+            if (!unknown) {
+                take(all, reply, error);
+            } else if (whole) {
+                all.get(0).runAlone();
             } else {
+                // The server has refused the digest, so nothing has run yet.
+                List<Passenger> still = all.stream().filter(Passenger::isWanted).toList();
+                if (!still.isEmpty()) {
+                    send(arguments(still, true), (second, secondError) -> take(still, second, secondError));
+                    still.forEach(passenger -> haveLeft(passenger.lock()));
+                }
+            }
+        }
+
+        private void take(List<Passenger> all, @Nullable List<Object> reply, @Nullable Throwable error) {
+            if (all.size() > 1) {
                 spread(all, reply, error);
+                return;
+            }
+            Passenger only = all.get(0);
+            if (whole) {
+                unusual.heed(only.lock(), reply);
+                only.hear(reply, error);
+            } else if (DECLINED.equals(reply)) {
+                unusual.add(only.lock());
+                only.runAlone();
+            } else {
+                only.hear(reply, error);
             }
         }
 
@@ -219,6 +317,7 @@ final class JointCalls {
                     if (done) {
                         all.get(i).hear(reply.subList(0, head), null);
                     } else {
+                        unusual.add(all.get(i).lock());
                         all.get(i).runAlone();
                     }
                 }

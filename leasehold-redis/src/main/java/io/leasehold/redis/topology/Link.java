@@ -18,9 +18,11 @@ import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.protocol.RedisCommand;
 import java.util.List;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -122,16 +124,19 @@ public final class Link {
     /**
      * Runs a script, by its digest; a server that does not know it yet gets its text. It may leave together with other calls.
      *
+     * @param wanted whether the answer still matters: what did not get one together with others is sent alone only then
      * @param then takes the answer or the exception, exactly one of them not null
      */
-    public void run(ScriptCall call, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
-        ScriptCall part = call.joint();
-        if (joint == null || part == null) {
+    public void run(
+            ScriptCall call, BooleanSupplier wanted, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+        ScriptCall.CommonCase common = call.common();
+        if (joint == null || common == null) {
             runAlone(call, then);
         } else {
             silence.asked();
-            joint.run(call, part, (reply, error) -> {
-                silence.heard(error);
+            joint.run(call, common, wanted, (reply, error) -> {
+                // What was given up was answered before.
+                silence.heard(error instanceof CancellationException ? null : error);
                 then.accept(reply, error);
             });
         }
@@ -143,20 +148,23 @@ public final class Link {
         String[] arguments = call.arguments();
         RedisAsyncCommands<String, String> redis = redis();
         silence.asked();
-        redis.<List<Object>>evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments)
-                .whenComplete((reply, error) -> {
-                    silence.heard(error);
-                    if (error != null && Failure.unwrapped(error) instanceof RedisNoScriptException) {
-                        // The server has refused the digest, so nothing has run yet.
-                        redis.<List<Object>>eval(script.text(), ScriptOutputType.MULTI, keys, arguments)
-                                .whenComplete((second, secondError) -> {
-                                    silence.heard(secondError);
-                                    then.accept(second, secondError);
-                                });
-                    } else {
-                        then.accept(reply, error);
-                    }
-                });
+        CompletionStage<List<Object>> sent = redis.evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments);
+        if (joint != null) {
+            joint.haveLeft(keys);
+        }
+        sent.whenComplete((reply, error) -> {
+            silence.heard(error);
+            if (error != null && Failure.unwrapped(error) instanceof RedisNoScriptException) {
+                // The server has refused the digest, so nothing has run yet.
+                redis.<List<Object>>eval(script.text(), ScriptOutputType.MULTI, keys, arguments)
+                        .whenComplete((second, secondError) -> {
+                            silence.heard(secondError);
+                            then.accept(second, secondError);
+                        });
+            } else {
+                then.accept(reply, error);
+            }
+        });
     }
 
     /** Runs a script and waits for replicas; only on a link that was made for it. */

@@ -24,7 +24,12 @@ public final class LockValue {
 
     /** The whole value, as the acquire script writes it. */
     public static String of(OwnerToken owner, long fencingToken, String holderId) {
-        return owner.hex() + ":" + fencingToken + ":" + holderId;
+        return beginning(owner, fencingToken) + holderId;
+    }
+
+    /** What the value of a grant begins with: nobody else's, and none of another token, does. */
+    public static String beginning(OwnerToken owner, long fencingToken) {
+        return owner.hex() + ":" + fencingToken + ":";
     }
 
     /**

@@ -21,6 +21,9 @@ public final class LuaScript {
     /** Proposes a ballot. */
     public static final LuaScript ACQUIRE = load("acquire.lua");
 
+    /** The common case of {@link #ACQUIRE}. */
+    public static final LuaScript ACQUIRE_FREE = load("acquire_free.lua");
+
     /** The common case of {@link #ACQUIRE} for several callers, each for itself. */
     public static final LuaScript ACQUIRE_MANY = load("acquire_many.lua");
 
@@ -28,6 +31,8 @@ public final class LuaScript {
     public static final LuaScript ACQUIRE_ALL = load("acquire_all.lua");
     /** Ends an owner token. */
     public static final LuaScript RELEASE = load("release.lua");
+    /** The common case of {@link #RELEASE}. */
+    public static final LuaScript RELEASE_HELD = load("release_held.lua");
     /** The common case of {@link #RELEASE} for several callers, each for itself. */
     public static final LuaScript RELEASE_MANY = load("release_many.lua");
 
@@ -56,9 +61,11 @@ public final class LuaScript {
 
     private static final List<LuaScript> ALL = List.of(
             ACQUIRE,
+            ACQUIRE_FREE,
             ACQUIRE_MANY,
             ACQUIRE_ALL,
             RELEASE,
+            RELEASE_HELD,
             RELEASE_MANY,
             RELEASE_KEY,
             RAISE_FENCE,

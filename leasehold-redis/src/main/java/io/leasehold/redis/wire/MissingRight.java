@@ -21,7 +21,7 @@ record MissingRight(String what, String rule) {
     private static final Pattern KEY = Pattern.compile("access (a|one of the|at least one of the) keys?\\b");
     private static final Pattern LINE = Pattern.compile("@user_script: ?(\\d+)[:.]");
     private static final Pattern DIGEST = Pattern.compile("\\b(?:f_)?([0-9a-f]{40})\\b");
-    private static final Pattern CALL = Pattern.compile("redis\\.p?call\\('([A-Z]+)'");
+    private static final Pattern CALL = Pattern.compile("\\bp?call\\('([A-Z]+)'");
 
     /** Reads a refusal; null if it does not say what is missing. */
     static @Nullable MissingRight in(String refusal, String keyRights, String channelRights) {

@@ -27,6 +27,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ReplyDecoder {
 
+    private static final List<Object> DELETED = List.of(1L);
+
     private final RedisErrors errors;
 
     /** Reads the answers of one node. */
@@ -82,8 +84,11 @@ public final class ReplyDecoder {
         return state.equals("ahead") ? null : LockValue.holder(state, text(reply, 3), number(reply, 4));
     }
 
-    /** Of {@code release.lua} and {@code member_release.lua}. */
+    /** Of {@code release.lua} and {@code member_release.lua}; 1 of a script of the common case. */
     public ReleaseReply release(List<?> reply) {
+        if (reply.equals(DELETED)) {
+            return new ReleaseReply.Released();
+        }
         heed(reply);
         String kind = text(reply, 0);
         return switch (kind) {

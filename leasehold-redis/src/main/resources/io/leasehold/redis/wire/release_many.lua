@@ -5,9 +5,8 @@
 -- KEYS (on a Cluster all in one slot), two for each lock i
 --   2i-1  lock
 --   2i    queued
--- ARGV (numbers are decimal strings), two for each lock i
---   2i-1  owner token, 40 lower-case hexadecimal digits
---   2i    ballot: the highest fencing token proposed or granted under it
+-- ARGV, one for each lock i
+--   i  "<owner token>:<ballot>:", with the highest fencing token proposed or granted under that owner token
 -- Replies
 --   {"released", i1, i2 ...}  for each lock 1: it was held by this owner token and is not any more, or 0: release.lua decides
 -- Errors
@@ -15,12 +14,11 @@
 
 local values = redis.call('MGET', unpack(KEYS))
 local answers = {'released'}
-for i = 1, #KEYS, 2 do
-  local ours = ARGV[i] .. ':' .. ARGV[i + 1] .. ':'
-  local value = values[i]
+for i, ours in ipairs(ARGV) do
+  local value = values[2 * i - 1]
   local answer = 0
   -- The grant of the token in the value has raised the fence to it.
-  if value and not values[i + 1] and value:sub(1, #ours) == ours and redis.pcall('DEL', KEYS[i]) == 1 then
+  if value and not values[2 * i] and value:sub(1, #ours) == ours and redis.pcall('DEL', KEYS[2 * i - 1]) == 1 then
     answer = 1
   end
   answers[#answers + 1] = answer

@@ -369,7 +369,7 @@ final class NodeConnectionsTest {
 
     private static CompletableFuture<List<Object>> run(Link link) {
         CompletableFuture<List<Object>> answer = new CompletableFuture<>();
-        link.run(new ScriptCall(LuaScript.INSPECT, KEYS, new String[0]), (reply, error) -> {
+        link.run(new ScriptCall(LuaScript.INSPECT, KEYS, new String[0]), () -> true, (reply, error) -> {
             if (error == null) {
                 answer.complete(reply);
             } else {

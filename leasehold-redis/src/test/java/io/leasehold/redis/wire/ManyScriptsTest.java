@@ -16,18 +16,18 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @Tag("quick")
 class ManyScriptsTest {
 
-    private static final String ALICE = "a".repeat(40);
+    static final String ALICE = "a".repeat(40);
     private static final String BOB = "b".repeat(40);
-    private static final long SECOND = 1_000_000;
+    static final long SECOND = 1_000_000;
 
     @RegisterExtension
     static final RedisUnderTest SERVER = new RedisUnderTest();
 
-    private final ScriptBench one = new ScriptBench(SERVER, "one");
+    final ScriptBench one = new ScriptBench(SERVER, "one");
     private final ScriptBench two = new ScriptBench(SERVER, "two");
     private final ScriptBench three = new ScriptBench(SERVER, "three");
 
-    private static RedisCommands<String, String> redis() {
+    static RedisCommands<String, String> redis() {
         return SERVER.redis();
     }
 
@@ -37,7 +37,7 @@ class ManyScriptsTest {
     }
 
     /** The answers for these locks; each is asked for by Alice. */
-    private List<Object> acquire(long candidate, ScriptBench... locks) {
+    List<Object> acquire(long candidate, ScriptBench... locks) {
         List<String> keys = new ArrayList<>();
         List<String> arguments = new ArrayList<>();
         for (ScriptBench lock : locks) {
@@ -50,19 +50,19 @@ class ManyScriptsTest {
         return reply.subList(2, reply.size());
     }
 
-    private static List<Object> release(String owner, long ballot, ScriptBench... locks) {
+    List<Object> release(String owner, long ballot, ScriptBench... locks) {
         List<String> keys = new ArrayList<>();
         List<String> arguments = new ArrayList<>();
         for (ScriptBench lock : locks) {
             keys.addAll(List.of(lock.lock, lock.queued));
-            arguments.addAll(List.of(owner, Long.toString(ballot)));
+            arguments.add(owner + ":" + ballot + ":");
         }
         List<Object> reply = eval(LuaScript.RELEASE_MANY, keys, arguments);
         assertThat(reply.get(0)).isEqualTo("released");
         return reply.subList(1, reply.size());
     }
 
-    private static List<Object> eval(LuaScript script, List<String> keys, List<String> arguments) {
+    static List<Object> eval(LuaScript script, List<String> keys, List<String> arguments) {
         return redis().eval(
                         script.text(),
                         ScriptOutputType.MULTI,

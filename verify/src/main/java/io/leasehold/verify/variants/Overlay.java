@@ -20,7 +20,7 @@ import javax.tools.StandardLocation;
 import javax.tools.ToolProvider;
 
 /**
- * The production classes, one of them compiled again without a rule. Nothing in them knows that this is possible.
+ * The production classes and scripts, one of them without a rule. Nothing in them knows that this is possible.
  */
 final class Overlay {
 
@@ -41,13 +41,27 @@ final class Overlay {
         } catch (IOException e) {
             throw new UncheckedIOException("variant " + variant.name() + " cannot be made", e);
         }
-        compile(variant, variant.applyTo(text), target);
+        if (variant.isClass()) {
+            compile(variant, variant.applyTo(text), target);
+        } else {
+            write(variant, variant.applyTo(text), target);
+        }
         List<URL> path = new ArrayList<>();
         path.add(url(target));
         for (String entry : System.getProperty("java.class.path").split(java.io.File.pathSeparator, -1)) {
             path.add(url(Path.of(entry)));
         }
         return new OwnClasses(path.toArray(URL[]::new));
+    }
+
+    private static void write(Variant variant, String text, Path target) {
+        Path resource = target.resolve("io/leasehold").resolve(variant.source());
+        try {
+            Files.createDirectories(resource.getParent());
+            Files.writeString(resource, text);
+        } catch (IOException e) {
+            throw new UncheckedIOException("variant " + variant.name() + " cannot be made", e);
+        }
     }
 
     private static URL url(Path path) {
@@ -87,6 +101,12 @@ final class Overlay {
     private static final class OwnClasses extends URLClassLoader {
         OwnClasses(URL[] path) {
             super(path, Overlay.class.getClassLoader());
+        }
+
+        @Override
+        public URL getResource(String name) {
+            URL own = name.startsWith("io/leasehold/") ? findResource(name) : null;
+            return own != null ? own : super.getResource(name);
         }
 
         @Override

@@ -12,10 +12,10 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
-/** Runs the tests of core that exhaust or direct single rules; made in the class loader of a variant. */
+/** Runs tests that exhaust or direct single rules; made in the class loader of a variant. */
 public final class TestHunt implements Supplier<String> {
 
-    private static final List<String> TESTS = List.of(
+    private static final List<String> OF_CORE = List.of(
             "io.leasehold.quorum.QuorumRoundExhaustiveTest",
             "io.leasehold.quorum.QuorumRenewalTest",
             "io.leasehold.quorum.NodeReleaseTest",
@@ -24,8 +24,16 @@ public final class TestHunt implements Supplier<String> {
             "io.leasehold.engine.AcquireMachineTest",
             "io.leasehold.engine.GrantMachineExhaustiveTest");
 
-    /** By reflection. */
-    public TestHunt() {}
+    private final List<String> tests;
+
+    /** Those of core. By reflection. */
+    public TestHunt() {
+        this(OF_CORE);
+    }
+
+    TestHunt(List<String> tests) {
+        this.tests = tests;
+    }
 
     /** Which test failed first, or an empty text. */
     @Override
@@ -35,7 +43,7 @@ public final class TestHunt implements Supplier<String> {
         thread.setContextClassLoader(TestHunt.class.getClassLoader());
         try {
             First first = new First();
-            for (String test : TESTS) {
+            for (String test : tests) {
                 Launcher launcher = LauncherFactory.create();
                 LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
                         .selectors(selectClass(Class.forName(test, true, TestHunt.class.getClassLoader())))
@@ -47,7 +55,7 @@ public final class TestHunt implements Supplier<String> {
             }
             return "";
         } catch (ClassNotFoundException e) {
-            throw new IllegalStateException("the tests of core are not on the class path: build them", e);
+            throw new IllegalStateException("tests are not on the class path: build them", e);
         } finally {
             thread.setContextClassLoader(before);
         }

@@ -1,7 +1,7 @@
 package io.leasehold.verify.variants;
 
 /**
- * One production class with one rule left out, as a change of its source.
+ * One production class or script with one rule left out, as a change of its source.
  *
  * @param name of the variant
  * @param broken what the rule says, and what is done instead
@@ -25,8 +25,8 @@ record Variant(String name, String broken, String source, String rule, String wi
         return text.replace(rule, without);
     }
 
-    /** The class that the file declares. */
-    String className() {
-        return "io.leasehold." + source.replace(".java", "").replace('/', '.');
+    /** Whether it is a class; else it is a resource, a script. */
+    boolean isClass() {
+        return source.endsWith(".java");
     }
 }

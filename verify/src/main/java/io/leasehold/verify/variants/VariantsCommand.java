@@ -21,7 +21,7 @@ import picocli.CommandLine.Option;
         mixinStandardHelpOptions = true,
         description = {
             "Compiles one production class after another without one of its rules, and runs the simulator over it until",
-            "something is found, then the tests that exhaust single rules. Prints where each was caught. Exit code: 0 all",
+            "something is found, then the tests that exhaust single rules; or only these. Prints where each was caught. Exit code: 0 all",
             "were, 1 one was not."
         },
         exitCodeOnInvalidInput = 64,
@@ -82,6 +82,8 @@ public final class VariantsCommand implements Callable<Integer> {
         private static List<Suite> all() {
             return List.of(
                     new Suite("redis", Variants.all(), Hunt.class, true),
+                    new Suite("redis", JointVariants.calls(), JointHunt.OfCalls.class, false),
+                    new Suite("redis", JointVariants.scripts(), JointHunt.OfScripts.class, false),
                     new Suite("sql", SqlVariants.all(), SqlHunt.class, false),
                     new Suite("etcd", QueueVariants.etcd(), QueueHunt.OfEtcd.class, false),
                     new Suite("zookeeper", QueueVariants.zooKeeper(), QueueHunt.OfZooKeeper.class, false));
@@ -96,8 +98,8 @@ public final class VariantsCommand implements Callable<Integer> {
 
     private Path sourceOf(Variant variant) throws IOException {
         try (Stream<Path> modules = Files.list(project.toAbsolutePath())) {
-            return modules.map(module ->
-                            module.resolve("src/main/java/io/leasehold").resolve(variant.source()))
+            String folder = variant.isClass() ? "src/main/java/io/leasehold" : "src/main/resources/io/leasehold";
+            return modules.map(module -> module.resolve(folder).resolve(variant.source()))
                     .filter(Files::exists)
                     .findFirst()
                     .orElseThrow(() -> new NoSuchFileException(variant.source()));

@@ -1,0 +1,5 @@
+/** What scripts cost the server, by their shape. */
+@NullMarked
+package io.leasehold.benchmarks.scripts;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,39 @@
+package io.leasehold.verify.variants;
+
+import java.util.List;
+import java.util.function.IntFunction;
+
+/**
+ * Looks at joint calls: by random walks over the calls without threads, and at the scripts on a real server. Made in the class loader of a
+ * variant.
+ */
+public final class JointHunt {
+
+    private JointHunt() {}
+
+    /** How calls leave together. */
+    public static final class OfCalls implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfCalls() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of("io.leasehold.redis.topology.JointCallsWalkTest")).get();
+        }
+    }
+
+    /** The scripts. */
+    public static final class OfScripts implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfScripts() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of(
+                            "io.leasehold.redis.wire.ManyScriptsTest", "io.leasehold.redis.wire.CommonCaseScriptsTest"))
+                    .get();
+        }
+    }
+}
