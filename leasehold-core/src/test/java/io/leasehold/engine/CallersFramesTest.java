@@ -167,7 +167,7 @@ final class CallersFramesTest {
     void aFailureOfConnectThatIsMadeThereIsLeftAsItIs() {
         Throwable thrown = catchThrowable(() -> Leasehold.builder().connect());
         assertThat(thrown).isInstanceOf(IllegalStateException.class).hasNoSuppressedExceptions();
-        assertThat(frames(thrown).get(0)).isEqualTo("open");
+        assertThat(frames(thrown)).startsWith("noStore", "open").contains("connect");
     }
 
     private static void acquireHere(LockClient client) throws InterruptedException {
