@@ -144,6 +144,7 @@ class ArrowsTest {
         outsideWorld(
                 new String[] {SPRING},
                 "org.springframework..",
+                "io.micrometer.observation..",
                 "org.aopalliance..",
                 "reactor..",
                 "org.reactivestreams..");

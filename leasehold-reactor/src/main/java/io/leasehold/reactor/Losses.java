@@ -10,7 +10,7 @@ import io.leasehold.ReleaseOutcome;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** What a subscriber is told of a loss. */
+/** The errors that tell a subscriber of a loss. */
 final class Losses {
 
     private Losses() {}

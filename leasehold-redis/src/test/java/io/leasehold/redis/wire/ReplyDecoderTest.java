@@ -135,7 +135,7 @@ final class ReplyDecoderTest {
     void whatIsNoTextIsMalformed() {
         assertThatThrownBy(() -> decoder.acquire(List.of("yes", 17L), LIFE, "acquire"))
                 .hasMessageContaining("item 1");
-        assertThatThrownBy(() -> decoder.release(List.of(1L))).hasMessageContaining("item 0");
+        assertThatThrownBy(() -> decoder.release(List.of(0L))).hasMessageContaining("item 0");
         assertThatThrownBy(() -> acquired("yes")).isInstanceOf(RuntimeException.class);
     }
 }

@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * Looks at joint calls: by random walks over the calls without threads, and at the scripts on a real server. Made in the class loader of a
- * variant.
+ * Hunts a variant of joint calls: by random walks over the calls without threads, and by the tests of the scripts on a real server. Made in
+ * the class loader of the variant.
  */
 public final class JointHunt {
 
