@@ -82,7 +82,8 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
         this.startAtNanos = context.runtime().nanoTime();
         this.owner = OwnerToken.draw(context.runtime());
         String what = "lock \"" + name + "\" at " + context.store().description();
-        this.machine = new AcquireMachine(what, timings, policy, maxWaitNanos, startAtNanos);
+        boolean ofNodes = context.store().isOfNodes();
+        this.machine = new AcquireMachine(what, timings, policy, maxWaitNanos, ofNodes, startAtNanos);
         this.recording = FlightEvents.waitBegun();
         context.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
     }

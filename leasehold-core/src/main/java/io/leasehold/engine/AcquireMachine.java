@@ -103,6 +103,8 @@ final class AcquireMachine {
     private final boolean unlimited;
     /** Zero patience is a flag and not a deadline: a clock that has gone back must not cause a second request. */
     private final boolean asksOnce;
+    /** The store is a set of nodes, of which some may keep a waiter's place whatever the set answers. */
+    private final boolean ofNodes;
 
     private Phase phase = Phase.LOCAL;
     private boolean told;
@@ -131,7 +133,17 @@ final class AcquireMachine {
      * @param maxWaitNanos the caller's patience; {@link Long#MAX_VALUE} for no limit
      */
     AcquireMachine(String what, Timings timings, WaitPolicy policy, long maxWaitNanos, long nowNanos) {
+        this(what, timings, policy, maxWaitNanos, false, nowNanos);
+    }
+
+    /**
+     * As the other one.
+     *
+     * @param ofNodes whether the store is a set of nodes
+     */
+    AcquireMachine(String what, Timings timings, WaitPolicy policy, long maxWaitNanos, boolean ofNodes, long nowNanos) {
         this.what = what;
+        this.ofNodes = ofNodes;
         this.timings = timings;
         this.policy = policy;
         this.unlimited = maxWaitNanos > Long.MAX_VALUE / 2;
@@ -268,6 +280,7 @@ final class AcquireMachine {
             return granted(granted.grant(), event.random(), nowNanos);
         }
         remembered |= reply instanceof AcquireReply.Queued
+                || (ofNodes && !asksOnce && reply.ballot() > 0)
                 || (reply instanceof AcquireReply.Refused refused && refused.spent() && reply.ballot() > 0);
         if (reply instanceof AcquireReply.Failed failed && failed.kind() == FailureKind.UNKNOWN) {
             remembered = true;

@@ -92,6 +92,42 @@ final class AcquireMachineTest {
         return ((AcquireMachine.Failed) finish.outcome()).error();
     }
 
+    private static AcquireMachine atNodes(long maxWaitNanos) {
+        return new AcquireMachine("lock \"x\" at the set", TIMINGS, POLICY, maxWaitNanos, true, NOW);
+    }
+
+    /** A minority of the nodes wakes the waiter although the set has answered busy, refused or failed: it is told that it leaves. */
+    @Test
+    void aWaiterThatLeavesASetIsUndoneWhateverTheSetHasAnswered() {
+        AcquireReply refused = new AcquireReply.Refused("quarantine", 0, 7, VOTES);
+        for (AcquireReply reply : List.of(busy(), refused, failed(FailureKind.NO_EFFECT))) {
+            machine = atNodes(WAIT);
+            start();
+            replied(reply, NOW + MS);
+            assertThat(on(new AcquireMachine.GaveUp(), NOW + 2 * MS))
+                    .as("answered: %s", reply)
+                    .containsExactly(new Undo(7), new Finish(new AcquireMachine.Abandoned()));
+            machine = atNodes(WAIT);
+            start();
+            on(new AcquireMachine.GaveUp(), NOW + MS);
+            assertThat(replied(reply, NOW + 2 * MS))
+                    .as("not answered yet: %s", reply)
+                    .containsExactly(new Undo(7));
+        }
+    }
+
+    @Test
+    void aSetKeepsNothingOfAnAttemptWithoutPatienceOrWithoutABallot() {
+        machine = atNodes(0);
+        start();
+        assertThat(replied(busy(), NOW + MS)).containsExactly(new Finish(new Busy(HOLDER, VOTES)));
+        machine = atNodes(WAIT);
+        start();
+        replied(new AcquireReply.Failed(FailureKind.NO_EFFECT, down, 0), NOW + MS);
+        assertThat(on(new AcquireMachine.GaveUp(), NOW + 2 * MS))
+                .containsExactly(new Finish(new AcquireMachine.Abandoned()));
+    }
+
     @Test
     void whoStandsInTheLocalLineIsWokenAtItsDeadline() {
         assertThat(on(new AcquireMachine.Enqueued(), NOW)).containsExactly(new Arm(DEADLINE));

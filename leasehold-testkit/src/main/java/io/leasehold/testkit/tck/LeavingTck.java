@@ -173,7 +173,7 @@ public interface LeavingTck extends SharesFront {
         LockClient holder = bench.client(options -> options.ttl(TckBench.LONG_TTL));
         Lease held = holder.named(name).acquire();
         CompletableFuture<ReleaseOutcome> released = null;
-        List<String> before = bench.kept(name);
+        List<String> before = settled(bench, name);
         if (moment == Moment.BEFORE_ITS_REQUEST_IS_SENT) {
             front.holdRequests();
         } else if (moment == Moment.BETWEEN_REQUEST_AND_REPLY) {
@@ -203,6 +203,18 @@ public interface LeavingTck extends SharesFront {
         assertEquals(ReleaseOutcome.RELEASED, TckBench.join(released));
         next.release();
         keepsOnly(bench, name, List.of());
+    }
+
+    /** The state that stays: a lock is held by a quorum before the last of the nodes has answered. */
+    private static List<String> settled(TckBench bench, LockName name) throws InterruptedException {
+        List<String> kept = bench.kept(name);
+        List<String> before;
+        do {
+            before = kept;
+            TckBench.sleepUntil(System.nanoTime(), SENT);
+            kept = bench.kept(name);
+        } while (!kept.equals(before));
+        return kept;
     }
 
     private static void keepsOnly(TckBench bench, LockName name, List<String> expected) {
