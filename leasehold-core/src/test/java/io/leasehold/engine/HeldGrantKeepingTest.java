@@ -8,6 +8,7 @@ import io.leasehold.Lease;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
+import io.leasehold.LossCause;
 import io.leasehold.MultiLease;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.StoreUnavailableException;
@@ -190,6 +191,23 @@ final class HeldGrantKeepingTest {
             assertThat(silent.releases()).as("read %d", at).hasSize(1);
             assertThat(shop.holds.isEmpty()).as("read %d", at).isTrue();
         }
+    }
+
+    /** It is lost while it is kept: its holder is done, and may be in the middle of something else. */
+    @Test
+    void whoHasGivenItBackIsInterruptedByNoLoss() {
+        Workshop shop = new Workshop(runtime, store, OPTIONS.atLeast(Duration.ofSeconds(20)));
+        HeldGrant keeper = shop.keeper();
+        LeaseHandle lease = keeper.begin(shop.context.suspensions().mark(), null);
+        Interruption wanted = new Interruption();
+        lease.state().interruptOnLoss(wanted);
+        lease.releaseAsync();
+        assertThat(store.releases()).as("it is kept").isEmpty();
+        keeper.on(new GrantEvent.TakenAway(LossCause.SESSION_LOST));
+        assertThat(shop.holds.isEmpty()).as("it is lost").isTrue();
+        assertThat(Thread.interrupted()).isFalse();
+        wanted.callOff();
+        assertThat(wanted.deliver()).as("it was delivered").isFalse();
     }
 
     /** The store is back while a repetition is under way: that one is the repetition. */

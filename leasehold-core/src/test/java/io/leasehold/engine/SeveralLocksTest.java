@@ -48,11 +48,16 @@ final class SeveralLocksTest {
     private final StillRuntime runtime = new StillRuntime();
     private final SilentStore store = new SilentStore();
     private final List<String> news = new ArrayList<>();
+    /** What happens while an attempt on {@link #B} begins. */
+    private Runnable whileBBegins = () -> {};
 
     private final LockListener listener = new LockListener() {
         @Override
         public void attemptBegan(AttemptBegan event) {
             news.add("began " + event.name());
+            if (event.name().equals(B)) {
+                whileBBegins.run();
+            }
         }
 
         @Override
@@ -307,6 +312,21 @@ final class SeveralLocksTest {
         runtime.pass(Duration.ofMinutes(1));
         assertThat(store.renewals()).isEmpty();
         assertThat(store.acquires()).hasSize(3);
+    }
+
+    /** The attempt on the next part is not known yet to the one that leaves, and would wait on its own. */
+    @Test
+    void whoLeavesWhileTheNextPartIsEnteredLeavesNoWaiter() {
+        store.isNotAtomic();
+        CompletableFuture<MultiLease> wanted = both().acquireAsync();
+        whileBBegins = () -> wanted.cancel(false);
+        grant(5);
+        assertThat(wanted).isCancelled();
+        assertThat(names()).containsExactly(B);
+        answer(busy());
+        runtime.pass(Duration.ofMinutes(10));
+        assertThat(store.acquires()).as("it is not asked again").hasSize(2);
+        assertThat(store.releases().get(0).names()).containsExactly(A);
     }
 
     @Test

@@ -456,6 +456,21 @@ final class InMemoryNodeRulesTest {
         assertThat(remembers(OTHER)).as("not held, and its fence still counts").isTrue();
     }
 
+    /** Its fence says no more than the clock, but its queue does. */
+    @Test
+    void aFreeNameThatIsWaitedForIsNotForgotten() {
+        OwnerToken holder = owner();
+        ask(holder, micros());
+        node.renew(new RenewBatch(List.of(new RenewBatch.Item(NAME, holder, 10 * TTL)), SECOND));
+        pass(Duration.ofSeconds(61));
+        OwnerToken first = owner();
+        assertThat(((NodeReply.Held) waits(first, "host/1/a", 0)).queued()).isTrue();
+        release(holder);
+        requests(5_000);
+        assertThat(ask(owner(), micros())).as("the first is ahead").isInstanceOf(NodeReply.Held.class);
+        assertThat(waits(first, "host/1/a", 0)).isInstanceOf(NodeReply.Yes.class);
+    }
+
     @Test
     void aMemberForgetsThemAsWell() {
         node.birth(Birth.declared(SET, 1));

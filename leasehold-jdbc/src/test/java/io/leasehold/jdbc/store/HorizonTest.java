@@ -10,6 +10,7 @@ import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,6 +26,12 @@ class HorizonTest {
     private Path directory;
 
     private final List<String> said = new ArrayList<>();
+    /** What another process does once it was read and before it is written. */
+    private Meanwhile meanwhile = () -> {};
+
+    private interface Meanwhile {
+        void happens() throws SQLException;
+    }
 
     /** Notes what is said, in its order. */
     private <T> T noting(Class<T> type, Object real, String sql) {
@@ -34,6 +41,9 @@ class HorizonTest {
                     String text = arguments != null && arguments[0] instanceof String own ? own : sql;
                     if (name.startsWith("execute")) {
                         said.add(text);
+                        if (text.equals("PRAGMA synchronous=FULL")) {
+                            meanwhile.happens();
+                        }
                     }
                     try {
                         Object result = method.invoke(real, arguments);
@@ -67,6 +77,30 @@ class HorizonTest {
             said.clear();
             table.raiseHorizon(150, 50);
             assertThat(said).as("it is there already").doesNotContain("BEGIN IMMEDIATE");
+            table.forgetStatements();
+        } finally {
+            runtime.close();
+        }
+    }
+
+    /** The other has promised its tokens up to there: what is on the disk never goes back. */
+    @Test
+    void whatAnotherProcessHasRaisedFurtherMeanwhileStays() throws Exception {
+        Dialect dialect = SqliteDialect.dialect(false);
+        String url = "jdbc:sqlite:" + directory.resolve("t.db");
+        SystemLockRuntime runtime = new SystemLockRuntime();
+        try (Connection real = DriverManager.getConnection(url);
+                Connection other = DriverManager.getConnection(url);
+                Statement statement = other.createStatement()) {
+            var incarnation = new SchemaCheck(dialect, runtime, "wall", "store X").prepare(real);
+            Connection noted = noting(Connection.class, real, "");
+            LeaseTable table = new LeaseTable(Loan.begin(noted, Dialect.Tuning.NONE), dialect, incarnation);
+            meanwhile = () -> statement.executeUpdate("UPDATE leasehold_store SET token_horizon = 1000");
+            table.raiseHorizon(100, 50);
+            assertThat(table.isWithinHorizon(1_000)).isTrue();
+            assertThat(table.isWithinHorizon(1_001)).isFalse();
+            assertThat(table.number("SELECT token_horizon FROM leasehold_store"))
+                    .isEqualTo(1_000);
             table.forgetStatements();
         } finally {
             runtime.close();

@@ -260,6 +260,22 @@ class WorkerTest {
         }
     }
 
+    /** What comes between is an answer of the database, and no success yet. */
+    @Test
+    void thatItWasAwayIsToldThoughAnotherFailureComesFirst() throws SQLException {
+        start();
+        plan(works, broken, broken);
+        assertThat(outcome(writing())).startsWith("NO_EFFECT ");
+        for (SQLException error : new SQLException[] {other, full, readOnly}) {
+            plan(works, error, error);
+            assertThat(outcome(writing())).doesNotStartWith("done");
+        }
+        assertThat(told).isEmpty();
+        plan(works);
+        assertThat(outcome(writing())).isEqualTo("done by try 1");
+        assertThat(told).as("it was away").containsExactly("reachable");
+    }
+
     @Test
     void aLogInThatIsRefusedLastsUnlessAnotherMayBeAccepted() throws SQLException {
         start();

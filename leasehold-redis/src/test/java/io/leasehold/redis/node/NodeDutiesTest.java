@@ -28,6 +28,7 @@ import io.leasehold.spi.StoreUri;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
@@ -51,12 +52,16 @@ final class NodeDutiesTest {
 
     private final LockRuntime real = new SystemLockRuntime();
     private Runnable beforeTheSecondLook = () -> {};
+    private final List<Long> delays = new CopyOnWriteArrayList<>();
     /** The second look comes at once, after what the test does before it. */
     private final LockRuntime runtime = (LockRuntime) Proxy.newProxyInstance(
             NodeDutiesTest.class.getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
                 if (method.getName().equals("schedule") && arguments[0].equals(SECOND_LOOK_NANOS)) {
                     beforeTheSecondLook.run();
                     return real.schedule(0, (Runnable) arguments[1]);
+                }
+                if (method.getName().equals("schedule")) {
+                    delays.add((Long) arguments[0]);
                 }
                 return method.invoke(real, arguments);
             });
@@ -180,6 +185,26 @@ final class NodeDutiesTest {
     private static AcquireRequest waiting(OwnerToken owner) {
         return AcquireRequest.exclusive(List.of(NAME), owner, "h", LIMIT_NANOS, LIMIT_NANOS)
                 .waiting(LIMIT_NANOS);
+    }
+
+    /** It is asked twice, with a subscription between: all of that is one request. */
+    @Test
+    void theTimeForAPlaceIsWhatTheFirstAnswerAndTheSubscriptionHaveLeft() throws Exception {
+        RedisNode node = node(false);
+        SERVER.redis().set(LOCK, "01".repeat(OwnerToken.BYTES) + ":5:h");
+        long timeoutNanos = 10 * LIMIT_NANOS;
+        AcquireRequest request = AcquireRequest.exclusive(
+                        List.of(NAME), OwnerToken.draw(real), "h", LIMIT_NANOS, timeoutNanos)
+                .waiting(LIMIT_NANOS);
+        long ballot = Long.parseLong(SERVER.redis().time().get(0)) * 1_000_000;
+        assertThat(node.acquire(new Ballot(request, ballot, 1)).get(60, TimeUnit.SECONDS))
+                .isInstanceOfSatisfying(
+                        NodeReply.Held.class, held -> assertThat(held.queued()).isTrue());
+        List<Long> limits =
+                delays.stream().filter(delay -> delay > timeoutNanos / 2).toList();
+        assertThat(limits).hasSize(2);
+        assertThat(limits.get(0)).isEqualTo(timeoutNanos);
+        assertThat(limits.get(1)).isLessThan(timeoutNanos);
     }
 
     private static ReleaseReply end(RedisNode node, OwnerToken owner, long ballot, ReleaseRequest.Kind kind)

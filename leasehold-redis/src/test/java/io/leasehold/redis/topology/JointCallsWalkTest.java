@@ -69,7 +69,8 @@ class JointCallsWalkTest {
                         "released",
                         "done alone",
                         "declined alone",
-                        "noscript alone");
+                        "noscript alone",
+                        "behind what was sent again");
     }
 
     /** What is asked for one owner token, once. */
@@ -79,6 +80,10 @@ class JointCallsWalkTest {
         private final long begun;
         private long returned = Long.MAX_VALUE;
         private long written = Long.MAX_VALUE;
+        /** When it was sent once more, with the text of its script, and written. */
+        private long resent = Long.MAX_VALUE;
+
+        private long rewritten;
         private boolean givenUp;
         private int heard;
         private @Nullable String effect;
@@ -138,6 +143,19 @@ class JointCallsWalkTest {
                     .collect(Collectors.groupingBy(asked -> asked.lock))
                     .values()
                     .forEach(this::inTheirOrder);
+            all.values().stream().filter(asked -> asked.rewritten > 0).forEach(this::notOvertaken);
+        }
+
+        /** What is asked about a lock after a call about it was sent once more is written after it. */
+        private void notOvertaken(Asked again) {
+            for (Asked asked : all.values()) {
+                if (asked.lock.equals(again.lock) && asked.begun > again.resent) {
+                    seen.add("behind what was sent again");
+                    assertThat(asked.written)
+                            .as("%s: what was sent again is overtaken", where)
+                            .isGreaterThan(again.rewritten);
+                }
+            }
         }
 
         /** Of the calls about one lock: what had been asked when another began was written before it. */
@@ -303,6 +321,20 @@ class JointCallsWalkTest {
                 command.completeExceptionally(new RedisConnectionException("lost"));
             } else {
                 wire.add(command);
+                if (command.getType() == CommandType.EVAL) {
+                    resent(words(command));
+                }
+            }
+        }
+
+        private void resent(List<String> words) {
+            boolean acquires = is(words.get(1), LuaScript.ACQUIRE_FREE) || is(words.get(1), LuaScript.ACQUIRE_MANY);
+            for (String argument : words.subList(3 + Integer.parseInt(words.get(2)), words.size())) {
+                // The others are a ttl and a token.
+                if (argument.length() > 40) {
+                    all.get(id(acquires ? LuaScript.ACQUIRE : LuaScript.RELEASE, argument.substring(0, 40))).resent =
+                            ++clock;
+                }
             }
         }
 
@@ -325,14 +357,14 @@ class JointCallsWalkTest {
         private void write() {
             for (int i = 1 + random.nextInt(4); i > 0 && !wire.isEmpty(); i--) {
                 RedisCommand<String, String, ?> command = wire.remove();
-                ByteBuf bytes = Unpooled.buffer();
-                command.encode(bytes);
-                List<String> words = words(bytes.toString(StandardCharsets.UTF_8));
-                arrive(command, words);
+                arrive(command, words(command));
             }
         }
 
-        private static List<String> words(String resp) {
+        private static List<String> words(RedisCommand<String, String, ?> command) {
+            ByteBuf bytes = Unpooled.buffer();
+            command.encode(bytes);
+            String resp = bytes.toString(StandardCharsets.UTF_8);
             List<String> words = new ArrayList<>();
             String[] lines = resp.split("\r\n", -1);
             for (int i = 2; i < lines.length; i += 2) {
@@ -455,6 +487,9 @@ class JointCallsWalkTest {
             Asked asked = all.get(id(script, argument.substring(0, 40)));
             assertThat(asked.lock).as("%s: the lock that was asked for", where).isEqualTo(lock);
             asked.written = Math.min(asked.written, ++clock);
+            if (asked.resent < Long.MAX_VALUE && asked.rewritten == 0) {
+                asked.rewritten = clock;
+            }
             return asked;
         }
 
