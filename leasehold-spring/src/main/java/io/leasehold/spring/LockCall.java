@@ -5,11 +5,9 @@ import io.leasehold.Attempt;
 import io.leasehold.Hold;
 import io.leasehold.LockName;
 import io.leasehold.MultiLock;
-import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -66,20 +64,6 @@ record LockCall(
             wait.failed(e);
             throw e;
         }
-    }
-
-    /** Waits without a thread. */
-    CompletableFuture<? extends Attempt<? extends Hold>> attemptAsync(@Nullable Observation parent) {
-        WaitObservation wait = WaitObservation.start(observations, names, parent);
-        CompletableFuture<? extends Attempt<? extends Hold>> asked = lock.attemptAsync(maxWait);
-        asked.whenComplete((attempt, error) -> {
-            if (error == null) {
-                wait.ended(attempt);
-            } else {
-                wait.failed(error);
-            }
-        });
-        return asked;
     }
 
     LeaseScope scope(Hold hold, @Nullable LeaseScope outer) {
