@@ -42,6 +42,11 @@ record LockCall(
     interface Body {
         @Nullable
         Object run(Hold hold) throws Throwable;
+
+        /** As {@link #run(Hold)}, where the body can be cancelled: one whose code goes on elsewhere after that tells it. */
+        default @Nullable Object run(Hold hold, Inside inside) throws Throwable {
+            return run(hold);
+        }
     }
 
     /** What the caller gets where the lock stayed busy. */

@@ -27,6 +27,11 @@ final class PublisherCalls {
 
     private PublisherCalls() {}
 
+    /** A body that is a {@code Mono}, whatever its method says. */
+    static Object runMono(LockCall call) {
+        return run(call, Mono.class);
+    }
+
     static Object run(LockCall call, Class<?> type) {
         ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(type);
         if (adapter == null) {
@@ -189,7 +194,7 @@ final class PublisherCalls {
         private Publisher<Object> body(LeaseScope scope) {
             LeaseScope before = scope.enter();
             try {
-                return publisher(call.body().run(scope.hold()));
+                return publisher(call.body().run(scope.hold(), held));
             } catch (Throwable e) {
                 return Mono.error(e);
             } finally {

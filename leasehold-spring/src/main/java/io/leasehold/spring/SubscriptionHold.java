@@ -17,7 +17,7 @@ import reactor.util.context.Context;
  *
  * <p>Fields that change are guarded by {@code this}; nothing foreign is called under the guard.
  */
-final class SubscriptionHold {
+final class SubscriptionHold implements Inside {
 
     /** Done when the hold has been given back, with the outcome where the store has told it. */
     private final CompletableFuture<@Nullable ReleaseOutcome> released = new CompletableFuture<>();
@@ -84,11 +84,13 @@ final class SubscriptionHold {
         return released;
     }
 
-    synchronized void enter() {
+    @Override
+    public synchronized void enter() {
         inside++;
     }
 
-    void leave() {
+    @Override
+    public void leave() {
         synchronized (this) {
             inside--;
             if (inside > 0 || !lastReleases) {
