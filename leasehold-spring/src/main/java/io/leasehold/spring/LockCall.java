@@ -3,6 +3,7 @@ package io.leasehold.spring;
 import io.leasehold.Acquirable;
 import io.leasehold.Attempt;
 import io.leasehold.Hold;
+import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.MultiLock;
 import io.micrometer.observation.ObservationRegistry;
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * One call of a locked body.
  *
  * @param names the locks
+ * @param client at which they are
  * @param lock the same, to be acquired
  * @param maxWait the patience
  * @param commitGuard the validity that a commit inside needs
@@ -28,6 +30,7 @@ import org.jspecify.annotations.Nullable;
  */
 record LockCall(
         List<LockName> names,
+        LockClient client,
         Acquirable<? extends Hold> lock,
         Duration maxWait,
         Duration commitGuard,
@@ -72,7 +75,7 @@ record LockCall(
     }
 
     LeaseScope scope(Hold hold, @Nullable LeaseScope outer) {
-        return new LeaseScope(names, hold, commitGuard, outer);
+        return new LeaseScope(names, client, hold, commitGuard, outer);
     }
 
     /**
@@ -84,7 +87,7 @@ record LockCall(
     @Nullable
     LeaseScope keptBy(Stream<LeaseScope> scopes) {
         List<LeaseScope> overlapping =
-                scopes.filter(scope -> scope.hasAnyOf(names)).toList();
+                scopes.filter(scope -> scope.hasAnyOf(client, names)).toList();
         if (overlapping.isEmpty()) {
             return null;
         }

@@ -44,6 +44,7 @@ final class LockedInterceptor implements MethodInterceptor {
         List<LockName> names = locked.naming().of(target, invocation.getArguments());
         LockCall call = new LockCall(
                 names,
+                locks.client(),
                 locks.of(names),
                 locks.maxWait(),
                 locks.commitGuard(),
@@ -152,7 +153,8 @@ final class LockedInterceptor implements MethodInterceptor {
             LockedMethod locked, Method fallback, MethodInvocation invocation, Attempt.Busy<?> busy) throws Throwable {
         Object[] given = invocation.getArguments();
         int more = fallback.getParameterCount() - given.length;
-        Object[] arguments = more == 0 ? given : withBusy(given, given.length - (locked.style() == Style.SUSPENDING ? 1 : 0), busy);
+        Object[] arguments =
+                more == 0 ? given : withBusy(given, given.length - (locked.style() == Style.SUSPENDING ? 1 : 0), busy);
         return AopUtils.invokeJoinpointUsingReflection(invocation.getThis(), fallback, arguments);
     }
 

@@ -93,14 +93,13 @@ final class LockedMethodReader {
 
     private static void refusePrimitiveSkip(Method method, Style style, OnBusy onBusy) {
         Class<?> type = method.getReturnType();
-        boolean hasNothing = style == Style.SUSPENDING
-                ? !Coroutines.canSkip(method)
-                : type.isPrimitive() && type != void.class;
+        boolean hasNothing =
+                style == Style.SUSPENDING ? !Coroutines.canSkip(method) : type.isPrimitive() && type != void.class;
         if (onBusy == OnBusy.SKIP && hasNothing) {
             throw LintFinding.refusal(
                     method,
-                    "skips when the lock is busy, and then has no "
-                            + (style == Style.SUSPENDING ? "result" : type) + " to return",
+                    "skips when the lock is busy, and then has no " + (style == Style.SUSPENDING ? "result" : type)
+                            + " to return",
                     "Return " + (style == Style.SUSPENDING ? "" : "Optional or ")
                             + "a type that can be null, or use onBusy = THROW");
         }

@@ -135,7 +135,7 @@ final class PublisherCalls {
 
         private Mono<Attempt<? extends Hold>> attempt() {
             return Mono.create(sink -> {
-                LeaseScope.refuseHeld(around, call.names());
+                LeaseScope.refuseHeld(around, call.client(), call.names());
                 if (outer && call.outerTransaction() == OuterTransaction.FAIL) {
                     throw call.refusedInTransaction();
                 }
@@ -163,8 +163,7 @@ final class PublisherCalls {
             });
         }
 
-        private static void refused(
-                MonoSink<Attempt<? extends Hold>> sink, WaitObservation wait, Throwable error) {
+        private static void refused(MonoSink<Attempt<? extends Hold>> sink, WaitObservation wait, Throwable error) {
             StageCalls.waited(wait, error);
             if (error instanceof LockBusyException busy) {
                 sink.success(StageCalls.attempt(busy));

@@ -174,7 +174,8 @@ class ReactiveTransactionTest {
             return true;
         });
         Mono<Boolean> first = accounts.run(Mono.just(true));
-        Disposable running = own.transactional(first.then(accounts.run(blocking))).subscribe();
+        Disposable running =
+                own.transactional(first.then(accounts.run(blocking))).subscribe();
         assertThat(begun.await(5, TimeUnit.MINUTES)).isTrue();
         running.dispose();
         assertThat(done).containsExactly("begin", "rollback");
