@@ -146,7 +146,9 @@ class ArrowsTest {
                 "org.springframework..",
                 "org.aopalliance..",
                 "reactor..",
-                "org.reactivestreams..");
+                "org.reactivestreams..",
+                "kotlin..",
+                "kotlinx.coroutines..");
         room(SPRING_BOOT, API, ADMIN, "io.leasehold.jdbc", "io.leasehold.redis", MICROMETER, SPRING, SPRING_BOOT);
         outsideWorld(
                 new String[] {SPRING_BOOT},
