@@ -148,7 +148,8 @@ class ArrowsTest {
                 "reactor..",
                 "org.reactivestreams..",
                 "kotlin..",
-                "kotlinx.coroutines..");
+                "kotlinx.coroutines..",
+                "io.micrometer.observation..");
         room(SPRING_BOOT, API, ADMIN, "io.leasehold.jdbc", "io.leasehold.redis", MICROMETER, SPRING, SPRING_BOOT);
         outsideWorld(
                 new String[] {SPRING_BOOT},

@@ -10,7 +10,7 @@ import io.leasehold.ReleaseOutcome;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** What a subscriber is told of a loss. */
+/** The news of a loss for a subscriber. */
 final class Losses {
 
     private Losses() {}
