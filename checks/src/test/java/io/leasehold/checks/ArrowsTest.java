@@ -155,6 +155,7 @@ class ArrowsTest {
                 new String[] {SPRING_BOOT},
                 "org.springframework..",
                 "io.micrometer.core.instrument..",
+                "io.micrometer.observation..",
                 "io.lettuce.core..");
         room(SPRING_BOOT_TEST, API, ADMIN, SPI, NODE, MEMORY, TESTKIT, SPRING_BOOT, SPRING_BOOT_TEST);
         outsideWorld(new String[] {SPRING_BOOT_TEST}, "org.springframework..");
