@@ -147,7 +147,10 @@ class ArrowsTest {
                 "io.micrometer.observation..",
                 "org.aopalliance..",
                 "reactor..",
-                "org.reactivestreams..");
+                "org.reactivestreams..",
+                "kotlin..",
+                "kotlinx.coroutines..",
+                "io.micrometer.observation..");
         room(SPRING_BOOT, API, ADMIN, "io.leasehold.jdbc", "io.leasehold.redis", MICROMETER, SPRING, SPRING_BOOT);
         outsideWorld(
                 new String[] {SPRING_BOOT},

@@ -38,6 +38,7 @@ final class Instance implements AutoCloseable {
                 "-Xmx256m",
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1",
+                "-Dspring.aot.enabled=" + Boolean.getBoolean("example.aot"),
                 "-cp",
                 System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
                 OrdersApplication.class.getName(),

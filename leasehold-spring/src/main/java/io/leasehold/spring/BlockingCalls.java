@@ -16,7 +16,7 @@ final class BlockingCalls {
 
     static @Nullable Object run(LockCall call) throws Throwable {
         LeaseScope around = LeaseScope.current();
-        LeaseScope.refuseHeld(around, call.names());
+        LeaseScope.refuseHeld(around, call.client(), call.names());
         boolean outer = ThreadTransactions.isActive();
         if (outer && call.outerTransaction() == OuterTransaction.FAIL) {
             throw call.refusedInTransaction();

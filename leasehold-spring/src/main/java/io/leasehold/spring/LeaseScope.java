@@ -3,6 +3,7 @@ package io.leasehold.spring;
 import io.leasehold.Hold;
 import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
+import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.LossCause;
@@ -26,12 +27,14 @@ final class LeaseScope {
     private static final ThreadLocal<@Nullable LeaseScope> CURRENT = new ThreadLocal<>();
 
     private final List<LockName> names;
+    private final LockClient client;
     private final Hold hold;
     private final Duration commitGuard;
     private final @Nullable LeaseScope outer;
 
-    LeaseScope(List<LockName> names, Hold hold, Duration commitGuard, @Nullable LeaseScope outer) {
+    LeaseScope(List<LockName> names, LockClient client, Hold hold, Duration commitGuard, @Nullable LeaseScope outer) {
         this.names = names;
+        this.client = client;
         this.hold = hold;
         this.commitGuard = commitGuard;
         this.outer = outer;
@@ -43,10 +46,10 @@ final class LeaseScope {
         return own != null ? own : InheritedScope.current();
     }
 
-    /** A body that asked for what a body around it holds would wait for itself. */
-    static void refuseHeld(@Nullable LeaseScope innermost, List<LockName> names) {
+    /** A body that asked for what a body around it holds would wait for itself. At another client the same name is another lock. */
+    static void refuseHeld(@Nullable LeaseScope innermost, LockClient client, List<LockName> names) {
         for (LeaseScope scope = innermost; scope != null; scope = scope.outer) {
-            if (scope.hasAnyOf(names)) {
+            if (scope.hasAnyOf(client, names)) {
                 throw new IllegalStateException(
                         "the lock " + names + " is already held by a body around this call, and locks are not"
                                 + " reentrant: take it once, in the outermost method");
@@ -54,8 +57,8 @@ final class LeaseScope {
         }
     }
 
-    boolean hasAnyOf(List<LockName> others) {
-        return !Collections.disjoint(names, others);
+    boolean hasAnyOf(LockClient at, List<LockName> others) {
+        return client.equals(at) && !Collections.disjoint(names, others);
     }
 
     /** Whether it holds these and no other, as the lease of one lock or of several. */

@@ -101,6 +101,7 @@ public final class LeaseholdTemplate {
         DistributedLock lock = client.named(name).with(change);
         LockCall call = new LockCall(
                 List.of(name),
+                client,
                 lock,
                 maxWait,
                 MethodLocks.defaultGuard(lock.options()),

@@ -3,13 +3,12 @@ package io.leasehold.spring;
 import io.leasehold.Acquirable;
 import io.leasehold.Attempt;
 import io.leasehold.Hold;
+import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.MultiLock;
-import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -18,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * One call of a locked body.
  *
  * @param names the locks
+ * @param client at which they are
  * @param lock the same, to be acquired
  * @param maxWait the patience
  * @param commitGuard the validity that a commit inside needs
@@ -30,6 +30,7 @@ import org.jspecify.annotations.Nullable;
  */
 record LockCall(
         List<LockName> names,
+        LockClient client,
         Acquirable<? extends Hold> lock,
         Duration maxWait,
         Duration commitGuard,
@@ -44,6 +45,11 @@ record LockCall(
     interface Body {
         @Nullable
         Object run(Hold hold) throws Throwable;
+
+        /** As {@link #run(Hold)}, where the body can be cancelled: one whose code goes on elsewhere after that tells it. */
+        default @Nullable Object run(Hold hold, Inside inside) throws Throwable {
+            return run(hold);
+        }
     }
 
     /** What the caller gets where the lock stayed busy. */
@@ -68,22 +74,8 @@ record LockCall(
         }
     }
 
-    /** Waits without a thread. */
-    CompletableFuture<? extends Attempt<? extends Hold>> attemptAsync(@Nullable Observation parent) {
-        WaitObservation wait = WaitObservation.start(observations, names, parent);
-        CompletableFuture<? extends Attempt<? extends Hold>> asked = lock.attemptAsync(maxWait);
-        asked.whenComplete((attempt, error) -> {
-            if (error == null) {
-                wait.ended(attempt);
-            } else {
-                wait.failed(error);
-            }
-        });
-        return asked;
-    }
-
     LeaseScope scope(Hold hold, @Nullable LeaseScope outer) {
-        return new LeaseScope(names, hold, commitGuard, outer);
+        return new LeaseScope(names, client, hold, commitGuard, outer);
     }
 
     /**
@@ -95,7 +87,7 @@ record LockCall(
     @Nullable
     LeaseScope keptBy(Stream<LeaseScope> scopes) {
         List<LeaseScope> overlapping =
-                scopes.filter(scope -> scope.hasAnyOf(names)).toList();
+                scopes.filter(scope -> scope.hasAnyOf(client, names)).toList();
         if (overlapping.isEmpty()) {
             return null;
         }

@@ -20,7 +20,7 @@ import java.lang.annotation.Target;
  *
  * <p>Parameters of type {@link io.leasehold.Lease}, {@link io.leasehold.MultiLease} (several keys) and {@link FencingToken}
  * {@code long} are filled; the caller passes null or 0. Methods may block, or return a {@code CompletionStage}, {@code Mono},
- * {@code Flux} or what Spring adapts to a publisher: these acquire without a thread. Other asynchronous types are refused when
+ * {@code Flux} or what Spring adapts to a publisher, or be suspend functions: these acquire without a thread. Other asynchronous types are refused when
  * the application starts.
  *
  * <p>All texts take <code>${…}</code>. Durations are written as {@code 3s}, {@code 500ms}, {@code 1m30s} or {@code PT3S}.

@@ -77,6 +77,7 @@ final class LockedBeans implements BeanPostProcessor, SmartInitializingSingleton
             findings.addAll(checked(type, bean, locked));
             all.addAll(locked);
         });
+        findings.addAll(LockedLint.outerTransactions(made.keySet(), all));
         findings.addAll(LockedLint.disagreements(all));
         tell(findings);
     }

@@ -7,7 +7,6 @@ import io.leasehold.LockBusyException;
 import io.leasehold.LockName;
 import io.leasehold.spring.LockedMethod.Slots;
 import io.leasehold.spring.LockedMethod.Style;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
@@ -17,6 +16,7 @@ import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.support.AopUtils;
 
 /**
  * Puts a lock around a method that carries {@link Locked}.
@@ -44,6 +44,7 @@ final class LockedInterceptor implements MethodInterceptor {
         List<LockName> names = locked.naming().of(target, invocation.getArguments());
         LockCall call = new LockCall(
                 names,
+                locks.client(),
                 locks.of(names),
                 locks.maxWait(),
                 locks.commitGuard(),
@@ -57,6 +58,7 @@ final class LockedInterceptor implements MethodInterceptor {
             case BLOCKING -> BlockingCalls.run(call);
             case STAGE -> StageCalls.run(call);
             case PUBLISHER -> PublisherCalls.run(call, locked.method().getReturnType());
+            case SUSPENDING -> PublisherCalls.runMono(call);
         };
     }
 
@@ -81,10 +83,36 @@ final class LockedInterceptor implements MethodInterceptor {
             };
         }
         ProxyMethodInvocation proxied = (ProxyMethodInvocation) invocation;
-        MethodInvocation kept = proxied.invocableClone();
-        return hold -> ((ProxyMethodInvocation) kept)
-                .invocableClone(filled(locked.slots(), kept.getArguments(), hold))
-                .proceed();
+        Later later = new Later((ProxyMethodInvocation) proxied.invocableClone(), locked.slots());
+        return locked.style() == Style.SUSPENDING ? new SuspendingBody(later) : later::proceed;
+    }
+
+    /** An invocation that begins when its lock is held, as often as it is acquired. */
+    private record Later(ProxyMethodInvocation kept, Slots slots) {
+
+        @Nullable
+        Object proceed(Hold hold) throws Throwable {
+            return proceed(filled(slots, kept.getArguments(), hold));
+        }
+
+        @Nullable
+        Object proceed(Object[] arguments) throws Throwable {
+            return kept.invocableClone(arguments).proceed();
+        }
+    }
+
+    private record SuspendingBody(Later later) implements LockCall.Body {
+
+        @Override
+        public @Nullable Object run(Hold hold) throws Throwable {
+            return later.proceed(hold);
+        }
+
+        @Override
+        public @Nullable Object run(Hold hold, Inside inside) throws Throwable {
+            Object[] arguments = filled(later.slots(), later.kept().getArguments(), hold);
+            return later.proceed(Coroutines.watched(arguments, inside));
+        }
     }
 
     private static Object[] filled(Slots slots, Object[] arguments, Hold hold) {
@@ -105,7 +133,7 @@ final class LockedInterceptor implements MethodInterceptor {
             throws Throwable {
         Method fallback = locked.fallback();
         if (fallback != null) {
-            return called(fallback, invocation, busy);
+            return called(locked, fallback, invocation, busy);
         }
         if (locked.onBusy() == OnBusy.SKIP) {
             return nothing(locked);
@@ -116,22 +144,24 @@ final class LockedInterceptor implements MethodInterceptor {
     private static @Nullable Object nothing(LockedMethod locked) {
         return switch (locked.style()) {
             case STAGE -> CompletableFuture.completedFuture(null);
-            case PUBLISHER -> null;
+            case PUBLISHER, SUSPENDING -> null;
             case BLOCKING -> locked.method().getReturnType() == Optional.class ? Optional.empty() : null;
         };
     }
 
-    private static @Nullable Object called(Method fallback, MethodInvocation invocation, Attempt.Busy<?> busy)
-            throws Throwable {
+    private static @Nullable Object called(
+            LockedMethod locked, Method fallback, MethodInvocation invocation, Attempt.Busy<?> busy) throws Throwable {
         Object[] given = invocation.getArguments();
-        Object[] arguments = Arrays.copyOf(given, fallback.getParameterCount());
-        if (arguments.length > given.length) {
-            arguments[given.length] = busy;
-        }
-        try {
-            return fallback.invoke(invocation.getThis(), arguments);
-        } catch (InvocationTargetException e) {
-            throw e.getTargetException();
-        }
+        int more = fallback.getParameterCount() - given.length;
+        Object[] arguments =
+                more == 0 ? given : withBusy(given, given.length - (locked.style() == Style.SUSPENDING ? 1 : 0), busy);
+        return AopUtils.invokeJoinpointUsingReflection(invocation.getThis(), fallback, arguments);
+    }
+
+    private static Object[] withBusy(Object[] given, int position, Attempt.Busy<?> busy) {
+        Object[] arguments = Arrays.copyOf(given, given.length + 1);
+        arguments[position] = busy;
+        System.arraycopy(given, position, arguments, position + 1, given.length - position);
+        return arguments;
     }
 }

@@ -41,6 +41,16 @@ final class LockedLint {
                 findings.add(LintFinding.of(
                         method, "returns a stream, which is read after the lock has been released", "Return a List"));
             }
+            if (one.fallback() != null && TransactionalCalls.isTransactional(one.fallback())) {
+                findings.add(LintFinding.of(
+                        method,
+                        "has the fallback \"" + one.fallback().getName()
+                                + "\", whose @Transactional begins no transaction: it is called past the proxy",
+                        "Let it call a @Transactional method of another bean, or use a TransactionTemplate"));
+            }
+            if (TransactionalCalls.needsOuter(method)) {
+                findings.add(insideTransaction(method, "needs a transaction of its caller"));
+            }
         }
         SelfCalls.in(type, locked.stream().map(LockedMethod::method).toList())
                 .forEach((called, caller) -> findings.add(LintFinding.of(
@@ -48,6 +58,23 @@ final class LockedLint {
                         "is called by " + caller + " of the same object, past the proxy: it runs without the lock then",
                         "Call it from another bean, or lock with LeaseholdTemplate")));
         return findings;
+    }
+
+    /** Locks that are asked for inside a transaction, which has perhaps read before. */
+    static List<LintFinding> outerTransactions(Iterable<Class<?>> types, List<LockedMethod> all) {
+        List<LintFinding> findings = new ArrayList<>();
+        TransactionalCalls.in(types, all.stream().map(LockedMethod::method).toList())
+                .forEach((called, caller) -> findings.add(
+                        insideTransaction(called, "is called by " + caller + ", which is @Transactional")));
+        return findings;
+    }
+
+    private static LintFinding insideTransaction(Method method, String why) {
+        return LintFinding.of(
+                method,
+                why
+                        + ": its lock is taken inside that transaction, which may have read before, and kept until it has completed",
+                "Lock outside of the transaction, by @Locked on the method that begins it");
     }
 
     private static @Nullable String unreachable(Method method) {

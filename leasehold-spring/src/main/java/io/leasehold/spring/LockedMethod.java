@@ -43,7 +43,9 @@ record LockedMethod(
         /** It has ended with the stage that the method returns. */
         STAGE,
         /** It runs when the publisher that the method returns is subscribed to, and has ended with it. */
-        PUBLISHER
+        PUBLISHER,
+        /** It runs as a coroutine, of which Spring makes a publisher, and has ended with it. */
+        SUSPENDING
     }
 
     /**

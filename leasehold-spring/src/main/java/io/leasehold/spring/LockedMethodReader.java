@@ -9,6 +9,7 @@ import io.leasehold.spring.LockedMethod.Style;
 import java.lang.reflect.Method;
 import java.lang.reflect.Parameter;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +20,7 @@ import java.util.concurrent.Future;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.KotlinDetector;
+import org.springframework.core.MethodParameter;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
@@ -65,14 +67,15 @@ final class LockedMethodReader {
         boolean scheduled = AnnotatedElementUtils.isAnnotated(method, Scheduled.class)
                 || AnnotatedElementUtils.isAnnotated(method, Schedules.class);
         OnBusy onBusy = locked.onBusy() != OnBusy.DEFAULT ? locked.onBusy() : scheduled ? OnBusy.SKIP : OnBusy.THROW;
-        refusePrimitiveSkip(method, onBusy);
+        Style style = style(method);
+        refusePrimitiveSkip(method, style, onBusy);
         if (locked.fairness().length > 1) {
             throw LintFinding.refusal(method, "names several kinds of fairness", "Name one");
         }
         Duration maxWait = duration(method, "maxWait", locked.maxWait());
         return new LockedMethod(
                 method,
-                style(method),
+                style,
                 naming,
                 slots(method, naming),
                 maxWait == null && scheduled ? Duration.ZERO : maxWait,
@@ -82,27 +85,30 @@ final class LockedMethodReader {
                         duration(method, "atLeast", locked.atLeast()),
                         locked.fairness().length == 0 ? null : locked.fairness()[0]),
                 onBusy,
-                fallback(method, onBusy, placeholders.apply(locked.fallback())),
+                fallback(method, style, onBusy, placeholders.apply(locked.fallback())),
                 locked.onLoss(),
                 duration(method, "commitGuard", locked.commitGuard()),
                 placeholders.apply(locked.client()));
     }
 
-    private static void refusePrimitiveSkip(Method method, OnBusy onBusy) {
+    private static void refusePrimitiveSkip(Method method, Style style, OnBusy onBusy) {
         Class<?> type = method.getReturnType();
-        if (onBusy == OnBusy.SKIP && type.isPrimitive() && type != void.class) {
+        boolean hasNothing =
+                style == Style.SUSPENDING ? !Coroutines.canSkip(method) : type.isPrimitive() && type != void.class;
+        if (onBusy == OnBusy.SKIP && hasNothing) {
             throw LintFinding.refusal(
                     method,
-                    "skips when the lock is busy, and then has no " + type + " to return",
-                    "Return Optional or a type that can be null, or use onBusy = THROW");
+                    "skips when the lock is busy, and then has no " + (style == Style.SUSPENDING ? "result" : type)
+                            + " to return",
+                    "Return " + (style == Style.SUSPENDING ? "" : "Optional or ")
+                            + "a type that can be null, or use onBusy = THROW");
         }
     }
 
     private static Style style(Method method) {
         Class<?> type = method.getReturnType();
         if (KotlinDetector.isSuspendingFunction(method)) {
-            throw LintFinding.refusal(
-                    method, "is a suspend function, which is not supported yet", "Return a Mono or a Flux");
+            return suspending(method);
         }
         if (type == CompletionStage.class || type == CompletableFuture.class) {
             return Style.STAGE;
@@ -117,6 +123,22 @@ final class LockedMethodReader {
             }
         }
         return ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null ? Style.PUBLISHER : Style.BLOCKING;
+    }
+
+    private static Style suspending(Method method) {
+        if (!Coroutines.arePossible()) {
+            throw LintFinding.refusal(
+                    method,
+                    "is a suspend function, for which Spring needs more than is on the class path",
+                    "Add org.jetbrains.kotlinx:kotlinx-coroutines-reactor and org.jetbrains.kotlin:kotlin-reflect");
+        }
+        if (new MethodParameter(method, -1).getParameterType().getName().equals("kotlinx.coroutines.flow.Flow")) {
+            throw LintFinding.refusal(
+                    method,
+                    "is a suspend function that returns a Flow, whose work would go on after the lock has been released",
+                    "Return the Flow from a function that does not suspend");
+        }
+        return Style.SUSPENDING;
     }
 
     private static LockedUsageException endsElsewhere(Method method, String cure) {
@@ -181,7 +203,7 @@ final class LockedMethodReader {
                 method, "has " + attribute + " = \"" + text + "\", which " + why, "Write 3s, 500ms, 1m30s or PT3S");
     }
 
-    private static @Nullable Method fallback(Method method, OnBusy onBusy, String name) {
+    private static @Nullable Method fallback(Method method, Style style, OnBusy onBusy, String name) {
         if (onBusy != OnBusy.FALLBACK) {
             if (!name.isEmpty()) {
                 throw LintFinding.refusal(
@@ -191,11 +213,11 @@ final class LockedMethodReader {
             }
             return null;
         }
-        List<Class<?>> plain = List.of(method.getParameterTypes());
-        Class<?>[] withBusy = Arrays.copyOf(method.getParameterTypes(), plain.size() + 1);
-        withBusy[plain.size()] = Attempt.Busy.class;
+        List<Class<?>> withBusy = new ArrayList<>(List.of(method.getParameterTypes()));
+        // After the parameters, of which the last one of a suspend function is what it goes on with.
+        withBusy.add(withBusy.size() - (style == Style.SUSPENDING ? 1 : 0), Attempt.Busy.class);
         Class<?> type = method.getDeclaringClass();
-        Method found = ReflectionUtils.findMethod(type, name, withBusy);
+        Method found = ReflectionUtils.findMethod(type, name, withBusy.toArray(Class<?>[]::new));
         if (found == null) {
             found = ReflectionUtils.findMethod(type, name, method.getParameterTypes());
         }

@@ -87,6 +87,10 @@ final class MethodLocks {
         return guard.compareTo(most) <= 0 ? guard : most.isNegative() ? Duration.ZERO : most;
     }
 
+    LockClient client() {
+        return client;
+    }
+
     Duration maxWait() {
         return maxWait;
     }

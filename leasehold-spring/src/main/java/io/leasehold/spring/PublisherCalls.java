@@ -3,9 +3,12 @@ package io.leasehold.spring;
 import io.leasehold.Attempt;
 import io.leasehold.Hold;
 import io.leasehold.LeaseLostException;
+import io.leasehold.LockBusyException;
+import io.leasehold.ReleaseOutcome;
+import io.micrometer.observation.Observation;
 import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Function;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.slf4j.Logger;
@@ -14,6 +17,7 @@ import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.MonoSink;
 import reactor.util.context.ContextView;
 
 /** Locked bodies that are publishers: each subscription acquires, and releases when it completes, fails or is cancelled. */
@@ -22,6 +26,11 @@ final class PublisherCalls {
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     private PublisherCalls() {}
+
+    /** A body that is a {@code Mono}, whatever its method says. */
+    static Object runMono(LockCall call) {
+        return run(call, Mono.class);
+    }
 
     static Object run(LockCall call, Class<?> type) {
         ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(type);
@@ -39,8 +48,8 @@ final class PublisherCalls {
     private static Mono<Subscription> subscription(LockCall call, ReactiveAdapter adapter, ContextView context) {
         return ReactiveTransactions.isActive().flatMap(outer -> {
             boolean shares = outer && call.outerTransaction() != OuterTransaction.FAIL;
-            Mono<LeaseScope> kept = shares ? ReactiveTransactions.kept(call) : Mono.empty();
-            return kept.map(scope -> new Subscription(call, adapter, context, true, scope))
+            Mono<HeldScope> kept = shares ? ReactiveTransactions.kept(call) : Mono.empty();
+            return kept.map(one -> new Subscription(call, adapter, context, true, one))
                     .switchIfEmpty(Mono.fromSupplier(() -> new Subscription(call, adapter, context, outer, null)));
         });
     }
@@ -57,88 +66,110 @@ final class PublisherCalls {
         private final boolean outer;
 
         /** What an earlier call in the caller's transaction has acquired, and that transaction gives back. */
-        private final @Nullable LeaseScope kept;
+        private final @Nullable HeldScope kept;
 
-        /** Guarded by {@code this}. */
-        private boolean over;
+        /** To be given back by this subscription until it is the transaction's. */
+        private final SubscriptionHold held;
 
-        /** To be given back by this subscription, and by nothing else. Guarded by {@code this}. */
-        private @Nullable Hold granted;
+        private volatile boolean handedOver;
 
         Subscription(
-                LockCall call, ReactiveAdapter adapter, ContextView context, boolean outer, @Nullable LeaseScope kept) {
+                LockCall call, ReactiveAdapter adapter, ContextView context, boolean outer, @Nullable HeldScope kept) {
             this.call = call;
             this.adapter = adapter;
             this.around = context.getOrDefault(LeaseScope.class, null);
             this.outer = outer;
             this.kept = kept;
+            this.held = kept == null ? new SubscriptionHold() : kept.held();
         }
 
         Flux<Object> flux() {
             if (kept != null) {
-                return inside(call.scope(kept.hold(), around));
+                handedOver = true;
+                return inside(call.scope(kept.scope().hold(), around));
             }
             return Flux.usingWhen(
                             attempt(),
                             attempt -> attempt instanceof Attempt.Busy<?> busy
                                     ? Flux.from(busy(busy))
                                     : begun(attempt.orElseThrow()).flatMapMany(this::inside),
-                            this::released,
-                            (attempt, error) -> released(attempt),
-                            this::released)
+                            attempt -> released(),
+                            (attempt, error) -> released(),
+                            attempt -> cancelled())
                     .doFinally(signal -> end());
         }
 
         private Flux<Object> inside(LeaseScope scope) {
-            Flux<Object> body = Flux.defer(() -> Flux.from(body(scope)));
+            Flux<Object> body = Flux.from(held.watched(Flux.defer(() -> Flux.from(body(scope)))));
             return (cancels() ? body.takeUntilOther(loss(scope)) : body)
                     .onErrorMap(error -> told(scope, error))
                     .concatWith(Mono.defer(() -> endOf(scope)))
-                    .contextWrite(context -> context.put(LeaseScope.class, scope));
+                    .contextWrite(context -> ReactiveLocks.with(context, scope));
         }
 
         Mono<Object> mono() {
             if (kept != null) {
-                return only(call.scope(kept.hold(), around));
+                handedOver = true;
+                return only(call.scope(kept.scope().hold(), around));
             }
             return Mono.usingWhen(
                             attempt(),
                             attempt -> attempt instanceof Attempt.Busy<?> busy
                                     ? Mono.from(busy(busy))
                                     : begun(attempt.orElseThrow()).flatMap(this::only),
-                            this::released,
-                            (attempt, error) -> released(attempt),
-                            this::released)
+                            attempt -> released(),
+                            (attempt, error) -> released(),
+                            attempt -> cancelled())
                     .doFinally(signal -> end());
         }
 
         private Mono<Object> only(LeaseScope scope) {
-            Mono<Object> body = Mono.defer(() -> Mono.from(body(scope)));
+            // Mono.from would cancel it once it has its value.
+            Mono<Object> body = Mono.fromDirect(held.watched(Mono.defer(() -> Mono.from(body(scope)))));
             return (cancels() ? body.takeUntilOther(loss(scope)) : body)
                     .onErrorMap(error -> told(scope, error))
                     .flatMap(value -> endOf(scope).defaultIfEmpty(value))
                     .switchIfEmpty(Mono.defer(() -> endOf(scope)))
-                    .contextWrite(context -> context.put(LeaseScope.class, scope));
+                    .contextWrite(context -> ReactiveLocks.with(context, scope));
         }
 
         private Mono<Attempt<? extends Hold>> attempt() {
             return Mono.create(sink -> {
-                LeaseScope.refuseHeld(around, call.names());
+                LeaseScope.refuseHeld(around, call.client(), call.names());
                 if (outer && call.outerTransaction() == OuterTransaction.FAIL) {
                     throw call.refusedInTransaction();
                 }
-                CompletableFuture<? extends Attempt<? extends Hold>> asked =
-                        call.attemptAsync(sink.contextView().getOrDefault(ObservationThreadLocalAccessor.KEY, null));
+                Observation parent = sink.contextView().getOrDefault(ObservationThreadLocalAccessor.KEY, null);
+                WaitObservation wait = WaitObservation.start(call.observations(), call.names(), parent);
+                AtomicBoolean granted = new AtomicBoolean();
+                // The body must not run on the thread of the subscriber or of the client: it may block.
+                CompletableFuture<?> asked = call.lock().holdWhile(call.maxWait(), hold -> {
+                    granted.set(true);
+                    Attempt<? extends Hold> acquired = new Attempt.Acquired<>(hold);
+                    wait.ended(acquired);
+                    if (!held.take(hold)) {
+                        return CompletableFuture.completedFuture(null);
+                    }
+                    sink.success(acquired);
+                    return held.released();
+                });
                 sink.onCancel(() -> asked.cancel(true));
-                asked.whenComplete((attempt, error) -> {
-                    if (error != null) {
-                        sink.error(error);
-                    } else {
-                        keep(attempt.orElseNull());
-                        sink.success(attempt);
+                asked.whenComplete((nothing, error) -> {
+                    Throwable cause = StageCalls.cause(error);
+                    if (cause != null && !granted.get()) {
+                        refused(sink, wait, cause);
                     }
                 });
             });
+        }
+
+        private static void refused(MonoSink<Attempt<? extends Hold>> sink, WaitObservation wait, Throwable error) {
+            StageCalls.waited(wait, error);
+            if (error instanceof LockBusyException busy) {
+                sink.success(StageCalls.attempt(busy));
+            } else {
+                sink.error(error);
+            }
         }
 
         private Publisher<Object> busy(Attempt.Busy<?> busy) {
@@ -153,19 +184,16 @@ final class PublisherCalls {
         private Mono<LeaseScope> begun(Hold hold) {
             LeaseScope scope = call.scope(hold, around);
             Mono<Void> handed = outer
-                    ? ReactiveTransactions.releaseAfterCompletion(scope).doOnSuccess(done -> handedOver())
+                    ? ReactiveTransactions.releaseAfterCompletion(new HeldScope(scope, held))
+                            .doOnSuccess(done -> handedOver = true)
                     : Mono.empty();
             return handed.thenReturn(scope);
-        }
-
-        private synchronized void handedOver() {
-            granted = null;
         }
 
         private Publisher<Object> body(LeaseScope scope) {
             LeaseScope before = scope.enter();
             try {
-                return publisher(call.body().run(scope.hold()));
+                return publisher(call.body().run(scope.hold(), held));
             } catch (Throwable e) {
                 return Mono.error(e);
             } finally {
@@ -197,58 +225,30 @@ final class PublisherCalls {
             if (lost != null) {
                 return Mono.error(lost);
             }
-            Hold hold = taken();
-            return hold == null
+            return released().flatMap(outcome -> {
+                LeaseLostException found = scope.foundBy(outcome);
+                return found == null ? Mono.empty() : Mono.error(found);
+            });
+        }
+
+        /** Gives back what is still this subscription's; empty where that is nothing, or fails: then the work is done, and what it has written is committed. */
+        private Mono<ReleaseOutcome> released() {
+            return handedOver
                     ? Mono.empty()
-                    : Mono.fromFuture(hold.releaseAsync(), true)
-                            .onErrorResume(unreleased(hold))
-                            .flatMap(outcome -> {
-                                LeaseLostException found = scope.foundBy(outcome);
-                                return found == null ? Mono.empty() : Mono.error(found);
-                            });
+                    : Mono.fromFuture(held.release(), true).onErrorResume(error -> {
+                        LOG.atWarn().setCause(error).log("releasing {} failed; it ends with its ttl", call.names());
+                        return Mono.empty();
+                    });
         }
 
-        /** The work is done, and what it has written is committed. */
-        private static <T> Function<Throwable, Mono<T>> unreleased(Hold hold) {
-            return error -> {
-                LOG.atWarn().setCause(error).log("releasing {} failed; it ends with its ttl", hold);
-                return Mono.empty();
-            };
-        }
-
-        private Mono<?> released(Attempt<? extends Hold> attempt) {
-            Hold hold = taken();
-            return hold == null
-                    ? Mono.empty()
-                    : Mono.fromFuture(hold.releaseAsync(), true).onErrorResume(unreleased(hold));
-        }
-
-        private synchronized @Nullable Hold taken() {
-            Hold hold = granted;
-            granted = null;
-            return hold;
-        }
-
-        private void keep(@Nullable Hold hold) {
-            synchronized (this) {
-                if (!over) {
-                    granted = hold;
-                    return;
-                }
-            }
-            giveBack(hold);
+        /** Waits for nothing: the subscriber has gone. */
+        private Mono<Void> cancelled() {
+            return Mono.fromRunnable(this::end);
         }
 
         private void end() {
-            synchronized (this) {
-                over = true;
-            }
-            giveBack(taken());
-        }
-
-        private static void giveBack(@Nullable Hold hold) {
-            if (hold != null) {
-                hold.releaseAsync();
+            if (!handedOver) {
+                var unused = held.releaseOnceLeft();
             }
         }
     }

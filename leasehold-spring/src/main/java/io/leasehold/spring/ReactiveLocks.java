@@ -4,32 +4,41 @@ import io.leasehold.Hold;
 import io.leasehold.Lease;
 import io.leasehold.MultiLease;
 import reactor.core.publisher.Mono;
+import reactor.util.context.Context;
 
-/** The lease under which a publisher runs: that of the innermost {@link Locked} method around its subscription. */
+/**
+ * The lease under which a publisher runs: that of the innermost {@link Locked} method around its subscription, or of {@code
+ * io.leasehold.reactor.ReactiveLocks}, which finds the same one.
+ */
 public final class ReactiveLocks {
 
     private ReactiveLocks() {}
 
     /** The innermost lease; fails with {@link IllegalStateException} in the cases of {@link Locks#current()}. */
     public static Mono<Lease> current() {
-        return innermost()
-                .map(hold -> Locks.only(Lease.class, hold, "takes several locks: use ReactiveLocks.currentMulti()"));
+        return held(Lease.class, MultiLease.class, "takes several locks: use ReactiveLocks.currentMulti()");
     }
 
     /** The innermost lease of several locks; fails with {@link IllegalStateException} in the cases of {@link Locks#currentMulti()}. */
     public static Mono<MultiLease> currentMulti() {
-        return innermost()
-                .map(hold -> Locks.only(MultiLease.class, hold, "takes one lock: use ReactiveLocks.current()"));
+        return held(MultiLease.class, Lease.class, "takes one lock: use ReactiveLocks.current()");
     }
 
-    private static Mono<Hold> innermost() {
-        return Mono.deferContextual(context -> {
-            LeaseScope scope = context.getOrDefault(LeaseScope.class, null);
-            return scope == null
-                    ? Mono.error(new IllegalStateException(
-                            "no locked body runs in this subscription: subscribe to it inside a publisher"
-                                    + " that a @Locked method returns"))
-                    : Mono.just(scope.hold());
-        });
+    private static <H extends Hold> Mono<H> held(Class<H> kind, Class<? extends Hold> other, String otherwise) {
+        return Mono.deferContextual(context -> context.<H>getOrEmpty(kind)
+                .map(Mono::just)
+                .orElseGet(() -> Mono.error(new IllegalStateException(
+                        context.hasKey(other)
+                                ? "the innermost locked body " + otherwise
+                                : "no locked body runs in this subscription: subscribe to it inside a publisher"
+                                        + " that a @Locked method returns"))));
+    }
+
+    /** With the body, and its hold under the keys by which leasehold-reactor finds it, too. */
+    static Context with(Context context, LeaseScope scope) {
+        boolean one = scope.hold() instanceof Lease;
+        return context.put(LeaseScope.class, scope)
+                .put(one ? Lease.class : MultiLease.class, scope.hold())
+                .delete(one ? MultiLease.class : Lease.class);
     }
 }

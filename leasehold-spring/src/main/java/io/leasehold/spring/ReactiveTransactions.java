@@ -1,5 +1,6 @@
 package io.leasehold.spring;
 
+import java.util.List;
 import org.springframework.core.Ordered;
 import org.springframework.transaction.NoTransactionException;
 import org.springframework.transaction.reactive.TransactionSynchronization;
@@ -21,13 +22,13 @@ final class ReactiveTransactions {
     }
 
     /** The scope with just these locks that the active transaction keeps until it has completed. */
-    static Mono<LeaseScope> kept(LockCall call) {
+    static Mono<HeldScope> kept(LockCall call) {
         return OfSpring.kept(call);
     }
 
     /** The active transaction checks the lease before its commit, and gives it back when it has completed. */
-    static Mono<Void> releaseAfterCompletion(LeaseScope scope) {
-        return OfSpring.releaseAfterCompletion(scope);
+    static Mono<Void> releaseAfterCompletion(HeldScope held) {
+        return OfSpring.releaseAfterCompletion(held);
     }
 
     /** A class of its own: without Spring's transactions it could not even be linked. */
@@ -42,18 +43,25 @@ final class ReactiveTransactions {
                     .onErrorResume(NoTransactionException.class, none -> Mono.just(false));
         }
 
-        static Mono<LeaseScope> kept(LockCall call) {
-            return TransactionSynchronizationManager.forCurrentTransaction()
-                    .mapNotNull(transaction -> call.keptBy(transaction.getSynchronizations().stream()
-                            .filter(ReleasedWithTransaction.class::isInstance)
-                            .map(one -> ((ReleasedWithTransaction) one).scope())));
+        static Mono<HeldScope> kept(LockCall call) {
+            return TransactionSynchronizationManager.forCurrentTransaction().mapNotNull(transaction -> {
+                List<HeldScope> all = transaction.getSynchronizations().stream()
+                        .filter(ReleasedWithTransaction.class::isInstance)
+                        .map(one -> ((ReleasedWithTransaction) one).kept())
+                        .toList();
+                LeaseScope kept = call.keptBy(all.stream().map(HeldScope::scope));
+                return all.stream()
+                        .filter(one -> one.scope() == kept)
+                        .findFirst()
+                        .orElse(null);
+            });
         }
 
-        static Mono<Void> releaseAfterCompletion(LeaseScope scope) {
+        static Mono<Void> releaseAfterCompletion(HeldScope held) {
             return TransactionSynchronizationManager.forCurrentTransaction()
                     .doOnNext(transaction -> {
-                        transaction.registerSynchronization(new CheckedBeforeCommit(scope));
-                        transaction.registerSynchronization(new ReleasedWithTransaction(scope));
+                        transaction.registerSynchronization(new CheckedBeforeCommit(held.scope()));
+                        transaction.registerSynchronization(new ReleasedWithTransaction(held));
                     })
                     .then();
         }
@@ -74,7 +82,7 @@ final class ReactiveTransactions {
     }
 
     /** First, so that others who hear of the completion can take the lock. */
-    private record ReleasedWithTransaction(LeaseScope scope) implements TransactionSynchronization, Ordered {
+    private record ReleasedWithTransaction(HeldScope kept) implements TransactionSynchronization, Ordered {
 
         @Override
         public int getOrder() {
@@ -83,7 +91,7 @@ final class ReactiveTransactions {
 
         @Override
         public Mono<Void> afterCompletion(int status) {
-            return Mono.defer(() -> Mono.fromFuture(scope.hold().releaseAsync(), true))
+            return Mono.defer(() -> Mono.fromFuture(kept.held().releaseOnceLeft(), true))
                     .then();
         }
     }

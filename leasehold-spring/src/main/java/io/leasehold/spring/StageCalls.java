@@ -39,7 +39,8 @@ final class StageCalls {
                 .thenCompose(stage -> stage);
     }
 
-    private static void waited(WaitObservation wait, Throwable inVain) {
+    /** Ends the observation of a wait that was in vain. */
+    static void waited(WaitObservation wait, Throwable inVain) {
         if (inVain instanceof LockBusyException) {
             wait.busy();
         } else {
@@ -76,10 +77,14 @@ final class StageCalls {
 
     private static CompletionStage<Object> busy(LockCall call, LockBusyException e) {
         try {
-            return stage(call.whenBusy().result(new Attempt.Busy<>(e.lockName(), e.waited(), e.holder(), e.votes())));
+            return stage(call.whenBusy().result(attempt(e)));
         } catch (Throwable thrown) {
             return CompletableFuture.failedFuture(thrown);
         }
+    }
+
+    static Attempt.Busy<Hold> attempt(LockBusyException busy) {
+        return new Attempt.Busy<>(busy.lockName(), busy.waited(), busy.holder(), busy.votes());
     }
 
     @SuppressWarnings("unchecked") // its type is only known to who called the method
@@ -87,7 +92,7 @@ final class StageCalls {
         return returned == null ? CompletableFuture.completedFuture(null) : (CompletionStage<Object>) returned;
     }
 
-    private static @Nullable Throwable cause(@Nullable Throwable error) {
+    static @Nullable Throwable cause(@Nullable Throwable error) {
         return error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
     }
 }

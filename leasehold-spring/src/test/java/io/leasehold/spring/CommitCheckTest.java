@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.Hold;
 import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import java.lang.reflect.Proxy;
@@ -15,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,6 +26,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What is asked of the leases of a thread before its transaction commits: each with a clock of its own that renewals move. */
 @Tag("quick")
 class CommitCheckTest {
+
+    private static final LockClient CLIENT = Leasehold.connect("memory:");
+
+    @AfterAll
+    static void close() {
+        CLIENT.close();
+    }
 
     private static final Duration GUARD = Duration.ofSeconds(1);
 
@@ -83,7 +93,7 @@ class CommitCheckTest {
         }
 
         LeaseScope scope(@Nullable LeaseScope around) {
-            return new LeaseScope(List.of(name), hold(), GUARD, around);
+            return new LeaseScope(List.of(name), CLIENT, hold(), GUARD, around);
         }
     }
 

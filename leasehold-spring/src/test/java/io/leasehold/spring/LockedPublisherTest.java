@@ -20,11 +20,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.reactivestreams.Publisher;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
+import reactor.util.function.Tuples;
 
 /** Methods that return a publisher. */
 @Tag("quick")
@@ -200,6 +202,90 @@ class LockedPublisherTest {
         try (Lease free = locks.named("order:1").tryAcquire(PATIENCE)) {
             assertThat(free).isNotNull();
         }
+    }
+
+    /** Runs in the call that subscribes or asks for values, and does not hear of a cancellation. */
+    private void cancelledWhileItRuns(Publisher<Boolean> locked, CountDownLatch begun, CountDownLatch goOn)
+            throws InterruptedException {
+        Disposable running = Flux.from(locked).subscribe();
+        assertThat(begun.await(5, TimeUnit.MINUTES)).isTrue();
+        running.dispose();
+        try (Lease early = locks.named("order:1").tryAcquire(Duration.ofMillis(200))) {
+            assertThat(early).isNull();
+        }
+        goOn.countDown();
+        try (Lease free = locks.named("order:1").tryAcquire(PATIENCE)) {
+            assertThat(free).isNotNull();
+        }
+    }
+
+    @Test
+    void aCancellationWaitsForABodyThatStillRunsInItsSubscribe() throws InterruptedException {
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        Mono<Boolean> blocking = Mono.fromCallable(() -> {
+            begun.countDown();
+            awaitUninterruptibly(goOn);
+            return true;
+        });
+        cancelledWhileItRuns(orders.mono("1", blocking), begun, goOn);
+    }
+
+    @Test
+    void aCancellationWaitsForABodyThatStillRunsInItsRequest() throws InterruptedException {
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        Flux<Boolean> blocking = Flux.generate(sink -> {
+            begun.countDown();
+            awaitUninterruptibly(goOn);
+            sink.next(true);
+        });
+        cancelledWhileItRuns(orders.flux("1", blocking), begun, goOn);
+    }
+
+    private static void awaitUninterruptibly(CountDownLatch latch) {
+        boolean interrupted = false;
+        while (true) {
+            try {
+                assertThat(latch.await(5, TimeUnit.MINUTES)).isTrue();
+                break;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Test
+    void aBodyRunsOnTheWorkExecutorAndMayBlock() {
+        CountDownLatch both = new CountDownLatch(2);
+        Mono<Boolean> meeting = Mono.fromCallable(() -> {
+            both.countDown();
+            return both.await(10, TimeUnit.SECONDS);
+        });
+        assertThat(Mono.zip(orders.mono("1", meeting), orders.mono("2", meeting))
+                        .block(PATIENCE))
+                .isEqualTo(Tuples.of(true, true));
+    }
+
+    @Test
+    void leaseholdReactorFindsTheSameLease() {
+        assertThat(orders.mono(
+                                "1",
+                                Mono.zip(
+                                        ReactiveLocks.current(),
+                                        io.leasehold.reactor.ReactiveLocks.current(),
+                                        (ours, theirs) -> ours == theirs))
+                        .block(PATIENCE))
+                .isTrue();
+        assertThat(io.leasehold.reactor.ReactiveLocks.using(
+                                locks.named("order:2"),
+                                PATIENCE,
+                                lease -> ReactiveLocks.current().map(found -> found == lease))
+                        .block(PATIENCE))
+                .isTrue();
     }
 
     @Test

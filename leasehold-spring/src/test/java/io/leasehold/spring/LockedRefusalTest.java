@@ -24,6 +24,8 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Scope;
+import org.springframework.transaction.annotation.Propagation;
+import org.springframework.transaction.annotation.Transactional;
 
 /** What does not start, or is told at start, with its words. */
 @Tag("quick")
@@ -444,6 +446,73 @@ class LockedRefusalTest {
                 Application.of(MemoryLocks.class, Strict.class, OnlyThroughProxy.class)) {
             assertThat(application.getBean(OnlyThroughProxy.class)).isNotNull();
         }
+    }
+
+    static class TransactionalCaller {
+        private final TransactionalCaller proxy = null;
+        private final OneTtl other = null;
+
+        @Locked
+        public void run() {}
+
+        @Transactional
+        public void pay() {
+            proxy.run();
+        }
+
+        @Transactional(propagation = Propagation.NOT_SUPPORTED)
+        public void outside() {
+            other.one();
+        }
+    }
+
+    @Transactional
+    static class TransactionalClass {
+        private final OneTtl other = null;
+
+        @Locked(name = "around")
+        public void pay() {
+            other.one();
+        }
+    }
+
+    static class Mandatory {
+        @Locked
+        @Transactional(propagation = Propagation.MANDATORY)
+        public void run() {}
+    }
+
+    static class FallsBackInTransaction {
+        @Locked(onBusy = OnBusy.FALLBACK, fallback = "later")
+        public void run() {}
+
+        @Transactional
+        public void later() {}
+    }
+
+    @Test
+    void aLockInsideATransactionIsTold() {
+        String inside =
+                ": its lock is taken inside that transaction, which may have read before, and kept until it has completed."
+                        + " Lock outside of the transaction, by @Locked on the method that begins it.";
+        told(
+                "@Locked method TransactionalCaller.run() is called by TransactionalCaller.pay, which is @Transactional"
+                        + inside,
+                TransactionalCaller.class,
+                OneTtl.class);
+        told(
+                "@Locked method OneTtl.one() is called by TransactionalClass.pay, which is @Transactional" + inside,
+                TransactionalClass.class,
+                OneTtl.class);
+        told("@Locked method Mandatory.run() needs a transaction of its caller" + inside, Mandatory.class);
+    }
+
+    @Test
+    void aFallbackWhoseTransactionNeverBeginsIsTold() {
+        told(
+                "@Locked method FallsBackInTransaction.run() has the fallback \"later\", whose @Transactional begins no transaction: it is"
+                        + " called past the proxy. Let it call a @Transactional method of another bean, or use a TransactionTemplate.",
+                FallsBackInTransaction.class);
     }
 
     @Configuration(proxyBeanMethods = false)

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 import io.leasehold.Attempt;
 import io.leasehold.Lease;
 import io.leasehold.LeaseLostException;
+import io.leasehold.Leasehold;
 import io.leasehold.LockBusyException;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
@@ -22,7 +23,10 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.core.SpringVersion;
 
 /** Blocking methods. */
@@ -395,5 +399,45 @@ class LockedTest {
                     throw new IOException("of the work");
                 }))
                 .isInstanceOf(IOException.class);
+    }
+
+    /** Two clients, each with a memory of its own. */
+    @Configuration(proxyBeanMethods = false)
+    static class OtherClient {
+        @Bean(autowireCandidate = false)
+        LockClient other() {
+            return Leasehold.connect("memory:");
+        }
+
+        @Bean
+        AtTwoClients atTwoClients(ObjectProvider<AtTwoClients> self) {
+            return new AtTwoClients(self);
+        }
+    }
+
+    static class AtTwoClients {
+
+        private final ObjectProvider<AtTwoClients> self;
+
+        AtTwoClients(ObjectProvider<AtTwoClients> self) {
+            this.self = self;
+        }
+
+        @Locked(name = "same", maxWait = "0")
+        public String outer() {
+            return self.getObject().inner();
+        }
+
+        @Locked(name = "same", maxWait = "0", client = "other")
+        public String inner() {
+            return "both";
+        }
+    }
+
+    @Test
+    void theSameNameAtAnotherClientIsAnotherLock() {
+        try (AnnotationConfigApplicationContext application = Application.of(MemoryLocks.class, OtherClient.class)) {
+            assertThat(application.getBean(AtTwoClients.class).outer()).isEqualTo("both");
+        }
     }
 }

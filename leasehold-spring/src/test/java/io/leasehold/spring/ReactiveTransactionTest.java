@@ -9,6 +9,8 @@ import io.leasehold.LockClient;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -23,6 +25,7 @@ import org.springframework.transaction.reactive.AbstractReactiveTransactionManag
 import org.springframework.transaction.reactive.GenericReactiveTransaction;
 import org.springframework.transaction.reactive.TransactionSynchronizationManager;
 import org.springframework.transaction.reactive.TransactionalOperator;
+import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 
 /** Reactive transactions inside and outside of locked methods, over a manager that writes down what it does. */
@@ -157,6 +160,33 @@ class ReactiveTransactionTest {
         assertThat(own.transactional(same).block(PATIENCE)).isTrue();
         assertThat(done).containsExactly("begin", "commit");
         assertThat(isHeld()).isFalse();
+    }
+
+    @Test
+    void aCancelledTransactionOfTheCallerKeepsTheLockWhileABodyStillRuns() throws InterruptedException {
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        Mono<Boolean> blocking = Mono.fromCallable(() -> {
+            begun.countDown();
+            while (goOn.getCount() > 0) {
+                Thread.onSpinWait(); // hears of no interrupt
+            }
+            return true;
+        });
+        Mono<Boolean> first = accounts.run(Mono.just(true));
+        Disposable running =
+                own.transactional(first.then(accounts.run(blocking))).subscribe();
+        assertThat(begun.await(5, TimeUnit.MINUTES)).isTrue();
+        running.dispose();
+        assertThat(done).containsExactly("begin", "rollback");
+        try (Lease early = locks.named("account").tryAcquire(Duration.ofMillis(200))) {
+            assertThat(early).isNull();
+        } finally {
+            goOn.countDown();
+        }
+        try (Lease free = locks.named("account").tryAcquire(PATIENCE)) {
+            assertThat(free).isNotNull();
+        }
     }
 
     @Test
