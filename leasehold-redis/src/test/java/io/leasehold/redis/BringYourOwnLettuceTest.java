@@ -98,7 +98,8 @@ class BringYourOwnLettuceTest {
                     assertThat(lease.release()).isNotEqualTo(ReleaseOutcome.ALREADY_LOST);
                     loss.await(NodeBench.PATIENCE);
 
-                    // A SET that met the reset before it was sent is followed by a script, which asks what became of it.
+                    // A SET that met the reset before it was sent is followed by a script, which asks what became of
+                    // it.
                     loss = proxy.loseNextReplyTo(
                             request -> request.contains("\r\nSET\r\n") || request.contains("EVAL"));
                     Hold hold = plain.named("report:" + i)
