@@ -131,14 +131,6 @@ final class AcquireMachine {
      *
      * @param what the lock and store, for messages
      * @param maxWaitNanos the caller's patience; {@link Long#MAX_VALUE} for no limit
-     */
-    AcquireMachine(String what, Timings timings, WaitPolicy policy, long maxWaitNanos, long nowNanos) {
-        this(what, timings, policy, maxWaitNanos, false, nowNanos);
-    }
-
-    /**
-     * As the other one.
-     *
      * @param ofNodes whether the store is a set of nodes
      */
     AcquireMachine(String what, Timings timings, WaitPolicy policy, long maxWaitNanos, boolean ofNodes, long nowNanos) {

@@ -79,6 +79,25 @@ final class AcquireAttemptStepsTest {
         assertThat(last().request().claimNanos()).isPositive();
     }
 
+    /** Of a set of nodes some may keep its place although the set has answered busy; one node keeps nothing then. */
+    @Test
+    void aSetOfNodesIsToldThatAWaiterLeavesAfterBusy() {
+        AcquireAttempt atOneNode = entered(Duration.ofMinutes(1));
+        last().answer().complete(new AcquireReply.Busy(null, 7, List.of()));
+        assertThat(atOneNode.giveUp()).isDone();
+        assertThat(store.releases()).isEmpty();
+        store.ofNodes = true;
+        AcquireAttempt atNodes = entered(Duration.ofMinutes(1));
+        AcquireRequest request = last().request();
+        last().answer().complete(new AcquireReply.Busy(null, 7, List.of()));
+        assertThat(atNodes.giveUp()).isNotNull();
+        assertThat(store.releases()).singleElement().satisfies(undo -> {
+            assertThat(undo.owner()).isEqualTo(request.owner());
+            assertThat(undo.ballot()).isEqualTo(7);
+            assertThat(undo.kind()).isEqualTo(ReleaseRequest.Kind.UNDO);
+        });
+    }
+
     @Test
     void thePatienceOfACallIsThatOfItsAttempt() {
         EngineClient client = (EngineClient)

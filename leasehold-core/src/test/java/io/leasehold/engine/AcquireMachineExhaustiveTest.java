@@ -97,7 +97,7 @@ final class AcquireMachineExhaustiveTest {
         Shell(long maxWaitNanos) {
             Timings timings = Timings.of(OPTIONS);
             WaitPolicy policy = new WaitPolicy(OPTIONS.recheck().toNanos(), OPTIONS.retry());
-            machine = new AcquireMachine("lock \"x\"", timings, policy, maxWaitNanos, now);
+            machine = new AcquireMachine("lock \"x\"", timings, policy, maxWaitNanos, false, now);
         }
 
         Shell(long maxWaitNanos, List<Step> path) {

@@ -50,7 +50,7 @@ final class AcquireMachineTest {
     private AcquireMachine machine = patient(WAIT);
 
     private static AcquireMachine patient(long maxWaitNanos) {
-        return new AcquireMachine("lock \"x\" at the store", TIMINGS, POLICY, maxWaitNanos, NOW);
+        return new AcquireMachine("lock \"x\" at the store", TIMINGS, POLICY, maxWaitNanos, false, NOW);
     }
 
     private List<Action> on(Event event, long nowNanos) {
@@ -360,7 +360,7 @@ final class AcquireMachineTest {
     void whoNeedsNoLeastValidityNeedsANanosecondAllTheSame() {
         Timings undemanding =
                 Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(1)).minimumValidity(Duration.ZERO));
-        machine = new AcquireMachine("lock", undemanding, POLICY, WAIT, NOW);
+        machine = new AcquireMachine("lock", undemanding, POLICY, WAIT, false, NOW);
         start();
         assertThat(replied(granted(NOW - undemanding.validityNanos()), NOW))
                 .first()

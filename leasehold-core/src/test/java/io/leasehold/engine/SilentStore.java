@@ -26,6 +26,14 @@ import java.util.function.Function;
 /** A store that notes what it is asked, and answers only when the test does. Releases are answered at once. */
 final class SilentStore implements LockStore {
 
+    /** Whether it passes for a set of nodes. */
+    boolean ofNodes;
+
+    @Override
+    public boolean isOfNodes() {
+        return ofNodes;
+    }
+
     /** A request and the future of its answer. */
     record Asked<Q, A>(Q request, CompletableFuture<A> answer) {}
 
