@@ -309,6 +309,6 @@ class LockedPublisherTest {
             assertThat(free).isNotNull();
         }
         assertThat(locks.admin().list("*", 10)).isEmpty();
-        assertThat(application.getBean(MemoryLocks.Counting.class).held()).isZero();
+        application.getBean(MemoryLocks.Counting.class).assertNoneHeld();
     }
 }

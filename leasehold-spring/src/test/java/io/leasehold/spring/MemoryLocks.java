@@ -1,9 +1,12 @@
 package io.leasehold.spring;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
@@ -25,27 +28,39 @@ class MemoryLocks {
     /** How many leases the client holds, and renews. */
     static class Counting implements LockListener {
 
-        private final AtomicInteger held = new AtomicInteger();
+        private static final Duration PATIENCE = Duration.ofMinutes(1);
 
-        int held() {
-            return held.get();
+        private int held;
+
+        /** No lease is held any more, or soon: an event may come later than the answer to the caller. */
+        synchronized void assertNoneHeld() throws InterruptedException {
+            long end = System.nanoTime() + PATIENCE.toNanos();
+            while (held != 0 && end - System.nanoTime() > 0) {
+                TimeUnit.NANOSECONDS.timedWait(this, end - System.nanoTime());
+            }
+            assertThat(held).isZero();
+        }
+
+        private synchronized void count(int change) {
+            held += change;
+            notifyAll();
         }
 
         @Override
         public void attemptEnded(AttemptEnded event) {
             if (event.outcome() == AttemptOutcome.ACQUIRED) {
-                held.incrementAndGet();
+                count(1);
             }
         }
 
         @Override
         public void lost(Lost event) {
-            held.decrementAndGet();
+            count(-1);
         }
 
         @Override
         public void released(Released event) {
-            held.decrementAndGet();
+            count(-1);
         }
     }
 }

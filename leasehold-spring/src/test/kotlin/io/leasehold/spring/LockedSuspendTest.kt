@@ -229,7 +229,7 @@ class LockedSuspendTest {
         }
         locks.named("order:1").tryAcquire(Duration.ofMinutes(1)).use { assertThat(it).isNotNull() }
         assertThat(locks.admin().list("*", 10)).isEmpty()
-        assertThat(application.getBean(MemoryLocks.Counting::class.java).held()).isZero()
+        application.getBean(MemoryLocks.Counting::class.java).assertNoneHeld()
     }
 
     open class SkipsWithoutResult {
