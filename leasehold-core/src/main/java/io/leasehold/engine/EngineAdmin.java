@@ -46,14 +46,14 @@ final class EngineAdmin implements LockAdmin {
 
     @Override
     public Optional<Holder> inspect(LockName name) {
-        return Futures.join(runtime, store.describe(Objects.requireNonNull(name, "name")))
+        return Futures.join(runtime, store.admin().describe(Objects.requireNonNull(name, "name")))
                 .map(LockRecord::holder);
     }
 
     @Override
     public List<HeldLock> list(String glob, int limit) {
         Objects.requireNonNull(glob, "glob");
-        return Futures.join(runtime, store.list(glob, atLeastOne(limit))).stream()
+        return Futures.join(runtime, store.admin().list(glob, atLeastOne(limit))).stream()
                 .map(r -> new HeldLock(r.name(), r.holder()))
                 .toList();
     }
@@ -61,7 +61,7 @@ final class EngineAdmin implements LockAdmin {
     @Override
     public List<QueuedWaiter> waiters(LockName name, int limit) {
         Objects.requireNonNull(name, "name");
-        return Futures.join(runtime, store.waiters(name, atLeastOne(limit)));
+        return Futures.join(runtime, store.admin().waiters(name, atLeastOne(limit)));
     }
 
     private static int atLeastOne(int limit) {
@@ -73,7 +73,8 @@ final class EngineAdmin implements LockAdmin {
 
     @Override
     public boolean forceRelease(LockName name, @Nullable String wanted) {
-        boolean removed = Futures.join(runtime, store.forceRelease(Objects.requireNonNull(name, "name"), wanted));
+        boolean removed =
+                Futures.join(runtime, store.admin().forceRelease(Objects.requireNonNull(name, "name"), wanted));
         AUDIT.atWarn()
                 .addKeyValue("action", "force-release")
                 .addKeyValue("lock", name)

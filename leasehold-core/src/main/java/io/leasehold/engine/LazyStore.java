@@ -17,6 +17,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
@@ -137,11 +138,6 @@ public final class LazyStore implements LockStore {
         return store == null ? otherwise : question.apply(store);
     }
 
-    private <T> CompletableFuture<T> askedAsync(Function<LockStore, CompletableFuture<T>> question) {
-        LockStore store = opened;
-        return store == null ? CompletableFuture.failedFuture(failure) : question.apply(store);
-    }
-
     @Override
     public String description() {
         return asked(LockStore::description, shown);
@@ -195,23 +191,8 @@ public final class LazyStore implements LockStore {
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return askedAsync(store -> store.describe(name));
-    }
-
-    @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return askedAsync(store -> store.list(glob, limit));
-    }
-
-    @Override
-    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        return askedAsync(store -> store.waiters(name, limit));
-    }
-
-    @Override
-    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return askedAsync(store -> store.forceRelease(name, holderId));
+    public StoreAdmin admin() {
+        return asked(LockStore::admin, new AdminBeforeOpening());
     }
 
     @Override
@@ -245,6 +226,28 @@ public final class LazyStore implements LockStore {
 
         @Override
         public CompletableFuture<Optional<ClientRecord>> client(String holderId) {
+            return CompletableFuture.failedFuture(failure);
+        }
+    }
+
+    private final class AdminBeforeOpening implements StoreAdmin {
+        @Override
+        public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+            return CompletableFuture.failedFuture(failure);
+        }
+
+        @Override
+        public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+            return CompletableFuture.failedFuture(failure);
+        }
+
+        @Override
+        public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
+            return CompletableFuture.failedFuture(failure);
+        }
+
+        @Override
+        public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
             return CompletableFuture.failedFuture(failure);
         }
     }

@@ -39,7 +39,7 @@ final class LeakSearch {
         List<Leak> found =
                 new ArrayList<>(Futures.join(runtime, store.operations().leaks()));
         List<LockRecord> silent = new ArrayList<>();
-        for (LockRecord held : Futures.join(runtime, store.list("*", LockAdmin.MAX_LEAK_CANDIDATES))) {
+        for (LockRecord held : Futures.join(runtime, store.admin().list("*", LockAdmin.MAX_LEAK_CANDIDATES))) {
             classify(held, found, silent);
         }
         if (!silent.isEmpty()) {
@@ -103,7 +103,8 @@ final class LeakSearch {
         clients.clear();
         for (LockRecord before : silent) {
             LockName name = before.name();
-            Optional<Holder> now = Futures.join(runtime, store.describe(name)).map(LockRecord::holder);
+            Optional<Holder> now =
+                    Futures.join(runtime, store.admin().describe(name)).map(LockRecord::holder);
             if (now.isPresent()
                     && isSameHold(before.holder(), now.get())
                     && client(before.holder().id()).isEmpty()) {

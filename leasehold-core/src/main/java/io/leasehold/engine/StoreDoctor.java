@@ -81,7 +81,7 @@ final class StoreDoctor {
         long[] tookNanos = new long[ASKED];
         for (int i = 0; i < ASKED; i++) {
             long startAtNanos = runtime.nanoTime();
-            Futures.join(runtime, store.describe(PROBE));
+            Futures.join(runtime, store.admin().describe(PROBE));
             tookNanos[i] = runtime.nanoTime() - startAtNanos;
         }
         Arrays.sort(tookNanos);

@@ -21,6 +21,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import io.leasehold.spi.toolkit.Glob;
@@ -49,7 +50,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>All state is guarded by {@code this}; signals are sent outside of it.
  */
-public final class InMemoryNode implements LockNode {
+public final class InMemoryNode implements LockNode, StoreAdmin {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long RETENTION_MICROS = 60_000_000L;
@@ -349,6 +350,11 @@ public final class InMemoryNode implements LockNode {
         send(signals);
         return CompletableFuture.completedFuture(
                 released ? new ReleaseReply.Released(List.of(), awaited) : new ReleaseReply.NotOurs());
+    }
+
+    @Override
+    public StoreAdmin admin() {
+        return this;
     }
 
     @Override

@@ -2,19 +2,16 @@ package io.leasehold.node;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.admin.QueuedWaiter;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One member store that answers ballots. Core lifts one node, or a quorum of nodes, into a {@link LockStore}.
@@ -88,19 +85,8 @@ public interface LockNode extends AutoCloseable {
     /** Ends an owner token and raises the fence to the request's ballot. */
     CompletableFuture<ReleaseReply> release(ReleaseRequest request);
 
-    /** See {@link LockStore#describe}. */
-    CompletableFuture<Optional<LockRecord>> describe(LockName name);
-
-    /** See {@link LockStore#list}. */
-    CompletableFuture<List<LockRecord>> list(String glob, int limit);
-
-    /** See {@link LockStore#waiters}. */
-    default CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        return CompletableFuture.completedFuture(List.of());
-    }
-
-    /** See {@link LockStore#forceRelease}. */
-    CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId);
+    /** See {@link LockStore#admin}. */
+    StoreAdmin admin();
 
     /** See {@link LockStore#operations}. */
     default StoreOperations operations() {

@@ -3,12 +3,10 @@ package io.leasehold.node;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
@@ -16,13 +14,13 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -263,23 +261,8 @@ public final class SingleNodeStore implements LockStore {
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return node.describe(name);
-    }
-
-    @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return node.list(glob, limit);
-    }
-
-    @Override
-    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        return node.waiters(name, limit);
-    }
-
-    @Override
-    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return node.forceRelease(name, holderId);
+    public StoreAdmin admin() {
+        return node.admin();
     }
 
     @Override

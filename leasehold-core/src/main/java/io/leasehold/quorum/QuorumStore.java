@@ -11,7 +11,6 @@ import io.leasehold.node.Birth;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.MemberSet;
@@ -20,14 +19,13 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -328,21 +326,8 @@ public final class QuorumStore implements LockStore, MemberSet {
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return NodeAnswers.gather(nodes, node -> node.describe(name), ADMIN_NANOS)
-                .thenApply(answers -> NodeAnswers.heldByQuorum(answers, nodes.quorum()));
-    }
-
-    @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return NodeAnswers.gather(nodes, node -> node.list(glob, limit), ADMIN_NANOS)
-                .thenApply(answers -> NodeAnswers.merge(answers, nodes.quorum(), limit));
-    }
-
-    @Override
-    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return NodeAnswers.gather(nodes, node -> node.forceRelease(name, holderId), ADMIN_NANOS)
-                .thenApply(answers -> new HashSet<>(answers).contains(true));
+    public StoreAdmin admin() {
+        return new QuorumAdmin(nodes, ADMIN_NANOS);
     }
 
     @Override

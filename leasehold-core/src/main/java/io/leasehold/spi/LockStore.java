@@ -2,12 +2,9 @@ package io.leasehold.spi;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.admin.QueuedWaiter;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A store of locks, as the engine sees it: no ballots, no threads, no waiting.
@@ -16,9 +13,6 @@ import org.jspecify.annotations.Nullable;
  * always complete their future, normally, within the request's time limit: failures are replies. Futures may complete on any
  * thread; dependent stages must not block it. A store never repeats a request by itself, except an {@code acquire} of the same
  * owner token with a higher ballot.
- *
- * <p>Admin methods ({@code describe}, {@code list}, {@code waiters}, {@code forceRelease}) may complete exceptionally with
- * {@link io.leasehold.LockStoreException}.
  */
 public interface LockStore extends AutoCloseable {
 
@@ -60,23 +54,8 @@ public interface LockStore extends AutoCloseable {
     /** Ends an owner token: one operation for release, undo and withdrawal of a waiter. */
     CompletableFuture<ReleaseReply> release(ReleaseRequest request);
 
-    /** The holder of the lock. */
-    CompletableFuture<Optional<LockRecord>> describe(LockName name);
-
-    /** Held locks whose names match the glob ({@code *}, {@code ?}), at most {@code limit}, sorted by name. */
-    CompletableFuture<List<LockRecord>> list(String glob, int limit);
-
-    /** The waiters in the order of arrival, at most {@code limit}; empty where no queue is kept. */
-    default CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        return CompletableFuture.completedFuture(List.of());
-    }
-
-    /**
-     * Removes a hold, after raising the fence; if {@code holderId} is not null, only that holder's.
-     *
-     * @return whether there was one
-     */
-    CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId);
+    /** Inspects its locks, and releases one by force. */
+    StoreAdmin admin();
 
     /** Its further operations for operators. */
     default StoreOperations operations() {

@@ -201,7 +201,7 @@ final class MultiLeaseEndsTest {
                     .join();
             assertThat(lease.isValid()).isTrue();
             assertThat(lease.release()).isEqualTo(ReleaseOutcome.RELEASED);
-            assertThat(node.list("*", 10).join()).isEmpty();
+            assertThat(node.admin().list("*", 10).join()).isEmpty();
         }
     }
 

@@ -41,7 +41,7 @@ final class OrderlyCloseTest {
     }
 
     private boolean isHeld() {
-        return node.describe(NAME).join().isPresent();
+        return node.admin().describe(NAME).join().isPresent();
     }
 
     @Test
@@ -118,7 +118,7 @@ final class OrderlyCloseTest {
         }
         assertThatThrownBy(() -> client.named(NAME).acquire()).isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(() -> client.all(NAME).acquire()).isInstanceOf(IllegalStateException.class);
-        assertThat(node.describe(LockName.exactly("m")).join()).isEmpty();
+        assertThat(node.admin().describe(LockName.exactly("m")).join()).isEmpty();
         held.close();
         assertThat(isHeld()).isFalse();
         obstacle.close();
@@ -138,7 +138,7 @@ final class OrderlyCloseTest {
         assertThat(operator.admin().forceRelease(NAME, null)).isTrue();
         closed.get(60, TimeUnit.SECONDS);
         assertThat(other.isValid()).isFalse();
-        assertThat(node.describe(LockName.exactly("other")).join()).isEmpty();
+        assertThat(node.admin().describe(LockName.exactly("other")).join()).isEmpty();
         assertThatThrownBy(() -> client.named(NAME).tryAcquire(Duration.ZERO))
                 .isInstanceOf(IllegalStateException.class);
         operator.close();

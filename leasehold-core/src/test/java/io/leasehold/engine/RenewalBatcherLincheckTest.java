@@ -9,6 +9,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -55,7 +56,7 @@ public final class RenewalBatcherLincheckTest {
     }
 
     /** Notes how often each grant was renewed, and a renewal that comes after the release. */
-    private static final class Watched implements LockStore {
+    private static final class Watched implements LockStore, StoreAdmin {
         private final SilentStore rest = new SilentStore();
         private final StillRuntime runtime;
         private final int[] renewed = new int[GRANTS];
@@ -107,6 +108,11 @@ public final class RenewalBatcherLincheckTest {
         @Override
         public CompletableFuture<io.leasehold.spi.AcquireReply> acquire(io.leasehold.spi.AcquireRequest request) {
             return rest.acquire(request);
+        }
+
+        @Override
+        public StoreAdmin admin() {
+            return this;
         }
 
         @Override

@@ -12,6 +12,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
@@ -24,7 +25,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /** A store that notes what it is asked, and answers only when the test does. Releases are answered at once. */
-final class SilentStore implements LockStore {
+final class SilentStore implements LockStore, StoreAdmin {
 
     /** Whether it passes for a set of nodes. */
     boolean ofNodes;
@@ -175,6 +176,11 @@ final class SilentStore implements LockStore {
         failIfTold();
         releases.add(request);
         return laterToReleases != null ? laterToReleases : CompletableFuture.completedFuture(toReleases);
+    }
+
+    @Override
+    public StoreAdmin admin() {
+        return this;
     }
 
     @Override

@@ -184,12 +184,12 @@ final class InMemoryNodeRulesTest {
                 .as("the highest floor")
                 .isInstanceOf(NodeReply.Stale.class);
         assertThat(ask(request(both, NAME, OTHER), now + 8)).isInstanceOf(NodeReply.Held.class);
-        assertThat(node.describe(NAME).join()).isEmpty();
+        assertThat(node.admin().describe(NAME).join()).isEmpty();
         assertThat(end(one, now + 7, ReleaseRequest.Kind.RELEASE, OTHER)).isInstanceOf(ReleaseReply.Released.class);
         assertThat(ask(request(both, NAME, OTHER), now + 8)).isInstanceOf(NodeReply.Yes.class);
         assertThat(end(both, now + 8, ReleaseRequest.Kind.RELEASE, NAME, OTHER))
                 .isInstanceOf(ReleaseReply.Released.class);
-        assertThat(node.list("*", 10).join()).isEmpty();
+        assertThat(node.admin().list("*", 10).join()).isEmpty();
     }
 
     // ---- holds
@@ -199,7 +199,7 @@ final class InMemoryNodeRulesTest {
         OwnerToken owner = owner();
         ask(owner, micros());
         pass(Duration.ofNanos(TTL - 1));
-        assertThat(node.describe(NAME).join())
+        assertThat(node.admin().describe(NAME).join())
                 .contains(new LockRecord(
                         NAME,
                         new Holder("host/1/x", Duration.ofNanos(1), OptionalLong.of(micros() - TTL / 1_000 + 1))));
@@ -207,11 +207,11 @@ final class InMemoryNodeRulesTest {
         assertThat(renew(owner, SECOND)).as("a shorter one takes nothing away").isInstanceOf(RenewReply.Renewed.class);
         assertThat(ask(request(owner, NAME), micros())).as("its own").isInstanceOf(NodeReply.Yes.class);
         pass(Duration.ofNanos(TTL - 1));
-        assertThat(node.describe(NAME).join()).isPresent();
+        assertThat(node.admin().describe(NAME).join()).isPresent();
         assertThat(renew(owner(), TTL)).as("another's").isInstanceOf(RenewReply.NotOurs.class);
         pass(Duration.ofNanos(1));
         assertThat(renew(owner, TTL)).isInstanceOf(RenewReply.NotOurs.class);
-        assertThat(node.describe(NAME).join()).isEmpty();
+        assertThat(node.admin().describe(NAME).join()).isEmpty();
         assertThat(release(owner)).isInstanceOf(ReleaseReply.NotOurs.class);
         assertThat(node.renew(new RenewBatch(List.of(new RenewBatch.Item(OTHER, owner, TTL)), SECOND))
                         .join()
@@ -233,25 +233,25 @@ final class InMemoryNodeRulesTest {
         assertThat(ask(AcquireRequest.exclusive(List.of(NAME), owner, "host/1/x", SECOND, SECOND), micros() + 1))
                 .isInstanceOf(NodeReply.Yes.class);
         pass(Duration.ofSeconds(2));
-        assertThat(node.describe(NAME).join()).isPresent();
+        assertThat(node.admin().describe(NAME).join()).isPresent();
     }
 
     @Test
     void aRenewalOrAGrantOfItsOwnMakesAHoldLongerAndNeverShorter() {
-        assertThat(node.describe(OTHER).join())
+        assertThat(node.admin().describe(OTHER).join())
                 .as("a name that nobody ever used")
                 .isEmpty();
         OwnerToken owner = owner();
         ask(owner, micros());
         renew(owner, SECOND);
         pass(Duration.ofSeconds(9));
-        assertThat(node.describe(NAME).join()).isPresent();
+        assertThat(node.admin().describe(NAME).join()).isPresent();
         ask(owner, micros());
         pass(Duration.ofSeconds(9));
-        assertThat(node.describe(NAME).join()).as("granted again").isPresent();
+        assertThat(node.admin().describe(NAME).join()).as("granted again").isPresent();
         renew(owner, TTL);
         pass(Duration.ofSeconds(9));
-        assertThat(node.describe(NAME).join()).as("renewed").isPresent();
+        assertThat(node.admin().describe(NAME).join()).as("renewed").isPresent();
     }
 
     @Test
@@ -284,7 +284,7 @@ final class InMemoryNodeRulesTest {
             assertThat(held.holder()).isEqualTo(new Holder("host/1/x", Duration.ofSeconds(6), OptionalLong.of(token)));
             assertThat(held.queued()).isFalse();
         });
-        assertThat(node.waiters(NAME, 10).join()).isEmpty();
+        assertThat(node.admin().waiters(NAME, 10).join()).isEmpty();
     }
 
     // ---- waiters
@@ -303,25 +303,25 @@ final class InMemoryNodeRulesTest {
         assertThat(((NodeReply.Held) waits(first, "host/1/a", 0)).queued()).isTrue();
         pass(Duration.ofSeconds(1));
         waits(owner(), "host/1/b", 0);
-        assertThat(node.waiters(NAME, 10).join())
+        assertThat(node.admin().waiters(NAME, 10).join())
                 .containsExactly(
                         new QueuedWaiter("host/1/a", Duration.ofSeconds(1)),
                         new QueuedWaiter("host/1/b", Duration.ZERO));
-        assertThat(node.waiters(NAME, 1).join()).hasSize(1);
-        assertThat(node.waiters(OTHER, 1).join()).isEmpty();
+        assertThat(node.admin().waiters(NAME, 1).join()).hasSize(1);
+        assertThat(node.admin().waiters(OTHER, 1).join()).isEmpty();
         pass(Duration.ofSeconds(1));
         waits(first, "host/1/a", 0);
-        assertThat(node.waiters(NAME, 10).join().get(0))
+        assertThat(node.admin().waiters(NAME, 10).join().get(0))
                 .as("its place is that of its first request")
                 .isEqualTo(new QueuedWaiter("host/1/a", Duration.ofSeconds(2)));
         pass(Duration.ofNanos(2 * SECOND - 1));
-        assertThat(node.waiters(NAME, 10).join()).hasSize(2);
+        assertThat(node.admin().waiters(NAME, 10).join()).hasSize(2);
         pass(Duration.ofNanos(1));
-        assertThat(node.waiters(NAME, 10).join())
+        assertThat(node.admin().waiters(NAME, 10).join())
                 .extracting(QueuedWaiter::holderId)
                 .containsExactly("host/1/a");
         pass(Duration.ofSeconds(1));
-        assertThat(node.waiters(NAME, 10).join()).isEmpty();
+        assertThat(node.admin().waiters(NAME, 10).join()).isEmpty();
     }
 
     @Test
@@ -343,9 +343,9 @@ final class InMemoryNodeRulesTest {
         assertThat(told.tokens().first()).isEqualTo(micros());
         assertThat(told.tokens().last()).isEqualTo(micros() + 2);
         assertThat(told.serverMicros()).isEqualTo(micros());
-        assertThat(node.describe(NAME).join().orElseThrow().holder())
+        assertThat(node.admin().describe(NAME).join().orElseThrow().holder())
                 .isEqualTo(new Holder("host/1/a", Duration.ofSeconds(2), OptionalLong.of(micros())));
-        assertThat(node.waiters(NAME, 10).join())
+        assertThat(node.admin().waiters(NAME, 10).join())
                 .extracting(QueuedWaiter::holderId)
                 .containsExactly("host/1/b");
         assertThat(floor(NAME)).isEqualTo(micros() + 2);
@@ -386,7 +386,7 @@ final class InMemoryNodeRulesTest {
                         held -> assertThat(held.holder()).as("nobody holds it").isNull());
         assertThat(heard).as("and the first is told again").containsExactly("wake n", "wake n");
         assertThat(waits(first, "host/1/a", 0)).isInstanceOf(NodeReply.Yes.class);
-        assertThat(node.waiters(NAME, 10).join()).isEmpty();
+        assertThat(node.admin().waiters(NAME, 10).join()).isEmpty();
         assertThat(release(first))
                 .isInstanceOfSatisfying(
                         ReleaseReply.Released.class,
@@ -400,9 +400,9 @@ final class InMemoryNodeRulesTest {
         pass(Duration.ofMillis(1));
         waits(waiter, "host/1/a", 0);
         end(waiter, 0, ReleaseRequest.Kind.SUPERSEDED, NAME);
-        assertThat(node.waiters(NAME, 10).join()).hasSize(1);
+        assertThat(node.admin().waiters(NAME, 10).join()).hasSize(1);
         end(waiter, 0, ReleaseRequest.Kind.UNDO, NAME);
-        assertThat(node.waiters(NAME, 10).join()).isEmpty();
+        assertThat(node.admin().waiters(NAME, 10).join()).isEmpty();
         assertThat(heard).as("the lock is held").isEmpty();
     }
 
@@ -410,16 +410,16 @@ final class InMemoryNodeRulesTest {
 
     @Test
     void aForcedReleaseEndsTheHoldOfThatHolderAndTellsIt() {
-        assertThat(node.forceRelease(NAME, null).join()).isFalse();
+        assertThat(node.admin().forceRelease(NAME, null).join()).isFalse();
         OwnerToken owner = owner();
         long before = micros();
         ask(owner, before);
         pass(Duration.ofMillis(5));
-        assertThat(node.forceRelease(NAME, "host/1/y").join()).isFalse();
+        assertThat(node.admin().forceRelease(NAME, "host/1/y").join()).isFalse();
         waits(owner(), "host/1/b", 0);
-        assertThat(node.forceRelease(NAME, "host/1/x").join()).isTrue();
+        assertThat(node.admin().forceRelease(NAME, "host/1/x").join()).isTrue();
         assertThat(heard).containsExactly("lost FORCE_RELEASED", "wake n");
-        assertThat(node.describe(NAME).join()).isEmpty();
+        assertThat(node.admin().describe(NAME).join()).isEmpty();
         assertThat(floor(NAME)).as("above everything that was granted").isEqualTo(before + 5_000);
     }
 
@@ -428,13 +428,13 @@ final class InMemoryNodeRulesTest {
         for (String name : List.of("c", "a", "b", "x")) {
             ask(request(owner(), LockName.exactly(name)), micros());
         }
-        assertThat(node.list("?", 10).join())
+        assertThat(node.admin().list("?", 10).join())
                 .extracting(record -> record.name().text())
                 .containsExactly("a", "b", "c", "x");
-        assertThat(node.list("?", 2).join()).hasSize(2);
-        assertThat(node.list("a*", 10).join()).hasSize(1);
+        assertThat(node.admin().list("?", 2).join()).hasSize(2);
+        assertThat(node.admin().list("a*", 10).join()).hasSize(1);
         pass(Duration.ofSeconds(10));
-        assertThat(node.list("*", 10).join()).isEmpty();
+        assertThat(node.admin().list("*", 10).join()).isEmpty();
         assertThat(node.description()).isEqualTo("memory:");
         assertThat(node.guarantees().queueing()).isEqualTo(Guarantee.Queueing.FIFO);
     }
@@ -501,14 +501,14 @@ final class InMemoryNodeRulesTest {
             assertThat(store.acquire(request(owner(), NAME)).join()).isInstanceOf(AcquireReply.Busy.class);
             assertThat(store.acquire(request(owner(), NAME).waiting(SECOND)).join())
                     .isInstanceOf(AcquireReply.Queued.class);
-            assertThat(store.describe(NAME).join()).isPresent();
-            assertThat(store.list("*", 10).join()).hasSize(1);
-            assertThat(store.waiters(NAME, 10).join()).hasSize(1);
+            assertThat(store.admin().describe(NAME).join()).isPresent();
+            assertThat(store.admin().list("*", 10).join()).hasSize(1);
+            assertThat(store.admin().waiters(NAME, 10).join()).hasSize(1);
             assertThat(store.renew(new RenewBatch(List.of(new RenewBatch.Item(NAME, owner(), TTL)), SECOND))
                             .join()
                             .items())
                     .hasSize(1);
-            assertThat(store.forceRelease(NAME, null).join()).isTrue();
+            assertThat(store.admin().forceRelease(NAME, null).join()).isTrue();
             assertThat(store.operations()).isNotNull();
         }
         assertThatIllegalArgumentException()
@@ -593,17 +593,17 @@ final class InMemoryNodeRulesTest {
         pass(Duration.ofMillis(1));
         vote(request(owner(), NAME).waiting(SECOND), micros());
         vote(request(owner(), NAME).waiting(SECOND), micros());
-        assertThat(node.waiters(NAME, 10).join())
+        assertThat(node.admin().waiters(NAME, 10).join())
                 .as("under whichever owner token")
                 .hasSize(1);
         AcquireRequest another = AcquireRequest.exclusive(List.of(NAME), owner(), "host/2/y", TTL, SECOND)
                 .waiting(SECOND);
         vote(another, micros());
-        assertThat(node.waiters(NAME, 10).join()).hasSize(2);
+        assertThat(node.admin().waiters(NAME, 10).join()).hasSize(2);
         release(holder);
         assertThat(heard).containsExactly("wake n");
         assertThat(vote(request(owner(), NAME), micros())).isInstanceOf(NodeReply.Yes.class);
-        assertThat(node.waiters(NAME, 10).join())
+        assertThat(node.admin().waiters(NAME, 10).join())
                 .as("who is served waits no more")
                 .extracting(QueuedWaiter::holderId)
                 .containsExactly("host/2/y");

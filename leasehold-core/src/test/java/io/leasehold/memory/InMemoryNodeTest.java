@@ -54,11 +54,11 @@ final class InMemoryNodeTest {
                 AcquireRequest.exclusive(List.of(NAME), OwnerToken.draw(runtime), "h", 60_000_000_000L, 1_000_000_000L);
 
         other.acquire(request).join();
-        node.forceRelease(NAME, null).join();
+        node.admin().forceRelease(NAME, null).join();
         int whileBothAreOpen = told.getAndSet(0);
         closed.close();
         other.acquire(request).join();
-        node.forceRelease(NAME, null).join();
+        node.admin().forceRelease(NAME, null).join();
 
         assertThat(whileBothAreOpen)
                 .as("the loss, told to both; nobody waits to be woken")

@@ -53,10 +53,10 @@ final class PassedOnTest {
         assertThat(store.description()).isEqualTo("the node");
         assertThat(store.guarantees()).isNotNull();
         assertThat(store.operations()).isNotNull();
-        assertThat(store.describe(NAME)).isCompleted();
-        assertThat(store.list("a*", 3)).isCompleted();
-        assertThat(store.waiters(NAME, 4)).isCompleted();
-        assertThat(store.forceRelease(NAME, "h")).isCompleted();
+        assertThat(store.admin().describe(NAME)).isCompleted();
+        assertThat(store.admin().list("a*", 3)).isCompleted();
+        assertThat(store.admin().waiters(NAME, 4)).isCompleted();
+        assertThat(store.admin().forceRelease(NAME, "h")).isCompleted();
         assertThat(store.renew(new RenewBatch(List.of(new RenewBatch.Item(NAME, OwnerToken.draw(runtime), 1)), 1)))
                 .isCompleted();
         assertThat(called).hasSize(8).contains("describe [n]", "list [a*, 3]", "waiters [n, 4]", "forceRelease [n, h]");

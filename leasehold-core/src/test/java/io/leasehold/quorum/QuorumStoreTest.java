@@ -156,29 +156,32 @@ final class QuorumStoreTest {
 
     @Test
     void heldIsWhatAQuorumKeepsForOneHolder() {
-        assertThat(set.store.describe(NAME).join()).isEmpty();
+        assertThat(set.store.admin().describe(NAME).join()).isEmpty();
         set.granted();
-        assertThat(set.store.describe(NAME).join())
+        assertThat(set.store.admin().describe(NAME).join())
                 .hasValueSatisfying(record -> assertThat(record.holder().id()).isEqualTo("host/1/x"));
         failing("describe", 1);
-        assertThat(set.store.describe(NAME).join()).isPresent();
+        assertThat(set.store.admin().describe(NAME).join()).isPresent();
         set.nodes.get(0).memory.forceRelease(NAME, null);
-        assertThat(set.store.describe(NAME).join()).as("one of two answers").isEmpty();
+        assertThat(set.store.admin().describe(NAME).join())
+                .as("one of two answers")
+                .isEmpty();
         failing("describe", 2);
-        assertThat(unavailable(set.store.describe(NAME))).hasMessage("only 1 of 3 nodes answered, and 2 are needed");
+        assertThat(unavailable(set.store.admin().describe(NAME)))
+                .hasMessage("only 1 of 3 nodes answered, and 2 are needed");
     }
 
     @Test
     void aNodeThatDoesNotAnswerIsWaitedForFiveSeconds() {
         set.granted();
         set.nodes.get(0).answers("describe", ScriptedNode.SILENCE);
-        CompletableFuture<Optional<LockRecord>> asked = set.store.describe(NAME);
+        CompletableFuture<Optional<LockRecord>> asked = set.store.admin().describe(NAME);
         set.pass(4_999);
         assertThat(asked).isNotDone();
         set.pass(1);
         assertThat(asked).isCompletedWithValueMatching(Optional::isPresent);
         set.nodes.get(0).answersItself("describe");
-        set.store.describe(NAME);
+        set.store.admin().describe(NAME);
         assertThat(set.clock.armed()).as("no patience is left behind").isZero();
     }
 
@@ -191,18 +194,18 @@ final class QuorumStoreTest {
         set.nodes.get(0).answers("list", List.of(record("b", "x"), record("a", "x"), record("d", "x")));
         set.nodes.get(1).answers("list", List.of(record("a", "x"), record("c", "x"), record("d", "y")));
         set.nodes.get(2).answers("list", List.of(record("b", "x"), record("c", "x"), record("d", "z")));
-        assertThat(set.store.list("*", 10).join())
+        assertThat(set.store.admin().list("*", 10).join())
                 .extracting(LockRecord::name)
                 .containsExactly(LockName.exactly("a"), LockName.exactly("b"), LockName.exactly("c"));
-        assertThat(set.store.list("*", 2).join()).hasSize(2);
+        assertThat(set.store.admin().list("*", 2).join()).hasSize(2);
     }
 
     @Test
     void aForcedReleaseIsOneWhereAnyNodeHeldIt() {
-        assertThat(set.store.forceRelease(NAME, null).join()).isFalse();
+        assertThat(set.store.admin().forceRelease(NAME, null).join()).isFalse();
         set.rival(1);
-        assertThat(set.store.forceRelease(NAME, "host/3/other").join()).isFalse();
-        assertThat(set.store.forceRelease(NAME, "host/2/rival").join()).isTrue();
+        assertThat(set.store.admin().forceRelease(NAME, "host/3/other").join()).isFalse();
+        assertThat(set.store.admin().forceRelease(NAME, "host/2/rival").join()).isTrue();
         assertThat(set.keeps(1)).isFalse();
     }
 

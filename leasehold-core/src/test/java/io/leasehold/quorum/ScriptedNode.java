@@ -13,6 +13,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.util.ArrayList;
@@ -27,7 +28,7 @@ import java.util.function.Supplier;
  * A node in memory that notes what it is asked, and answers each verb as a test says: late, not at all, or with something
  * else.
  */
-final class ScriptedNode implements LockNode {
+final class ScriptedNode implements LockNode, StoreAdmin {
 
     /** Instead of an answer: there is none. */
     static final Object SILENCE = new Object();
@@ -139,6 +140,11 @@ final class ScriptedNode implements LockNode {
         ends.add(request);
         endsAtNanos.add(clock.nanoTime());
         return answer("release", () -> memory.release(request));
+    }
+
+    @Override
+    public StoreAdmin admin() {
+        return this;
     }
 
     @Override

@@ -46,7 +46,7 @@ final class SpiDefaultsTest {
         assertThat(store.isAtomicOver(List.of(NAME))).isTrue();
         assertThat(store.isAtomicOver(List.of(NAME, LockName.exactly("m")))).isFalse();
         assertThat(store.isOfNodes()).isFalse();
-        assertThat(store.waiters(NAME, 5)).isCompletedWithValue(List.of());
+        assertThat(store.admin().waiters(NAME, 5)).isCompletedWithValue(List.of());
         assertThat(store.operations().keepsClientRecords()).isFalse();
     }
 
@@ -58,7 +58,7 @@ final class SpiDefaultsTest {
         assertThat(node.part(NAME)).isEmpty();
         assertThat(node.probe(NAME, 7)).isCompleted();
         assertThat(called).containsExactly("probe [7]");
-        assertThat(node.waiters(NAME, 5)).isCompletedWithValue(List.of());
+        assertThat(node.admin().waiters(NAME, 5)).isCompletedWithValue(List.of());
         assertThat(node.operations().keepsClientRecords()).isFalse();
     }
 

@@ -10,6 +10,7 @@ import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.toolkit.Failure;
 import io.leasehold.spi.toolkit.Glob;
 import io.leasehold.spi.toolkit.TimeLimit;
@@ -26,7 +27,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Administrative operations, and the check of a store before it is used. */
-final class EtcdAdmin {
+final class EtcdAdmin implements StoreAdmin {
 
     private static final long LIMIT_NANOS = Duration.ofSeconds(10).toNanos();
     private static final long LIST_LIMIT_NANOS = Duration.ofSeconds(60).toNanos();
@@ -153,7 +154,8 @@ final class EtcdAdmin {
 
     // ---- looking
 
-    CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
         return inTime("inspection of \"" + name + "\"", () -> head(name));
     }
 
@@ -169,7 +171,8 @@ final class EtcdAdmin {
     }
 
     /** The entries behind the first. */
-    CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
+    @Override
+    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return inTime(
                 "list of the waiters of \"" + name + "\"",
                 () -> inOrder(keys.queue(name), 0, limit + 1L, new ArrayList<>())
@@ -195,7 +198,8 @@ final class EtcdAdmin {
      * The held locks. In pages, since all keys may be more than fits into one answer; and all of them, since names are not in the
      * order of their keys.
      */
-    CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         Glob wanted = Glob.of(glob);
         return inTime(
                 "list of locks",
@@ -236,7 +240,8 @@ final class EtcdAdmin {
     // ---- repairing
 
     /** Deletes the first key of the queue; the next one holds then, with a larger token. */
-    CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         return inTime(
                 "forced release of \"" + name + "\"",
                 () -> first(name).thenCompose(first -> {

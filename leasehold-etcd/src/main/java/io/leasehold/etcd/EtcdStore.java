@@ -4,12 +4,9 @@ import io.grpc.ClientInterceptor;
 import io.leasehold.CredentialsProvider;
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
-import io.leasehold.LockName;
 import io.leasehold.LossCause;
-import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
@@ -17,13 +14,13 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.toolkit.CredentialsDesk;
 import io.leasehold.spi.toolkit.TimedReplies;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -185,23 +182,8 @@ final class EtcdStore implements LockStore {
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return admin.describe(name);
-    }
-
-    @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return admin.list(glob, limit);
-    }
-
-    @Override
-    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        return admin.waiters(name, limit);
-    }
-
-    @Override
-    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return admin.forceRelease(name, holderId);
+    public StoreAdmin admin() {
+        return admin;
     }
 
     @Override

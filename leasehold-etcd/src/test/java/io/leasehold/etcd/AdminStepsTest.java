@@ -95,33 +95,34 @@ final class AdminStepsTest {
 
     @Test
     void aLockIsDescribedByTheFirstOfItsQueue() {
-        assertThat(now(store.describe(LOCK))).isEmpty();
+        assertThat(now(store.admin().describe(LOCK))).isEmpty();
         put(LOCK, "host/1/x", etcd.newLease(60));
         long token = etcd.revision;
         put(LOCK, "host/2/y", etcd.newLease(60));
-        Holder holder = now(store.describe(LOCK)).orElseThrow().holder();
+        Holder holder = now(store.admin().describe(LOCK)).orElseThrow().holder();
         assertThat(holder.id()).isEqualTo("host/1/x");
         assertThat(holder.remainingTtl()).isEqualTo(Duration.ofSeconds(30));
         assertThat(holder.fencingToken()).hasValue(token);
         etcd.leases.remove(1L);
-        assertThat(now(store.describe(LOCK))).as("it has just ended").isEmpty();
+        assertThat(now(store.admin().describe(LOCK))).as("it has just ended").isEmpty();
         LockName kept = LockName.exactly("kept");
         put(kept, "a stranger", 0);
-        assertThat(now(store.describe(kept)).orElseThrow().holder().ends()).isEqualTo(Holder.Ends.NEVER);
+        assertThat(now(store.admin().describe(kept)).orElseThrow().holder().ends())
+                .isEqualTo(Holder.Ends.NEVER);
     }
 
     @Test
     void aQuestionThatFailsOrIsNotAnsweredIsToldSo() {
         etcd.failNext("first", ScriptedEtcd.broken());
-        assertThat(store.describe(LOCK)).isCompletedExceptionally();
+        assertThat(store.admin().describe(LOCK)).isCompletedExceptionally();
         etcd.withhold("first");
-        CompletableFuture<?> late = store.describe(LOCK);
+        CompletableFuture<?> late = store.admin().describe(LOCK);
         runtime.runFor(Duration.ofSeconds(10).minusMillis(1));
         assertThat(late).isNotDone();
         runtime.runFor(Duration.ofMillis(1));
         assertThatThrownBy(late::join).hasMessageContaining("inspection of \"n\"");
         etcd.withhold("keysUntil");
-        CompletableFuture<?> list = store.list("*", 5);
+        CompletableFuture<?> list = store.admin().list("*", 5);
         runtime.runFor(Duration.ofSeconds(60).minusMillis(1));
         assertThat(list).isNotDone();
         runtime.runFor(Duration.ofMillis(1));
@@ -133,11 +134,11 @@ final class AdminStepsTest {
         for (int i = 0; i < 4; i++) {
             put(LOCK, "host/1/" + i, 0);
         }
-        assertThat(now(store.waiters(LOCK, 2)))
+        assertThat(now(store.admin().waiters(LOCK, 2)))
                 .containsExactly(new QueuedWaiter("host/1/1", null), new QueuedWaiter("host/1/2", null));
-        assertThat(now(store.waiters(LOCK, 9))).hasSize(3);
+        assertThat(now(store.admin().waiters(LOCK, 9))).hasSize(3);
         assertThat(etcd.asked).containsExactly("inOrder 3", "inOrder 10");
-        assertThat(now(store.waiters(LockName.exactly("free"), 9))).isEmpty();
+        assertThat(now(store.admin().waiters(LockName.exactly("free"), 9))).isEmpty();
     }
 
     @Test
@@ -147,16 +148,16 @@ final class AdminStepsTest {
             put(LOCK, "host/1/" + i, 0);
             expected.add("host/1/" + i);
         }
-        List<String> found = now(store.waiters(LOCK, 1_001)).stream()
+        List<String> found = now(store.admin().waiters(LOCK, 1_001)).stream()
                 .map(QueuedWaiter::holderId)
                 .toList();
         assertThat(found).isEqualTo(expected.subList(1, 1_002));
         assertThat(etcd.asked).containsExactly("inOrder 500", "inOrder 500", "inOrder 2");
         etcd.asked.clear();
-        assertThat(now(store.waiters(LOCK, 1_000))).hasSize(1_000);
+        assertThat(now(store.admin().waiters(LOCK, 1_000))).hasSize(1_000);
         assertThat(etcd.asked).as("as many as are wanted").containsExactly("inOrder 500", "inOrder 500", "inOrder 1");
         etcd.asked.clear();
-        assertThat(now(store.waiters(LOCK, 999))).hasSize(999);
+        assertThat(now(store.admin().waiters(LOCK, 999))).hasSize(999);
         assertThat(etcd.asked).containsExactly("inOrder 500", "inOrder 500");
     }
 
@@ -166,10 +167,10 @@ final class AdminStepsTest {
             put(LockName.exactly(name), "host/1/x", etcd.newLease(60));
         }
         put(LockName.exactly("b"), "host/2/y", etcd.newLease(60));
-        assertThat(names(now(store.list("*", 10)))).containsExactly("a", "a!", "b", "c", "order:1");
-        assertThat(names(now(store.list("*", 2)))).containsExactly("a", "a!");
-        assertThat(names(now(store.list("order:*", 2)))).containsExactly("order:1");
-        assertThat(now(store.list("none*", 2))).isEmpty();
+        assertThat(names(now(store.admin().list("*", 10)))).containsExactly("a", "a!", "b", "c", "order:1");
+        assertThat(names(now(store.admin().list("*", 2)))).containsExactly("a", "a!");
+        assertThat(names(now(store.admin().list("order:*", 2)))).containsExactly("order:1");
+        assertThat(now(store.admin().list("none*", 2))).isEmpty();
     }
 
     @Test
@@ -177,14 +178,14 @@ final class AdminStepsTest {
         for (int i = 0; i < 501; i++) {
             put(LockName.exactly("lock-%03d".formatted(i)), "host/1/x", etcd.newLease(60));
         }
-        List<LockRecord> all = now(store.list("*", 1_000));
+        List<LockRecord> all = now(store.admin().list("*", 1_000));
         assertThat(all).hasSize(501);
         assertThat(names(all)).isSorted().doesNotHaveDuplicates();
         assertThat(etcd.asked.stream().filter(call -> call.startsWith("keysUntil")))
                 .hasSize(2);
         etcd.asked.clear();
         etcd.expire(501);
-        assertThat(now(store.list("*", 1_000))).hasSize(500);
+        assertThat(now(store.admin().list("*", 1_000))).hasSize(500);
         assertThat(etcd.asked.stream().filter(call -> call.startsWith("keysUntil")))
                 .as("a full page may be followed by another")
                 .hasSize(2);
@@ -197,21 +198,21 @@ final class AdminStepsTest {
             put(LockName.exactly("a"), "host/1/" + i, 0);
         }
         put(LockName.exactly("b"), "host/1/x", 0);
-        assertThat(names(now(store.list("*", 10)))).containsExactly("a", "b");
+        assertThat(names(now(store.admin().list("*", 10)))).containsExactly("a", "b");
     }
 
     // ---- repairing
 
     @Test
     void aForcedReleaseDeletesTheFirstIfItIsTheOneThatIsMeant() {
-        assertThat(now(store.forceRelease(LOCK, null))).isFalse();
+        assertThat(now(store.admin().forceRelease(LOCK, null))).isFalse();
         put(LOCK, "host/1/x", etcd.newLease(60));
         ByteSequence second = put(LOCK, "host/2/y", etcd.newLease(60));
-        assertThat(now(store.forceRelease(LOCK, "host/2/y"))).isFalse();
+        assertThat(now(store.admin().forceRelease(LOCK, "host/2/y"))).isFalse();
         assertThat(etcd.queue(LOCK, keys)).hasSize(2);
-        assertThat(now(store.forceRelease(LOCK, "host/1/x"))).isTrue();
+        assertThat(now(store.admin().forceRelease(LOCK, "host/1/x"))).isTrue();
         assertThat(etcd.queue(LOCK, keys)).containsExactly(second);
-        assertThat(now(store.forceRelease(LOCK, null))).isTrue();
+        assertThat(now(store.admin().forceRelease(LOCK, null))).isTrue();
         assertThat(etcd.queue(LOCK, keys)).isEmpty();
     }
 

@@ -182,31 +182,34 @@ class EtcdAdminTest {
         for (int i = 1; i <= 3; i++) {
             queued(ONE, "waiter-" + i);
         }
-        assertThat(answer(store.waiters(ONE, 2)))
+        assertThat(answer(store.admin().waiters(ONE, 2)))
                 .extracting(QueuedWaiter::holderId)
                 .containsExactly("waiter-1", "waiter-2");
-        assertThat(answer(store.waiters(ONE, 3))).hasSize(3);
-        assertThat(answer(store.waiters(ONE, 9))).hasSize(3);
-        assertThat(answer(store.waiters(TWO, 9))).isEmpty();
+        assertThat(answer(store.admin().waiters(ONE, 3))).hasSize(3);
+        assertThat(answer(store.admin().waiters(ONE, 9))).hasSize(3);
+        assertThat(answer(store.admin().waiters(TWO, 9))).isEmpty();
     }
 
     @Test
     void aHolderIsToldWithWhatIsLeftOfItsLease() throws Exception {
         held(ONE);
         KeyValue key = queue(ONE).get(0);
-        Holder holder = answer(store.describe(ONE)).orElseThrow().holder();
+        Holder holder = answer(store.admin().describe(ONE)).orElseThrow().holder();
         assertThat(holder.id()).isEqualTo("holder");
         assertThat(holder.remainingTtl()).isPositive().isLessThanOrEqualTo(TTL.plusSeconds(1));
         assertThat(holder.fencingToken()).hasValue(key.getCreateRevision());
         assertThat(holder.ends()).isEqualTo(Holder.Ends.BY_TTL);
         try (EtcdStore based = new EtcdStore(uri("?tokenBase=1000000"), operators)) {
-            assertThat(answer(based.describe(ONE)).orElseThrow().holder().fencingToken())
+            assertThat(answer(based.admin().describe(ONE))
+                            .orElseThrow()
+                            .holder()
+                            .fencingToken())
                     .hasValue(1_000_000 + key.getCreateRevision());
         }
         client.getKVClient()
                 .put(Keys.bytes("admin/two/stranger"), Keys.bytes("by hand"))
                 .join();
-        Holder stranger = answer(store.describe(TWO)).orElseThrow().holder();
+        Holder stranger = answer(store.admin().describe(TWO)).orElseThrow().holder();
         assertThat(stranger.ends()).isEqualTo(Holder.Ends.NEVER);
         assertThat(stranger.remainingTtl()).isNull();
     }
@@ -216,10 +219,16 @@ class EtcdAdminTest {
         held(TWO);
         held(ONE);
         queued(ONE, "waiter");
-        assertThat(answer(store.list("*", 9))).extracting(LockRecord::name).containsExactly(ONE, TWO);
-        assertThat(answer(store.list("*", 1))).extracting(LockRecord::name).containsExactly(ONE);
-        assertThat(answer(store.list("t*", 9))).extracting(LockRecord::name).containsExactly(TWO);
-        assertThat(answer(store.list("*", 9)).get(0).holder().id()).isEqualTo("holder");
+        assertThat(answer(store.admin().list("*", 9)))
+                .extracting(LockRecord::name)
+                .containsExactly(ONE, TWO);
+        assertThat(answer(store.admin().list("*", 1)))
+                .extracting(LockRecord::name)
+                .containsExactly(ONE);
+        assertThat(answer(store.admin().list("t*", 9)))
+                .extracting(LockRecord::name)
+                .containsExactly(TWO);
+        assertThat(answer(store.admin().list("*", 9)).get(0).holder().id()).isEqualTo("holder");
     }
 
     /** Both have seen that there is none. */
@@ -248,7 +257,7 @@ class EtcdAdminTest {
     @Test
     void aQuestionThatIsNotAnsweredHasAnEnd() throws Exception {
         faults.next(RangeRequest.class::isInstance, CallFaults.Fault.REQUEST_HELD);
-        CompletableFuture<?> described = store.describe(ONE);
+        CompletableFuture<?> described = store.admin().describe(ONE);
         until(faults::isLate);
         operators.advance(Duration.ofSeconds(10).minusMillis(1));
         assertThat(described).isNotDone();
@@ -259,7 +268,7 @@ class EtcdAdminTest {
                 .hasMessageContaining("10000 ms");
         faults.deliver();
         faults.next(RangeRequest.class::isInstance, CallFaults.Fault.REQUEST_HELD);
-        CompletableFuture<?> listed = store.list("*", 1);
+        CompletableFuture<?> listed = store.admin().list("*", 1);
         until(faults::isLate);
         operators.advance(Duration.ofSeconds(60).minusMillis(1));
         assertThat(listed).isNotDone();
@@ -272,10 +281,11 @@ class EtcdAdminTest {
     void aReleaseByForceTakesTheFirstAlone() throws Exception {
         held(ONE);
         queued(ONE, "waiter");
-        assertThat(answer(store.forceRelease(ONE, "waiter"))).isFalse();
+        assertThat(answer(store.admin().forceRelease(ONE, "waiter"))).isFalse();
         assertThat(queue(ONE)).hasSize(2);
-        assertThat(answer(store.forceRelease(ONE, "holder"))).isTrue();
-        assertThat(answer(store.describe(ONE)).orElseThrow().holder().id()).isEqualTo("waiter");
-        assertThat(answer(store.forceRelease(TWO, null))).isFalse();
+        assertThat(answer(store.admin().forceRelease(ONE, "holder"))).isTrue();
+        assertThat(answer(store.admin().describe(ONE)).orElseThrow().holder().id())
+                .isEqualTo("waiter");
+        assertThat(answer(store.admin().forceRelease(TWO, null))).isFalse();
     }
 }

@@ -85,7 +85,8 @@ class LeaseTableStoreTest {
             other.granted("b", one);
             OwnerToken owner = client.owner();
             assertThat(client.acquire(both(owner))).isInstanceOf(AcquireReply.Busy.class);
-            assertThat(client.store.describe(LockName.exactly("a")).join()).isEmpty();
+            assertThat(client.store.admin().describe(LockName.exactly("a")).join())
+                    .isEmpty();
             other.release("b", one);
             AcquireReply reply = client.acquire(both(owner));
             assertThat(reply).isInstanceOf(AcquireReply.Granted.class);
@@ -158,7 +159,8 @@ class LeaseTableStoreTest {
             }
             assertThat(rows(database, "old-%")).isZero();
             assertThat(rows(database, "new-%")).isEqualTo(130);
-            assertThat(client.store.describe(LockName.exactly("held")).join()).isPresent();
+            assertThat(client.store.admin().describe(LockName.exactly("held")).join())
+                    .isPresent();
             clock.step(Duration.ofHours(-100));
             assertThat(cycle(client, "old-69")).isGreaterThan(token);
             client.release("held", held);
@@ -230,7 +232,8 @@ class LeaseTableStoreTest {
             }
             assertThat(first.join()).isInstanceOf(AcquireReply.Granted.class);
             assertThat(released.join()).isInstanceOf(ReleaseReply.NotOurs.class);
-            assertThat(client.store.describe(LockName.exactly("second")).join()).isEmpty();
+            assertThat(client.store.admin().describe(LockName.exactly("second")).join())
+                    .isEmpty();
         }
     }
 
@@ -271,7 +274,7 @@ class LeaseTableStoreTest {
                 });
         assertThat(store.release(LeaseClient.releaseRequest("x", owner, 0)).join())
                 .isInstanceOf(ReleaseReply.Failed.class);
-        assertThatThrownBy(() -> store.list("*", 1).join())
+        assertThatThrownBy(() -> store.admin().list("*", 1).join())
                 .isInstanceOf(CompletionException.class)
                 .hasCauseInstanceOf(StoreUnavailableException.class);
         store.close();

@@ -184,6 +184,7 @@ class PostgresFaultsTest {
         // The tables are there, so it opens, and says so when it is to write.
         try (LeaseClient client = open(url)) {
             assertThat(client.store
+                            .admin()
                             .describe(io.leasehold.LockName.exactly("there"))
                             .join())
                     .isPresent();

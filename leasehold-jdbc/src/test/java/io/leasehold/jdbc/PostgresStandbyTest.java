@@ -73,7 +73,7 @@ class PostgresStandbyTest {
 
     private static void awaitHeld(LeaseClient client, String name) {
         long startAtNanos = System.nanoTime();
-        while (client.store.describe(LockName.exactly(name)).join().isEmpty()) {
+        while (client.store.admin().describe(LockName.exactly(name)).join().isEmpty()) {
             assertThat(Duration.ofNanos(System.nanoTime() - startAtNanos)).isLessThan(Duration.ofSeconds(90));
             LockSupport.parkNanos(20_000_000);
         }

@@ -170,6 +170,7 @@ class PostgresWaitingTest {
                         .join();
             }
             assertThat(other.store
+                            .admin()
                             .forceRelease(LockName.exactly("taken"), "test")
                             .join())
                     .isTrue();

@@ -44,6 +44,7 @@ class SqliteClockTest {
 
     private static Holder holder(LeaseClient client, String name) {
         return client.store
+                .admin()
                 .describe(LockName.exactly(name))
                 .join()
                 .orElseThrow()
@@ -153,7 +154,8 @@ class SqliteClockTest {
             AcquireReply.Granted granted = client.granted("x", owner);
             execute(
                     "UPDATE leasehold_lock SET origin = 'boot:earlier', life = 'gone', expires_at = expires_at + 86400000000000");
-            assertThat(client.store.describe(LockName.exactly("x")).join()).isEmpty();
+            assertThat(client.store.admin().describe(LockName.exactly("x")).join())
+                    .isEmpty();
             assertThat(client.renew("x", owner, LeaseClient.TTL)).isInstanceOf(RenewReply.NotOurs.class);
             AcquireReply.Granted next = client.granted("x", client.owner());
             assertThat(next.grant().tokens().first())

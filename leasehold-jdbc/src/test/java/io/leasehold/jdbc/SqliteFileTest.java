@@ -392,7 +392,7 @@ class SqliteFileTest {
             });
             assertThat(behind.get(10, TimeUnit.SECONDS)).isInstanceOf(AcquireReply.Failed.class);
             statement.execute("ROLLBACK");
-            assertThat(client.store.describe(LockName.exactly("x")).join())
+            assertThat(client.store.admin().describe(LockName.exactly("x")).join())
                     .as("what was taken back is never carried out")
                     .isEmpty();
             assertUsable(client, "x");

@@ -59,8 +59,9 @@ class SqliteMaskedBootTest {
             assertThat(here.acquire(LeaseProcess.request("x", owner)))
                     .as("its life file is locked")
                     .isInstanceOf(AcquireReply.Busy.class);
-            assertThat(here.store.describe(LockName.exactly("x")).join()).isPresent();
-            assertThat(here.store.list("*", 10).join()).hasSize(1);
+            assertThat(here.store.admin().describe(LockName.exactly("x")).join())
+                    .isPresent();
+            assertThat(here.store.admin().list("*", 10).join()).hasSize(1);
             // A waiter is written into the row, and the holder finds its own hold all the same.
             assertThat(here.acquire(LeaseProcess.request("x", owner).waiting(1_000_000_000L)))
                     .isInstanceOf(AcquireReply.Queued.class);
@@ -118,7 +119,10 @@ class SqliteMaskedBootTest {
         try (LeaseClient here = open();
                 LeaseProcess there = masked()) {
             assertThat(there.tell("acquire", "x")).isEqualTo("Granted");
-            assertThat(here.store.forceRelease(LockName.exactly("x"), null).join())
+            assertThat(here.store
+                            .admin()
+                            .forceRelease(LockName.exactly("x"), null)
+                            .join())
                     .isTrue();
             assertThat(there.tell("renew", "x")).isEqualTo("NotOurs");
         }

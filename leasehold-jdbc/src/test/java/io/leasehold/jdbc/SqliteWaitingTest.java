@@ -129,10 +129,14 @@ class SqliteWaitingTest {
             client.granted("x", client.owner());
             client.acquire(waiting("x", client.owner()));
             assertThat(client.store
+                            .admin()
                             .forceRelease(LockName.exactly("x"), "somebody else")
                             .join())
                     .isFalse();
-            assertThat(client.store.forceRelease(LockName.exactly("x"), "test").join())
+            assertThat(client.store
+                            .admin()
+                            .forceRelease(LockName.exactly("x"), "test")
+                            .join())
                     .isTrue();
             assertThat(ear.lost.poll(30, TimeUnit.SECONDS)).isEqualTo(LossCause.FORCE_RELEASED);
             ear.awaitWake();
@@ -289,7 +293,7 @@ class SqliteWaitingTest {
             }
             client.release("x", waiter);
             // One look may have been under way; after it there is no other.
-            client.store.describe(LockName.exactly("x")).join();
+            client.store.admin().describe(LockName.exactly("x")).join();
             CompletableFuture<Void> later = new CompletableFuture<>();
             counting.runtime.schedule(200_000_000, () -> later.complete(null));
             int after = counting.timers.get();

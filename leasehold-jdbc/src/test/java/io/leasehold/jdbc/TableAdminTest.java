@@ -87,7 +87,7 @@ class TableAdminTest {
     }
 
     private List<String> list(String glob, int limit) throws InterruptedException {
-        return get(client.store.list(glob, limit)).stream()
+        return get(client.store.admin().list(glob, limit)).stream()
                 .map(record -> record.name().text())
                 .toList();
     }
@@ -102,29 +102,34 @@ class TableAdminTest {
         assertThat(list("*", 10)).containsExactly("a", "ab", "b");
         assertThat(list("a*", 10)).containsExactly("a", "ab");
         assertThat(list("*", 2)).containsExactly("a", "ab");
-        LockRecord record = get(client.store.describe(LockName.exactly("b"))).orElseThrow();
+        LockRecord record =
+                get(client.store.admin().describe(LockName.exactly("b"))).orElseThrow();
         assertThat(record.name()).isEqualTo(LockName.exactly("b"));
         assertThat(record.toString()).contains("holder of b");
         for (String name : List.of("over", "free", "unknown")) {
-            assertThat(get(client.store.describe(LockName.exactly(name)))).isEmpty();
+            assertThat(get(client.store.admin().describe(LockName.exactly(name))))
+                    .isEmpty();
         }
     }
 
     @Test
     void aReleaseByForceIsToldToItsHolderHereAndOnlyIfThereWasOne() throws Exception {
         OwnerToken owner = hold("x");
-        assertThat(get(client.store.forceRelease(LockName.exactly("y"), null))).isFalse();
-        assertThat(get(client.store.forceRelease(LockName.exactly("x"), "another")))
+        assertThat(get(client.store.admin().forceRelease(LockName.exactly("y"), null)))
+                .isFalse();
+        assertThat(get(client.store.admin().forceRelease(LockName.exactly("x"), "another")))
                 .isFalse();
         assertThat(lost).isEmpty();
-        assertThat(get(client.store.forceRelease(LockName.exactly("x"), "holder of x")))
+        assertThat(get(client.store.admin().forceRelease(LockName.exactly("x"), "holder of x")))
                 .isTrue();
         assertThat(lost).containsExactly(owner);
-        assertThat(get(client.store.forceRelease(LockName.exactly("x"), null))).isFalse();
+        assertThat(get(client.store.admin().forceRelease(LockName.exactly("x"), null)))
+                .isFalse();
         hold("x");
         // Whether the word to the holder could be left does not matter.
         execute("DROP TABLE leasehold_client");
-        assertThat(get(client.store.forceRelease(LockName.exactly("x"), null))).isTrue();
+        assertThat(get(client.store.admin().forceRelease(LockName.exactly("x"), null)))
+                .isTrue();
     }
 
     /** A database that says nothing must not hold up the exit of a process. */

@@ -242,7 +242,7 @@ class NodeDifferentialTest {
                 case 4 -> both("renew " + who, renew(owner), differences);
                 case 5 -> {
                     if (random.nextInt(3) == 0) {
-                        both("force", subject -> answered(subject.node.forceRelease(name, null)), differences);
+                        both("force", subject -> answered(subject.node.admin().forceRelease(name, null)), differences);
                     }
                 }
                 default -> {
@@ -354,7 +354,7 @@ class NodeDifferentialTest {
 
         /** Who holds with which token. */
         private String holder(Subject subject) {
-            Holder holder = NodeBench.answer(subject.node.describe(name))
+            Holder holder = NodeBench.answer(subject.node.admin().describe(name))
                     .map(LockRecord::holder)
                     .orElse(null);
             if (holder == null) {

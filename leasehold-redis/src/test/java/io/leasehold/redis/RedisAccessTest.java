@@ -161,11 +161,12 @@ class RedisAccessTest {
             assertThat(bench.release(holder, candidate)).isInstanceOf(ReleaseReply.Released.class);
             assertThat(bench.wakes.poll(60, TimeUnit.SECONDS)).isEqualTo(NAME);
             assertThat(bench.acquireWaiting(waiter)).isInstanceOf(NodeReply.Yes.class);
-            assertThat(NodeBench.answer(bench.node.describe(NAME))).isPresent();
-            assertThat(NodeBench.answer(bench.node.list("*", 10)))
+            assertThat(NodeBench.answer(bench.node.admin().describe(NAME))).isPresent();
+            assertThat(NodeBench.answer(bench.node.admin().list("*", 10)))
                     .extracting(LockRecord::name)
                     .containsExactly(NAME);
-            assertThat(NodeBench.answer(bench.node.forceRelease(NAME, null))).isTrue();
+            assertThat(NodeBench.answer(bench.node.admin().forceRelease(NAME, null)))
+                    .isTrue();
             // The driver offers to hear of maintenance when it connects, and goes on without.
             assertThat(refusedObjects(server)).isSubsetOf("client", "client|maint_notifications");
         }

@@ -140,9 +140,9 @@ class RightsOneByOneTest {
         note(said, () -> waiting(bench, woken, 0));
         note(said, () -> waiting(bench, served, 4_000_000_000L));
         note(said, () -> waiting(bench, woken, 0));
-        note(said, () -> NodeBench.answer(bench.node.describe(NAME)));
-        note(said, () -> NodeBench.answer(bench.node.waiters(NAME, 10)));
-        note(said, () -> NodeBench.answer(bench.node.list("*", 10)));
+        note(said, () -> NodeBench.answer(bench.node.admin().describe(NAME)));
+        note(said, () -> NodeBench.answer(bench.node.admin().waiters(NAME, 10)));
+        note(said, () -> NodeBench.answer(bench.node.admin().list("*", 10)));
         note(said, () -> bench.release(holder, ballot));
         note(said, () -> bench.release(woken, 0));
         note(said, () -> waiting(bench, served, 4_000_000_000L));
@@ -153,10 +153,10 @@ class RightsOneByOneTest {
         note(said, () -> NodeBench.answer(bench.node.operations().announce(record, 60_000_000_000L)));
         note(said, () -> bench.acquire(bench.owner()));
         note(said, () -> waiting(bench, bench.owner(), 4_000_000_000L));
-        note(said, () -> NodeBench.answer(bench.node.forceRelease(NAME, null)));
+        note(said, () -> NodeBench.answer(bench.node.admin().forceRelease(NAME, null)));
 
         inDatabaseOne(server, "RPUSH", "lock:{foreign}", "x");
-        note(said, () -> NodeBench.answer(bench.node.describe(FOREIGN)));
+        note(said, () -> NodeBench.answer(bench.node.admin().describe(FOREIGN)));
         note(said, () -> NodeBench.answer(bench.node.operations().leaks()));
         note(said, () -> NodeBench.answer(bench.node.operations().diagnose()));
     }

@@ -69,7 +69,7 @@ final class Aftermath {
     }
 
     private static List<LockRecord> left(SimulatedNode node) {
-        return node.list("*", 10).join();
+        return node.admin().list("*", 10).join();
     }
 
     /** A waiter without a limit has its turn after all that stand before it: each of them within the bound of a wait, or never. */

@@ -18,6 +18,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import io.leasehold.testkit.virtual.ClockShape;
@@ -43,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  * A server: a node that can crash, come back with all, nothing or most of what it knew, and be replaced by a replica that
  * lags. It says when something is granted or handed to an owner token that it has already ended. For the thread of its world.
  */
-public final class SimulatedNode implements LockNode {
+public final class SimulatedNode implements LockNode, StoreAdmin {
 
     private static final int MAX_LAG = 8;
 
@@ -344,15 +345,20 @@ public final class SimulatedNode implements LockNode {
     }
 
     @Override
+    public StoreAdmin admin() {
+        return this;
+    }
+
+    @Override
     public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        return down ? new CompletableFuture<>() : node.waiters(name, limit);
+        return down ? new CompletableFuture<>() : node.admin().waiters(name, limit);
     }
 
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         // An operator's decision against S1, and no step of the model.
         trace.followsNoMore();
-        return write(() -> node.forceRelease(name, holderId));
+        return write(() -> node.admin().forceRelease(name, holderId));
     }
 
     @Override
@@ -362,12 +368,12 @@ public final class SimulatedNode implements LockNode {
 
     @Override
     public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return down ? new CompletableFuture<>() : node.describe(name);
+        return down ? new CompletableFuture<>() : node.admin().describe(name);
     }
 
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return down ? new CompletableFuture<>() : node.list(glob, limit);
+        return down ? new CompletableFuture<>() : node.admin().list(glob, limit);
     }
 
     @Override

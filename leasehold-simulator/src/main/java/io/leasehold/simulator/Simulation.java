@@ -264,7 +264,7 @@ final class Simulation {
             case NODE_CRASH_LOSES_ALL -> node.crashAndLoseAll(span);
             case NODE_CRASH_LOSES_LAST -> node.crashAndLoseLast(harm.writes(), span);
             case NODE_FAIL_OVER -> node.failOver(harm.writes());
-            case FORCED_RELEASE -> node.forceRelease(lock(harm.writes() % 3), null);
+            case FORCED_RELEASE -> node.admin().forceRelease(lock(harm.writes() % 3), null);
             default -> throw new IllegalStateException(harm.fault() + " is no fault that comes at a time");
         }
     }

@@ -33,7 +33,7 @@ final class SimulatorTest {
             @Override
             public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
                 return node.release(request)
-                        .thenCombine(node.forceRelease(request.names().get(0), null), (reply, forced) -> reply);
+                        .thenCombine(node.admin().forceRelease(request.names().get(0), null), (reply, forced) -> reply);
             }
         };
     }

@@ -9,6 +9,7 @@ import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.toolkit.Failure;
 import io.leasehold.spi.toolkit.Glob;
 import io.leasehold.spi.toolkit.PlainName;
@@ -26,7 +27,7 @@ import org.apache.zookeeper.KeeperException;
 import org.jspecify.annotations.Nullable;
 
 /** Administrative operations, and the check of a store before it is used. */
-final class ZooKeeperAdmin {
+final class ZooKeeperAdmin implements StoreAdmin {
 
     private static final long LIMIT_NANOS = Duration.ofSeconds(10).toNanos();
     /** Members that can be reached answer sooner. */
@@ -169,7 +170,8 @@ final class ZooKeeperAdmin {
 
     // ---- looking
 
-    CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
         return inTime(
                 "inspection of \"" + name + "\"", () -> session().thenCompose(session -> head(session, name, true)));
     }
@@ -187,7 +189,8 @@ final class ZooKeeperAdmin {
     }
 
     /** The waiters behind the head; one that leaves during the read is left out. */
-    CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
+    @Override
+    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return inTime(
                 "list of the waiters of \"" + name + "\"",
                 () -> session()
@@ -212,7 +215,8 @@ final class ZooKeeperAdmin {
      * The held locks, in a session of its own: ZooKeeper tells all children of a node in one answer, and one that is too large
      * for a client ends its connection, which then is no connection that leases hang on.
      */
-    CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         Glob wanted = Glob.of(glob);
         return inTime(
                 "list of locks",
@@ -249,7 +253,8 @@ final class ZooKeeperAdmin {
     // ---- repairing
 
     /** Deletes the node at the head; the next in the queue holds then, with a larger token. */
-    CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         return inTime(
                 "forced release of \"" + name + "\"",
                 () -> session()

@@ -2,13 +2,10 @@ package io.leasehold.zookeeper;
 
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
-import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.LossCause;
-import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
@@ -16,6 +13,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.toolkit.TimeLimit;
@@ -25,7 +23,6 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -303,23 +300,8 @@ final class ZooKeeperStore implements LockStore {
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return admin.describe(name);
-    }
-
-    @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return admin.list(glob, limit);
-    }
-
-    @Override
-    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        return admin.waiters(name, limit);
-    }
-
-    @Override
-    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return admin.forceRelease(name, holderId);
+    public StoreAdmin admin() {
+        return admin;
     }
 
     @Override

@@ -63,7 +63,7 @@ final class AdminStepsTest {
     }
 
     private List<String> names(String glob, int limit) {
-        return now(() -> store.list(glob, limit)).stream()
+        return now(() -> store.admin().list(glob, limit)).stream()
                 .map(LockRecord::name)
                 .map(LockName::text)
                 .toList();
@@ -126,18 +126,19 @@ final class AdminStepsTest {
 
     @Test
     void aLockIsDescribedByTheHeadOfItsQueue() {
-        assertThat(now(() -> store.describe(LOCK))).isEmpty();
-        assertThat(now(() -> store.describe(LockName.exactly("unknown")))).isEmpty();
+        assertThat(now(() -> store.admin().describe(LOCK))).isEmpty();
+        assertThat(now(() -> store.admin().describe(LockName.exactly("unknown"))))
+                .isEmpty();
         enqueue("n", "host/1/x");
         long token = ensemble.zxid;
         enqueue("n", "host/2/y");
-        Holder holder = now(() -> store.describe(LOCK)).orElseThrow().holder();
+        Holder holder = now(() -> store.admin().describe(LOCK)).orElseThrow().holder();
         assertThat(holder.id()).isEqualTo("host/1/x");
         assertThat(holder.fencingToken()).hasValue(token);
         assertThat(holder.ends()).isEqualTo(Holder.Ends.WITH_SESSION);
         ensemble.put("/c/kept", "", 0);
         ensemble.enqueue("/c/kept", OwnerToken.draw(runtime).publicId(), "a stranger", 0);
-        assertThat(now(() -> store.describe(LockName.exactly("kept")))
+        assertThat(now(() -> store.admin().describe(LockName.exactly("kept")))
                         .orElseThrow()
                         .holder()
                         .ends())
@@ -149,9 +150,9 @@ final class AdminStepsTest {
     void aHeadThatLeavesWhileItIsReadIsFollowedByTheNext() {
         String head = enqueue("n", "host/1/x");
         enqueue("n", "host/2/y");
-        now(() -> store.describe(LOCK));
+        now(() -> store.admin().describe(LOCK));
         ensemble.withhold("sync");
-        CompletableFuture<?> described = store.describe(LOCK);
+        CompletableFuture<?> described = store.admin().describe(LOCK);
         ensemble.removeUnheard(head);
         ensemble.answer("sync");
         assertThat(described.join().toString()).contains("host/2/y");
@@ -159,8 +160,8 @@ final class AdminStepsTest {
 
     @Test
     void aQuestionThatFailsOrIsNotAnsweredIsToldSo() {
-        CompletableFuture<?> late = store.describe(LOCK);
-        CompletableFuture<?> list = store.list("*", 5);
+        CompletableFuture<?> late = store.admin().describe(LOCK);
+        CompletableFuture<?> list = store.admin().list("*", 5);
         runtime.runFor(Duration.ofSeconds(10).minusMillis(1));
         assertThat(late).isNotDone();
         runtime.runFor(Duration.ofMillis(1));
@@ -171,7 +172,7 @@ final class AdminStepsTest {
         assertThatThrownBy(list::join).hasMessageContaining("list of locks");
         ensemble.connect();
         ensemble.failNext("children", KeeperException.Code.CONNECTIONLOSS);
-        assertThat(store.describe(LOCK)).isCompletedExceptionally();
+        assertThat(store.admin().describe(LOCK)).isCompletedExceptionally();
     }
 
     @Test
@@ -179,10 +180,11 @@ final class AdminStepsTest {
         for (int i = 0; i < 4; i++) {
             enqueue("n", "host/1/" + i);
         }
-        assertThat(now(() -> store.waiters(LOCK, 2)))
+        assertThat(now(() -> store.admin().waiters(LOCK, 2)))
                 .containsExactly(new QueuedWaiter("host/1/1", null), new QueuedWaiter("host/1/2", null));
-        assertThat(now(() -> store.waiters(LOCK, 9))).hasSize(3);
-        assertThat(now(() -> store.waiters(LockName.exactly("free"), 9))).isEmpty();
+        assertThat(now(() -> store.admin().waiters(LOCK, 9))).hasSize(3);
+        assertThat(now(() -> store.admin().waiters(LockName.exactly("free"), 9)))
+                .isEmpty();
     }
 
     @Test
@@ -195,7 +197,7 @@ final class AdminStepsTest {
         assertThat(names("b*", 2)).containsExactly("b");
         assertThat(names("*", 0)).isEmpty();
         assertThat(ensemble.clients).hasSize(1);
-        now(() -> store.describe(LOCK));
+        now(() -> store.admin().describe(LOCK));
         assertThat(ensemble.clients).as("not that of locks").hasSize(2);
         ensemble.clients.get(0).state(Watcher.Event.KeeperState.Expired);
         assertThat(names("*", 10)).hasSize(3);
@@ -223,14 +225,14 @@ final class AdminStepsTest {
 
     @Test
     void aForcedReleaseDeletesTheHeadIfItIsTheOneThatIsMeant() {
-        assertThat(now(() -> store.forceRelease(LOCK, null))).isFalse();
+        assertThat(now(() -> store.admin().forceRelease(LOCK, null))).isFalse();
         enqueue("n", "host/1/x");
         String second = enqueue("n", "host/2/y");
-        assertThat(now(() -> store.forceRelease(LOCK, "host/2/y"))).isFalse();
+        assertThat(now(() -> store.admin().forceRelease(LOCK, "host/2/y"))).isFalse();
         assertThat(ensemble.queue(PATH)).hasSize(2);
-        assertThat(now(() -> store.forceRelease(LOCK, "host/1/x"))).isTrue();
+        assertThat(now(() -> store.admin().forceRelease(LOCK, "host/1/x"))).isTrue();
         assertThat(ensemble.nodes).containsKey(second);
-        assertThat(now(() -> store.forceRelease(LOCK, null))).isTrue();
+        assertThat(now(() -> store.admin().forceRelease(LOCK, null))).isTrue();
         assertThat(ensemble.queue(PATH)).isEmpty();
     }
 

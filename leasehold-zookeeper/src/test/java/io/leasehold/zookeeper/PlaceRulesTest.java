@@ -425,12 +425,12 @@ class PlaceRulesTest {
     void aListIsReadAlsoAfterItsSessionHasEnded() throws Exception {
         granted(other);
         assertThat(operator.exists("/tests", false)).isNotNull();
-        assertThat(answer(store.list("*", 10))).hasSize(1);
+        assertThat(answer(store.admin().list("*", 10))).hasSize(1);
         member.killSessionsButThatOf(PATH + "/" + queue().get(0));
         until(() -> member.sessions() == 1);
         until(() -> {
             try {
-                return store.list("*", 10).get(60, TimeUnit.SECONDS).size() == 1;
+                return store.admin().list("*", 10).get(60, TimeUnit.SECONDS).size() == 1;
             } catch (Exception notYet) {
                 return false;
             }

@@ -738,7 +738,7 @@ final class PlaceStepsTest {
     @Test
     void aClosedStoreHasEndedItsSessionsAndGrantsNothing() {
         granted(owner());
-        store.list("*", 1);
+        store.admin().list("*", 1);
         ensemble.connect();
         store.close();
         assertThat(ensemble.clients).hasSize(2).allMatch(client -> client.closed);
@@ -747,7 +747,7 @@ final class PlaceStepsTest {
                 .isInstanceOfSatisfying(
                         AcquireReply.Failed.class,
                         failed -> assertThat(failed.error()).hasMessageContaining("closed"));
-        assertThat(store.list("*", 1))
+        assertThat(store.admin().list("*", 1))
                 .isCompletedExceptionally()
                 .failsWithin(Duration.ZERO)
                 .withThrowableThat()

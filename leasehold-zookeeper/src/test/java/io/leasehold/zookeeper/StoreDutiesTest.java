@@ -403,7 +403,7 @@ class StoreDutiesTest {
             until(() -> store.attempts() == 0);
         }
         until(() -> member.sessions() <= 8);
-        store.list("*", 10).get(60, TimeUnit.SECONDS);
+        store.admin().list("*", 10).get(60, TimeUnit.SECONDS);
         store.close();
         until(() -> member.sessions() == 0);
     }

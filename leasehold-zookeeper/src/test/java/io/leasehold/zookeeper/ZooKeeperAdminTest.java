@@ -163,24 +163,24 @@ class ZooKeeperAdminTest {
         for (int i = 1; i <= 3; i++) {
             queued(ONE, "waiter-" + i);
         }
-        assertThat(answer(store.waiters(ONE, 2)))
+        assertThat(answer(store.admin().waiters(ONE, 2)))
                 .extracting(QueuedWaiter::holderId)
                 .containsExactly("waiter-1", "waiter-2");
-        assertThat(answer(store.waiters(ONE, 9))).hasSize(3);
-        assertThat(answer(store.waiters(TWO, 9))).isEmpty();
+        assertThat(answer(store.admin().waiters(ONE, 9))).hasSize(3);
+        assertThat(answer(store.admin().waiters(TWO, 9))).isEmpty();
     }
 
     @Test
     void aHolderIsToldAndWhetherItEndsByItself() throws Exception {
         held(ONE);
         long czxid = operator.exists("/tests/one/" + queue(ONE).get(0), false).getCzxid();
-        Holder holder = answer(store.describe(ONE)).orElseThrow().holder();
+        Holder holder = answer(store.admin().describe(ONE)).orElseThrow().holder();
         assertThat(holder.id()).isEqualTo("holder");
         assertThat(holder.remainingTtl()).isNull();
         assertThat(holder.fencingToken()).hasValue(czxid);
         assertThat(holder.ends()).isEqualTo(Holder.Ends.WITH_SESSION);
         ZooKeeperStore based = new ZooKeeperStore(uri(member.uri("&tokenBase=1000000")), operators);
-        assertThat(answer(based.describe(ONE)).orElseThrow().holder().fencingToken())
+        assertThat(answer(based.admin().describe(ONE)).orElseThrow().holder().fencingToken())
                 .hasValue(1_000_000 + czxid);
         based.close();
         operator.create("/tests/two", new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
@@ -189,7 +189,7 @@ class ZooKeeperAdminTest {
                 "by hand".getBytes(StandardCharsets.UTF_8),
                 ZooDefs.Ids.OPEN_ACL_UNSAFE,
                 CreateMode.PERSISTENT_SEQUENTIAL);
-        Holder stranger = answer(store.describe(TWO)).orElseThrow().holder();
+        Holder stranger = answer(store.admin().describe(TWO)).orElseThrow().holder();
         assertThat(stranger.id()).isEqualTo("by hand");
         assertThat(stranger.ends()).isEqualTo(Holder.Ends.NEVER);
     }
@@ -200,10 +200,16 @@ class ZooKeeperAdminTest {
         held(ONE);
         queued(ONE, "waiter");
         release(held(LockName.of("a-free-one")), LockName.of("a-free-one"));
-        assertThat(answer(store.list("*", 9))).extracting(LockRecord::name).containsExactly(ONE, TWO);
-        assertThat(answer(store.list("*", 1))).extracting(LockRecord::name).containsExactly(ONE);
-        assertThat(answer(store.list("t*", 9))).extracting(LockRecord::name).containsExactly(TWO);
-        assertThat(answer(store.list("*", 9)).get(0).holder().id()).isEqualTo("holder");
+        assertThat(answer(store.admin().list("*", 9)))
+                .extracting(LockRecord::name)
+                .containsExactly(ONE, TWO);
+        assertThat(answer(store.admin().list("*", 1)))
+                .extracting(LockRecord::name)
+                .containsExactly(ONE);
+        assertThat(answer(store.admin().list("t*", 9)))
+                .extracting(LockRecord::name)
+                .containsExactly(TWO);
+        assertThat(answer(store.admin().list("*", 9)).get(0).holder().id()).isEqualTo("holder");
     }
 
     /** They all see that there is none, and one of them writes it. */
@@ -239,9 +245,9 @@ class ZooKeeperAdminTest {
 
     @Test
     void aQuestionThatIsNotAnsweredHasAnEnd() throws Exception {
-        answer(store.describe(ONE));
+        answer(store.admin().describe(ONE));
         proxy.stall();
-        CompletableFuture<?> described = store.describe(ONE);
+        CompletableFuture<?> described = store.admin().describe(ONE);
         operators.advance(Duration.ofSeconds(10).minusMillis(1));
         assertThat(described).isNotDone();
         operators.advance(Duration.ofMillis(1));
@@ -249,7 +255,7 @@ class ZooKeeperAdminTest {
                 .hasCauseInstanceOf(StoreUnavailableException.class)
                 .hasMessageContaining("inspection of \"one\"")
                 .hasMessageContaining("10000 ms");
-        CompletableFuture<?> listed = store.list("*", 1);
+        CompletableFuture<?> listed = store.admin().list("*", 1);
         operators.advance(Duration.ofSeconds(60).minusMillis(1));
         assertThat(listed).isNotDone();
         operators.advance(Duration.ofMillis(1));
@@ -260,10 +266,11 @@ class ZooKeeperAdminTest {
     void aReleaseByForceTakesTheFirstAlone() throws Exception {
         held(ONE);
         queued(ONE, "waiter");
-        assertThat(answer(store.forceRelease(ONE, "waiter"))).isFalse();
+        assertThat(answer(store.admin().forceRelease(ONE, "waiter"))).isFalse();
         assertThat(queue(ONE)).hasSize(2);
-        assertThat(answer(store.forceRelease(ONE, "holder"))).isTrue();
-        assertThat(answer(store.describe(ONE)).orElseThrow().holder().id()).isEqualTo("waiter");
-        assertThat(answer(store.forceRelease(TWO, null))).isFalse();
+        assertThat(answer(store.admin().forceRelease(ONE, "holder"))).isTrue();
+        assertThat(answer(store.admin().describe(ONE)).orElseThrow().holder().id())
+                .isEqualTo("waiter");
+        assertThat(answer(store.admin().forceRelease(TWO, null))).isFalse();
     }
 }

@@ -5,24 +5,18 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.lease.LeaseRow;
-import io.leasehold.jdbc.lease.StoreTime;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
-import io.leasehold.spi.toolkit.Glob;
-import java.sql.SQLException;
 import java.util.Collections;
-import java.util.Comparator;
-import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -38,9 +32,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LeaseTableStore implements LockStore {
 
-    /** Admin requests have no time limit of their own. */
-    private static final long ADMIN_LIMIT_NANOS = 10_000_000_000L;
-
     private static final long CLOSE_LIMIT_NANOS = 5_000_000_000L;
 
     private final StoreSettings settings;
@@ -50,6 +41,7 @@ public final class LeaseTableStore implements LockStore {
     private final Worker worker;
     private final @Nullable Waking watch;
     private final TableOperations operations;
+    private final TableAdmin admin;
     private volatile @Nullable StoreSignals signals;
 
     private LeaseTableStore(StoreSettings settings, LockRuntime runtime) {
@@ -59,6 +51,7 @@ public final class LeaseTableStore implements LockStore {
         this.operations = new TableOperations(settings, runtime, queue, this::takenAway);
         this.watch = waking(settings);
         this.verbs = new LeaseVerbs(settings, runtime, watch, this::submitPrune);
+        this.admin = new TableAdmin(settings, queue, verbs, this::tellTaken);
         this.worker = new Worker(
                 runtime, queue, settings.connections(), settings.dialect(), settings.description(), this::reconnected);
         queue.explainDelaysBy(worker::delayedBy);
@@ -215,72 +208,18 @@ public final class LeaseTableStore implements LockStore {
                 request.timeoutNanos());
     }
 
-    @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return queue.submit(
-                Task.reading(
-                        "a look at " + name,
-                        (table, tries) -> describe(name, table, settings.clock().read(table)),
-                        (kind, error) -> {
-                            throw error;
-                        }),
-                ADMIN_LIMIT_NANOS);
-    }
-
-    private Optional<LockRecord> describe(LockName name, LeaseTable table, StoreTime now) throws SQLException {
-        LeaseRow stored = table.read(name);
-        return stored == null ? Optional.empty() : record(stored, now);
-    }
-
-    /** Asks after the holder's life, so two answers about one row may differ. */
-    private Optional<LockRecord> record(LeaseRow stored, StoreTime now) {
-        return Optional.ofNullable(settings.lives().asOf(stored, now).holder(now))
-                .map(holder -> new LockRecord(stored.name(), holder));
-    }
-
-    @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        Glob names = Glob.of(glob);
-        return queue.submit(
-                Task.reading(
-                        "listing " + glob,
-                        (table, tries) ->
-                                list(names, limit, table, settings.clock().read(table)),
-                        (kind, error) -> {
-                            throw error;
-                        }),
-                ADMIN_LIMIT_NANOS);
-    }
-
-    private List<LockRecord> list(Glob names, int limit, LeaseTable table, StoreTime now) throws SQLException {
-        List<LockRecord> records = table.held(names::matches, row -> record(row, now), limit);
-        records.sort(Comparator.comparing(LockRecord::name));
-        return records;
-    }
-
-    @Override
-    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return queue.submit(
-                        Task.<Optional<LeaseRow.Held>>writing(
-                                "force-release of " + name,
-                                (table, tries) -> Optional.ofNullable(verbs.forceRelease(name, holderId, table)),
-                                (kind, error) -> {
-                                    throw error;
-                                }),
-                        ADMIN_LIMIT_NANOS)
-                .thenCompose(loser -> tellLoss(name, loser.orElse(null)));
-    }
-
-    /** One of our own is told here, and another client at the store; whether it could be told does not matter to anything. */
-    private CompletableFuture<Boolean> tellLoss(LockName name, LeaseRow.@Nullable Held loser) {
-        if (loser == null) {
-            return CompletableFuture.completedFuture(false);
-        }
+    /** Tells one of our own here, and another client at the store. */
+    private CompletableFuture<?> tellTaken(LockName name, LeaseRow.Held loser) {
         StoreSignals listener = signals;
         if (listener != null) {
             listener.lost(loser.owner(), LossCause.FORCE_RELEASED);
         }
-        return operations.tellTaken(name, loser.holderId()).handle((told, error) -> true);
+        return operations.tellTaken(name, loser.holderId());
+    }
+
+    @Override
+    public StoreAdmin admin() {
+        return admin;
     }
 
     @Override

@@ -67,10 +67,10 @@ class DyingHolderTest {
                             new Dying(),
                             of.retention()),
                     runtime);
-            CompletableFuture<List<LockRecord>> first = store.list("*", 10);
+            CompletableFuture<List<LockRecord>> first = store.admin().list("*", 10);
             runtime.runFor(Duration.ofMillis(10));
             assertThat(first.join()).extracting(record -> record.name().text()).containsExactly("a", "b");
-            CompletableFuture<List<LockRecord>> second = store.list("*", 10);
+            CompletableFuture<List<LockRecord>> second = store.admin().list("*", 10);
             runtime.runFor(Duration.ofMillis(10));
             assertThat(second.join()).isEmpty();
             store.close();

@@ -24,6 +24,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import io.leasehold.spi.toolkit.Failure;
@@ -51,7 +52,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Its tokens count the grants of this process and mean nothing to a resource; {@code EfficiencyLocks} does not show
  * them. Safe for all threads. Nothing is sent twice, except in another form after the server has refused the first.
  */
-public final class EfficiencyStore implements LockStore {
+public final class EfficiencyStore implements LockStore, StoreAdmin {
 
     private static final int MAX_RENEWALS_IN_ONE = 500;
     private static final long DETECTION_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -86,7 +87,7 @@ public final class EfficiencyStore implements LockStore {
         this.decoder = new ReplyDecoder(errors);
         this.requests = new Requests(topology, errors, runtime);
         this.admin = new RedisAdmin(
-                requests, topology, decoder, NodeSettings.standard(GUARANTEES).keys(keys), new Walk());
+                requests, topology, decoder, NodeSettings.standard(GUARANTEES).keys(keys), new Walk(), null);
     }
 
     /** Finds out how the server compares and deletes; without an answer by script. */
@@ -280,6 +281,12 @@ public final class EfficiencyStore implements LockStore {
         public String toString() {
             return command;
         }
+    }
+
+    /** Nobody queues here, so that no side key is read. */
+    @Override
+    public StoreAdmin admin() {
+        return this;
     }
 
     @Override

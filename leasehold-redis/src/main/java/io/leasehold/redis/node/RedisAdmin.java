@@ -11,6 +11,7 @@ import io.leasehold.redis.wire.NameGlob;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.StoreAdmin;
 import io.lettuce.core.KeyScanCursor;
 import io.lettuce.core.ScanArgs;
 import io.lettuce.core.ScanCursor;
@@ -23,12 +24,12 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sees and repairs the locks of one node.
+ * Inspects the locks of one node, and releases one by force.
  *
  * <p>Futures fail with {@link io.leasehold.LockStoreException}. Listing walks the whole key space in small steps and
  * keeps no more names than are asked for.
  */
-final class RedisAdmin {
+final class RedisAdmin implements StoreAdmin {
 
     private static final long TIMEOUT_NANOS = 5_000_000_000L;
     private static final int KEYS_PER_STEP = 100;
@@ -41,16 +42,37 @@ final class RedisAdmin {
     private final ReplyDecoder decoder;
     private final NodeSettings settings;
     private final Walk walk;
+    private final @Nullable TellTaken tellTaken;
 
-    RedisAdmin(Requests requests, Topology topology, ReplyDecoder decoder, NodeSettings settings, Walk walk) {
+    /** Tells a holder that its lock was taken. */
+    @FunctionalInterface
+    interface TellTaken {
+        /** Completes once the holder was told, or could not be. */
+        CompletableFuture<?> tell(LockName lock, String holderId);
+    }
+
+    /**
+     * Over the servers of this topology.
+     *
+     * @param tellTaken null where holders keep no record by which they could be told
+     */
+    RedisAdmin(
+            Requests requests,
+            Topology topology,
+            ReplyDecoder decoder,
+            NodeSettings settings,
+            Walk walk,
+            @Nullable TellTaken tellTaken) {
         this.walk = walk;
+        this.tellTaken = tellTaken;
         this.requests = requests;
         this.topology = topology;
         this.decoder = decoder;
         this.settings = settings;
     }
 
-    CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
         if (settings.keys().refusal(name) != null) {
             // No client of this store can hold it.
             return CompletableFuture.completedFuture(Optional.empty());
@@ -65,7 +87,8 @@ final class RedisAdmin {
                 });
     }
 
-    CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
+    @Override
+    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         if (settings.keys().refusal(name) != null) {
             return CompletableFuture.completedFuture(List.of());
         }
@@ -83,7 +106,20 @@ final class RedisAdmin {
                 });
     }
 
-    CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        TellTaken telling = tellTaken;
+        if (telling == null) {
+            return take(name, holderId);
+        }
+        return describe(name)
+                .thenCompose(before -> take(name, holderId)
+                        .thenCompose(removed -> removed && before.isPresent()
+                                ? telling.tell(name, before.get().holder().id()).thenApply(told -> true)
+                                : CompletableFuture.completedFuture(removed)));
+    }
+
+    private CompletableFuture<Boolean> take(LockName name, @Nullable String holderId) {
         if ((holderId != null && holderId.isEmpty()) || settings.keys().refusal(name) != null) {
             // On the wire an empty holder id stands for anybody; and a name without a key is held by nobody.
             return CompletableFuture.completedFuture(false);
@@ -101,7 +137,8 @@ final class RedisAdmin {
                 });
     }
 
-    CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         if (limit <= 0) {
             return CompletableFuture.completedFuture(List.of());
         }

@@ -3,7 +3,6 @@ package io.leasehold.redis.node;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
-import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.Birth;
 import io.leasehold.node.LockNode;
@@ -20,16 +19,15 @@ import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -80,13 +78,13 @@ public final class RedisNode implements LockNode {
         this.decoder = new ReplyDecoder(errors);
         this.requests = new Requests(topology, errors, runtime);
         Walk walk = new Walk();
-        this.admin = new RedisAdmin(requests, topology, decoder, settings, walk);
         this.wakeUps = topology.wakeUps(this::pushed);
         this.acks = new WaitAcks(requests, errors, settings);
         this.member = new MemberVerbs(requests, acks, decoder, settings, topology, wakeUps, runtime, this::wake);
         this.migration = new MigrationFallback(requests, decoder, settings, runtime);
         this.operations =
                 new RedisOperations(description, requests, errors, topology, wakeUps, runtime, settings, walk);
+        this.admin = new RedisAdmin(requests, topology, decoder, settings, walk, operations::tellTaken);
         topology.onReconnected(this::tellReconnected);
         wakeUps.onResubscribed(this::tellReconnected);
     }
@@ -330,29 +328,8 @@ public final class RedisNode implements LockNode {
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return admin.describe(name);
-    }
-
-    @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return admin.list(glob, limit);
-    }
-
-    @Override
-    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        return admin.waiters(name, limit);
-    }
-
-    @Override
-    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return admin.describe(name)
-                .thenCompose(before -> admin.forceRelease(name, holderId)
-                        .thenCompose(removed -> removed && before.isPresent()
-                                ? operations
-                                        .tellTaken(name, before.get().holder().id())
-                                        .thenApply(told -> true)
-                                : CompletableFuture.completedFuture(removed)));
+    public StoreAdmin admin() {
+        return admin;
     }
 
     @Override

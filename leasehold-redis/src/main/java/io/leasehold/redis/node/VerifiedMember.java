@@ -5,7 +5,6 @@ import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
-import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.Birth;
 import io.leasehold.node.LockNode;
@@ -13,17 +12,16 @@ import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
@@ -327,23 +325,8 @@ public final class VerifiedMember implements LockNode {
     }
 
     @Override
-    public CompletableFuture<List<QueuedWaiter>> waiters(LockName lock, int limit) {
-        return node.waiters(lock, limit);
-    }
-
-    @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return node.describe(name);
-    }
-
-    @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return node.list(glob, limit);
-    }
-
-    @Override
-    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return node.forceRelease(name, holderId);
+    public StoreAdmin admin() {
+        return node.admin();
     }
 
     @Override

@@ -92,9 +92,9 @@ final class GrantExchangesTest extends NodeExchanges {
                     .isInstanceOfSatisfying(
                             NodeReply.Failed.class,
                             failed -> assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT));
-            assertThat(answer(narrow.describe(refused))).isEmpty();
-            assertThat(answer(narrow.waiters(refused, 5))).isEmpty();
-            assertThat(answer(narrow.forceRelease(refused, null))).isFalse();
+            assertThat(answer(narrow.admin().describe(refused))).isEmpty();
+            assertThat(answer(narrow.admin().waiters(refused, 5))).isEmpty();
+            assertThat(answer(narrow.admin().forceRelease(refused, null))).isFalse();
             assertThat(server.asked("")).isEqualTo(before);
         }
     }

@@ -254,17 +254,17 @@ final class MemberExchangesTest extends NodeExchanges {
         says(LuaScript.FORCE_RELEASE, bulks("removed"));
         server.says("MGET", array(List.of(bulk("lock:wake:abc\nrecord"))));
         server.says("PUBLISH", ":1\r\n");
-        assertThat(answer(node().forceRelease(NAME, null))).isTrue();
+        assertThat(answer(node().admin().forceRelease(NAME, null))).isTrue();
         assertThat(server.asked("MGET " + KeyLayout.client("host/2/y"))).isOne();
         assertThat(server.asked("PUBLISH lock:wake:abc taken " + LOCK)).isOne();
         server.says("PUBLISH", "-NOPERM no\r\n");
-        assertThat(answer(node().forceRelease(NAME, null))).as("untold").isTrue();
+        assertThat(answer(node().admin().forceRelease(NAME, null))).as("untold").isTrue();
         says(LuaScript.FORCE_RELEASE, bulks("none"));
         long before = server.asked("MGET");
-        assertThat(answer(node().forceRelease(NAME, null))).isFalse();
+        assertThat(answer(node().admin().forceRelease(NAME, null))).isFalse();
         says(LuaScript.INSPECT, bulks("free"));
         says(LuaScript.FORCE_RELEASE, bulks("removed"));
-        assertThat(answer(node().forceRelease(NAME, null))).isTrue();
+        assertThat(answer(node().admin().forceRelease(NAME, null))).isTrue();
         assertThat(server.asked("MGET")).isEqualTo(before);
     }
 
@@ -279,27 +279,28 @@ final class MemberExchangesTest extends NodeExchanges {
     @Test
     void whatOperatorsAskIsBoundedAndDecoded() throws Exception {
         says(LuaScript.WAITERS, bulks("2000000", "1000000", "host/3/z"));
-        assertThat(answer(node().waiters(NAME, 5_000)))
+        assertThat(answer(node().admin().waiters(NAME, 5_000)))
                 .containsExactly(new QueuedWaiter("host/3/z", java.time.Duration.ofSeconds(1)));
         assertThat(last(LuaScript.WAITERS)).containsExactly(KeyLayout.waiters(LOCK), KeyLayout.asked(LOCK), "1000");
         says(LuaScript.INSPECT, bulks("free"));
-        assertThat(answer(node().describe(NAME))).isEmpty();
+        assertThat(answer(node().admin().describe(NAME))).isEmpty();
         says(LuaScript.FORCE_RELEASE, bulks("none"));
-        assertThat(answer(node().forceRelease(NAME, "host/3/z"))).isFalse();
+        assertThat(answer(node().admin().forceRelease(NAME, "host/3/z"))).isFalse();
         assertThat(last(LuaScript.FORCE_RELEASE).subList(5, 6)).containsExactly("host/3/z");
-        assertThat(answer(node().forceRelease(NAME, null))).isFalse();
+        assertThat(answer(node().admin().forceRelease(NAME, null))).isFalse();
         assertThat(last(LuaScript.FORCE_RELEASE).get(5)).isEmpty();
         int before = ran(LuaScript.FORCE_RELEASE).size();
-        assertThat(answer(node().forceRelease(NAME, ""))).isFalse();
+        assertThat(answer(node().admin().forceRelease(NAME, ""))).isFalse();
         assertThat(ran(LuaScript.FORCE_RELEASE)).hasSize(before);
         says(LuaScript.INSPECT, "-LOADING no\r\n");
-        assertThatThrownBy(() -> answer(node().describe(NAME)))
+        assertThatThrownBy(() -> answer(node().admin().describe(NAME)))
                 .hasCauseInstanceOf(StoreUnavailableException.class)
                 .hasMessageContaining("inspect lock \"x\"");
         says(LuaScript.WAITERS, "-LOADING no\r\n");
-        assertThatThrownBy(() -> answer(node().waiters(NAME, 1))).hasMessageContaining("list the waiters of lock");
+        assertThatThrownBy(() -> answer(node().admin().waiters(NAME, 1)))
+                .hasMessageContaining("list the waiters of lock");
         server.says("SCAN", "-LOADING no\r\n");
-        assertThatThrownBy(() -> answer(node().list("*", 1))).hasMessageContaining("list locks");
+        assertThatThrownBy(() -> answer(node().admin().list("*", 1))).hasMessageContaining("list locks");
         assertThatThrownBy(() -> answer(node().operations().leaks())).hasMessageContaining("look for leaks");
     }
 
@@ -308,7 +309,7 @@ final class MemberExchangesTest extends NodeExchanges {
         RedisNode node = node();
         server.close();
         until("it is gone", () -> topology.current(LOCK) == null);
-        assertThatThrownBy(() -> answer(node.list("*", 1))).hasCauseInstanceOf(LockStoreException.class);
+        assertThatThrownBy(() -> answer(node.admin().list("*", 1))).hasCauseInstanceOf(LockStoreException.class);
         assertThatThrownBy(() -> answer(node.operations().leaks())).hasCauseInstanceOf(LockStoreException.class);
         assertThatThrownBy(() -> answer(node.operations().diagnose())).hasCauseInstanceOf(LockStoreException.class);
         assertThat(answer(node.acquire(ballot(NAME))))

@@ -134,7 +134,7 @@ final class NodeDutiesTest {
             SERVER.redis().set(KeyLayout.standard().lock(LockName.of(name)), "held");
         }
         for (int limit = -1; limit <= 4; limit++) {
-            assertThat(node(false).list("*", limit).get(60, TimeUnit.SECONDS))
+            assertThat(node(false).admin().list("*", limit).get(60, TimeUnit.SECONDS))
                     .as("limit %s", limit)
                     .extracting(record -> record.name().text())
                     .containsExactlyElementsOf(List.of("a", "b", "c").subList(0, Math.max(0, Math.min(3, limit))));
@@ -149,7 +149,7 @@ final class NodeDutiesTest {
         RedisNode node = node(false);
         node.operations().onProgress(seen::add);
         for (int limit : new int[] {19, 20, 21, 40, 41}) {
-            assertThat(node.list("n*", limit).get(60, TimeUnit.SECONDS))
+            assertThat(node.admin().list("n*", limit).get(60, TimeUnit.SECONDS))
                     .extracting(record -> record.name().text())
                     .containsExactlyElementsOf(names.subList(0, limit));
         }
@@ -172,13 +172,13 @@ final class NodeDutiesTest {
             SERVER.redis().set(LOCK, "01".repeat(OwnerToken.BYTES) + ":5:h");
             SERVER.redis().set(KeyLayout.client("h"), channel + "\nrecord");
             SERVER.redis().configResetstat();
-            assertThat(node(false).forceRelease(NAME, null).get(60, TimeUnit.SECONDS))
+            assertThat(node(false).admin().forceRelease(NAME, null).get(60, TimeUnit.SECONDS))
                     .isTrue();
             assertThat(SERVER.redis().info("commandstats")).as(channel).doesNotContain("cmdstat_publish");
         }
         SERVER.redis().set(LOCK, "01".repeat(OwnerToken.BYTES) + ":5:h");
         SERVER.redis().set(KeyLayout.client("h"), "lock:wake:h\nrecord");
-        node(false).forceRelease(NAME, null).get(60, TimeUnit.SECONDS);
+        node(false).admin().forceRelease(NAME, null).get(60, TimeUnit.SECONDS);
         assertThat(SERVER.redis().info("commandstats")).contains("cmdstat_publish");
     }
 

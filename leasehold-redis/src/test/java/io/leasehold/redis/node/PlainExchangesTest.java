@@ -141,12 +141,12 @@ final class PlainExchangesTest extends NodeExchanges {
         server.endAll();
         until("it is told", () -> told.get() == 1);
         says(LuaScript.INSPECT, bulks("free"));
-        assertThat(answer(store.describe(NAME))).isEmpty();
+        assertThat(answer(store.admin().describe(NAME))).isEmpty();
         says(LuaScript.FORCE_RELEASE, bulks("removed"));
-        assertThat(answer(store.forceRelease(NAME, null))).isTrue();
+        assertThat(answer(store.admin().forceRelease(NAME, null))).isTrue();
         server.says("SCAN", array(List.of(bulk("0"), bulks(LOCK))));
         says(LuaScript.INSPECT, bulks("held", "lock", "1:host/2/y", "900"));
-        assertThat(answer(store.list("*", 5))).hasSize(1);
+        assertThat(answer(store.admin().list("*", 5))).hasSize(1);
         assertThat(answer(store.renew(new RenewBatch(List.of(), LIMIT_NANOS))).items())
                 .isEmpty();
         store.close();

@@ -78,6 +78,6 @@ final class Lab {
 
     /** Whether the node keeps the lock for anybody. */
     boolean isHeld() {
-        return node.describe(io.leasehold.LockName.exactly(LOCK)).join().isPresent();
+        return node.admin().describe(io.leasehold.LockName.exactly(LOCK)).join().isPresent();
     }
 }

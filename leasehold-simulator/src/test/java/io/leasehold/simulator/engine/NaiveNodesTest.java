@@ -151,9 +151,9 @@ final class NaiveNodesTest {
         Ballot asked = ballot(owner, micros(lab), 64);
         assertThat(node.acquire(asked).join()).isInstanceOf(NodeReply.Yes.class);
         node.release(undo(owner, asked.candidate() - 1)).join();
-        assertThat(node.describe(QuorumLab.LOCK).join()).isEmpty();
+        assertThat(node.admin().describe(QuorumLab.LOCK).join()).isEmpty();
         node.acquire(asked).join();
-        return node.describe(QuorumLab.LOCK).join().isPresent();
+        return node.admin().describe(QuorumLab.LOCK).join().isPresent();
     }
 
     /** Notes what reaches a node. */

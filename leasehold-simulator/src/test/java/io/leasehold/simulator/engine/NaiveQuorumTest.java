@@ -255,7 +255,7 @@ final class NaiveQuorumTest {
             nodes.get(node).release(end(holder, micros())).join();
         }
         List<String> next = nodes.stream()
-                .map(node -> node.describe(QuorumLab.LOCK).join())
+                .map(node -> node.admin().describe(QuorumLab.LOCK).join())
                 .flatMap(Optional::stream)
                 .map(record -> record.holder().id())
                 .toList();

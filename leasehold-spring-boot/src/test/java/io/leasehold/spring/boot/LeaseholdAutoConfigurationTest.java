@@ -13,6 +13,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.node.SingleNodeStore;
 import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spring.LeaseholdSettings;
 import io.leasehold.spring.LeaseholdTemplate;
 import io.leasehold.spring.LintLevel;
@@ -23,6 +24,7 @@ import io.leasehold.testkit.virtual.PassingStore;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -306,8 +308,8 @@ class LeaseholdAutoConfigurationTest {
         return Leasehold.builder()
                 .store(runtime -> new PassingStore(new SingleNodeStore(new InMemoryNode(runtime), runtime)) {
                     @Override
-                    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-                        return CompletableFuture.failedFuture(new StoreUnavailableException("no answer", null));
+                    public StoreAdmin admin() {
+                        return new NoAnswer();
                     }
                 })
                 .connect();
@@ -327,5 +329,25 @@ class LeaseholdAutoConfigurationTest {
                         assertThat(endpoint.forceRelease("x")).containsEntry("released", true);
                     }
                 });
+    }
+
+    private static final class NoAnswer implements StoreAdmin {
+
+        private static final StoreUnavailableException FAILURE = new StoreUnavailableException("no answer", null);
+
+        @Override
+        public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+            return CompletableFuture.failedFuture(FAILURE);
+        }
+
+        @Override
+        public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+            return CompletableFuture.failedFuture(FAILURE);
+        }
+
+        @Override
+        public CompletableFuture<Boolean> forceRelease(LockName name, String holderId) {
+            return CompletableFuture.failedFuture(FAILURE);
+        }
     }
 }

@@ -99,7 +99,7 @@ public interface GuaranteesTck extends SharesStore {
             if (i % 3 == 0) {
                 store.release(name, grant);
             } else if (i % 3 == 1) {
-                assertTrue(store.answer(stores.get((i + 1) % 2).store().forceRelease(name, null)));
+                assertTrue(store.answer(stores.get((i + 1) % 2).store().admin().forceRelease(name, null)));
             } else {
                 store.undo(name, grant.owner(), grant.tokens().last());
             }

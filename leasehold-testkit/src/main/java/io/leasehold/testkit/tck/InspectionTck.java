@@ -28,10 +28,10 @@ public interface InspectionTck extends SharesStore {
     default void describeTellsTheHolder(TckBench bench) {
         StoreDriver store = bench.store();
         LockName name = bench.name("described");
-        assertTrue(store.answer(store.store().describe(name)).isEmpty());
+        assertTrue(store.answer(store.store().admin().describe(name)).isEmpty());
         Grant grant = store.granted(name, store.owner(), LONG_TTL);
         StoreDriver other = bench.store();
-        LockRecord record = other.answer(other.store().describe(name)).orElseThrow();
+        LockRecord record = other.answer(other.store().admin().describe(name)).orElseThrow();
         assertEquals(name, record.name());
         Holder holder = record.holder();
         assertEquals(StoreDriver.HOLDER, holder.id());
@@ -43,7 +43,7 @@ public interface InspectionTck extends SharesStore {
         holder.fencingToken().ifPresent(token -> assertEquals(grant.tokens().first(), token));
         assertFalse(record.toString().contains(grant.owner().hex()), "the owner token shows");
         store.release(name, grant);
-        assertTrue(store.answer(store.store().describe(name)).isEmpty());
+        assertTrue(store.answer(store.store().admin().describe(name)).isEmpty());
     }
 
     /** A lock whose ttl has passed is not described as held. */
@@ -54,7 +54,7 @@ public interface InspectionTck extends SharesStore {
         store.granted(name, store.owner(), Duration.ofSeconds(1));
         TckBench.until(
                 "the expired lock is gone",
-                () -> store.answer(store.store().describe(name)).isEmpty());
+                () -> store.answer(store.store().admin().describe(name)).isEmpty());
     }
 
     /** Globs know {@code *} and {@code ?} and nothing else; answers are sorted and limited. */
@@ -80,7 +80,7 @@ public interface InspectionTck extends SharesStore {
     }
 
     private static List<String> list(StoreDriver store, String glob, int limit) {
-        return store.answer(store.store().list(glob, limit)).stream()
+        return store.answer(store.store().admin().list(glob, limit)).stream()
                 .map(record -> record.name().text())
                 .toList();
     }
@@ -116,7 +116,7 @@ public interface InspectionTck extends SharesStore {
     }
 
     private static List<String> waiters(StoreDriver store, LockName name, int limit) {
-        List<QueuedWaiter> waiters = store.answer(store.store().waiters(name, limit));
+        List<QueuedWaiter> waiters = store.answer(store.store().admin().waiters(name, limit));
         waiters.forEach(waiter -> {
             Duration waited = waiter.waited();
             assertTrue(waited == null || !waited.isNegative(), "waited for " + waited);
@@ -129,11 +129,11 @@ public interface InspectionTck extends SharesStore {
     default void forceReleaseTakesTheLockAway(TckBench bench) {
         StoreDriver store = bench.store();
         LockName name = bench.name("force");
-        assertFalse(store.answer(store.store().forceRelease(name, null)));
+        assertFalse(store.answer(store.store().admin().forceRelease(name, null)));
         Grant grant = store.granted(name, store.owner(), LONG_TTL);
         StoreDriver operator = bench.store();
-        assertTrue(operator.answer(operator.store().forceRelease(name, null)));
-        assertFalse(operator.answer(operator.store().forceRelease(name, null)));
+        assertTrue(operator.answer(operator.store().admin().forceRelease(name, null)));
+        assertFalse(operator.answer(operator.store().admin().forceRelease(name, null)));
         assertInstanceOf(RenewReply.NotOurs.class, store.renew(name, grant.owner(), LONG_TTL));
         Grant next = operator.granted(name, operator.owner(), LONG_TTL);
         if (store.store().guarantees().covers(Guarantee.Fencing.INCREASING)) {
@@ -149,9 +149,9 @@ public interface InspectionTck extends SharesStore {
         StoreDriver store = bench.store();
         LockName name = bench.name("force-holder");
         store.granted(name, store.owner(), LONG_TTL);
-        assertFalse(store.answer(store.store().forceRelease(name, "another/client/entirely")));
+        assertFalse(store.answer(store.store().admin().forceRelease(name, "another/client/entirely")));
         store.busy(name);
-        assertTrue(store.answer(store.store().forceRelease(name, StoreDriver.HOLDER)));
+        assertTrue(store.answer(store.store().admin().forceRelease(name, StoreDriver.HOLDER)));
         store.granted(name, store.owner(), LONG_TTL);
     }
 }

@@ -19,6 +19,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
 import java.util.HashMap;
@@ -39,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  * A request that arrives twice is executed twice. Signals travel over the link of the replies. A client that has crashed
  * sends nothing and is never answered.
  */
-public final class FaultyNode implements LockNode {
+public final class FaultyNode implements LockNode, StoreAdmin {
 
     private static final long ADMIN_TIMEOUT_NANOS = Duration.ofSeconds(5).toNanos();
 
@@ -218,23 +219,28 @@ public final class FaultyNode implements LockNode {
     }
 
     @Override
+    public StoreAdmin admin() {
+        return this;
+    }
+
+    @Override
     public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return ask(() -> node.describe(name));
+        return ask(() -> node.admin().describe(name));
     }
 
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return ask(() -> node.list(glob, limit));
+        return ask(() -> node.admin().list(glob, limit));
     }
 
     @Override
     public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        return ask(() -> node.waiters(name, limit));
+        return ask(() -> node.admin().waiters(name, limit));
     }
 
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return ask(() -> node.forceRelease(name, holderId));
+        return ask(() -> node.admin().forceRelease(name, holderId));
     }
 
     @Override

@@ -2,22 +2,19 @@ package io.leasehold.testkit.virtual;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.Birth;
 import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreSignals;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
 
 /** Passes everything on to a node; a subclass watches or breaks a verb. Thread-safe if the node is. */
 public abstract class PassingNode implements LockNode {
@@ -84,23 +81,8 @@ public abstract class PassingNode implements LockNode {
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return node.describe(name);
-    }
-
-    @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return node.list(glob, limit);
-    }
-
-    @Override
-    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        return node.waiters(name, limit);
-    }
-
-    @Override
-    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return node.forceRelease(name, holderId);
+    public StoreAdmin admin() {
+        return node.admin();
     }
 
     @Override

@@ -2,22 +2,19 @@ package io.leasehold.testkit.virtual;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
 
 /** Passes everything on to a store; a subclass watches or breaks a verb. Thread-safe if the store is. */
 public abstract class PassingStore implements LockStore {
@@ -75,23 +72,8 @@ public abstract class PassingStore implements LockStore {
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return store.describe(name);
-    }
-
-    @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return store.list(glob, limit);
-    }
-
-    @Override
-    public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        return store.waiters(name, limit);
-    }
-
-    @Override
-    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return store.forceRelease(name, holderId);
+    public StoreAdmin admin() {
+        return store.admin();
     }
 
     @Override

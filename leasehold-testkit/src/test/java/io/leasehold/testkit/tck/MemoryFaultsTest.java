@@ -35,10 +35,11 @@ final class MemoryFaultsTest implements FaultsTck {
         @Override
         public List<String> kept(LockName name) {
             List<String> kept = new ArrayList<>();
-            shared.describe(name)
+            shared.admin()
+                    .describe(name)
                     .join()
                     .ifPresent(record -> kept.add("holder " + record.holder().id()));
-            shared.waiters(name, 100).join().forEach(waiter -> kept.add("waiter " + waiter.holderId()));
+            shared.admin().waiters(name, 100).join().forEach(waiter -> kept.add("waiter " + waiter.holderId()));
             return kept;
         }
     };

@@ -45,9 +45,11 @@ final class CrashTest {
         process.crash();
         lastAct.accept(lease);
         world.runFor(TTL.minusMillis(10));
-        assertThat(node.describe(NAME).join()).as("held for the whole ttl").isPresent();
+        assertThat(node.admin().describe(NAME).join())
+                .as("held for the whole ttl")
+                .isPresent();
         world.runFor(Duration.ofMillis(20));
-        assertThat(node.describe(NAME).join()).as("and no longer").isEmpty();
+        assertThat(node.admin().describe(NAME).join()).as("and no longer").isEmpty();
     }
 
     @ParameterizedTest
@@ -81,7 +83,7 @@ final class CrashTest {
         LockClient locks = client(process, false);
         process.crash();
         assertThatThrownBy(() -> locks.named(NAME).acquireAsync()).hasMessageContaining("crashed");
-        assertThat(node.describe(NAME).join()).isEmpty();
+        assertThat(node.admin().describe(NAME).join()).isEmpty();
     }
 
     /** A node that tells a dead waiter of its turn goes on with what it was asked. */

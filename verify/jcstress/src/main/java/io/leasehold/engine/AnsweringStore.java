@@ -11,13 +11,14 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreSignals;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /** A store that answers at once: busy, renewed, released; it notes a renewal that was sent after a release. */
-final class AnsweringStore implements LockStore {
+final class AnsweringStore implements LockStore, StoreAdmin {
 
     private static final CompletableFuture<ReleaseReply> RELEASED =
             CompletableFuture.completedFuture(new ReleaseReply.Released());
@@ -63,6 +64,11 @@ final class AnsweringStore implements LockStore {
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         asked = true;
         return CompletableFuture.completedFuture(new AcquireReply.Busy(null, 0, List.of()));
+    }
+
+    @Override
+    public StoreAdmin admin() {
+        return this;
     }
 
     @Override

@@ -120,7 +120,7 @@ final class SqlSimulation implements LockTasks.Beliefs {
             case FORCED_RELEASE -> {
                 LockStore store = client.store();
                 if (store != null) {
-                    store.forceRelease(LockName.exactly(SimulatedRun.lock(harm.client() % plan.locks())), null);
+                    store.admin().forceRelease(LockName.exactly(SimulatedRun.lock(harm.client() % plan.locks())), null);
                 }
             }
             default -> throw new IllegalStateException(harm.fault() + " is no fault that comes at a time");

@@ -1,0 +1,35 @@
+package io.leasehold.spi;
+
+import io.leasehold.LockName;
+import io.leasehold.admin.QueuedWaiter;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Inspects the locks of a store or node, and releases one by force.
+ *
+ * <p>Every method returns at once. Futures may complete on any thread, and exceptionally with {@link
+ * io.leasehold.LockStoreException}.
+ */
+public interface StoreAdmin {
+
+    /** The holder of the lock. */
+    CompletableFuture<Optional<LockRecord>> describe(LockName name);
+
+    /** Held locks whose names match the glob ({@code *}, {@code ?}), at most {@code limit}, sorted by name. */
+    CompletableFuture<List<LockRecord>> list(String glob, int limit);
+
+    /** The waiters in the order of arrival, at most {@code limit}; empty where no queue is kept. */
+    default CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
+        return CompletableFuture.completedFuture(List.of());
+    }
+
+    /**
+     * Removes a hold, after raising the fence; if {@code holderId} is not null, only that holder's.
+     *
+     * @return whether there was one
+     */
+    CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId);
+}

@@ -1,0 +1,100 @@
+package io.leasehold.jdbc.store;
+
+import io.leasehold.LockName;
+import io.leasehold.jdbc.lease.LeaseRow;
+import io.leasehold.jdbc.lease.StoreTime;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.StoreAdmin;
+import io.leasehold.spi.toolkit.Glob;
+import java.sql.SQLException;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+
+/** Inspects the rows of a lease table, and takes a lock from its holder. */
+final class TableAdmin implements StoreAdmin {
+
+    /** Such requests have no time limit of their own. */
+    private static final long LIMIT_NANOS = 10_000_000_000L;
+
+    private final StoreSettings settings;
+    private final WorkQueue queue;
+    private final LeaseVerbs verbs;
+    private final BiFunction<LockName, LeaseRow.Held, CompletableFuture<?>> taken;
+
+    /**
+     * Over the table that the queue leads to.
+     *
+     * @param taken tells the holder that its lock was taken; its answer is awaited
+     */
+    TableAdmin(
+            StoreSettings settings,
+            WorkQueue queue,
+            LeaseVerbs verbs,
+            BiFunction<LockName, LeaseRow.Held, CompletableFuture<?>> taken) {
+        this.settings = settings;
+        this.queue = queue;
+        this.verbs = verbs;
+        this.taken = taken;
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        return queue.submit(
+                Task.reading(
+                        "a look at " + name,
+                        (table, tries) -> describe(name, table, settings.clock().read(table)),
+                        (kind, error) -> {
+                            throw error;
+                        }),
+                LIMIT_NANOS);
+    }
+
+    private Optional<LockRecord> describe(LockName name, LeaseTable table, StoreTime now) throws SQLException {
+        LeaseRow stored = table.read(name);
+        return stored == null ? Optional.empty() : record(stored, now);
+    }
+
+    /** Asks after the holder's life, so two answers about one row may differ. */
+    private Optional<LockRecord> record(LeaseRow stored, StoreTime now) {
+        return Optional.ofNullable(settings.lives().asOf(stored, now).holder(now))
+                .map(holder -> new LockRecord(stored.name(), holder));
+    }
+
+    @Override
+    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        Glob names = Glob.of(glob);
+        return queue.submit(
+                Task.reading(
+                        "listing " + glob,
+                        (table, tries) ->
+                                list(names, limit, table, settings.clock().read(table)),
+                        (kind, error) -> {
+                            throw error;
+                        }),
+                LIMIT_NANOS);
+    }
+
+    private List<LockRecord> list(Glob names, int limit, LeaseTable table, StoreTime now) throws SQLException {
+        List<LockRecord> records = table.held(names::matches, row -> record(row, now), limit);
+        records.sort(Comparator.comparing(LockRecord::name));
+        return records;
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        return queue.submit(
+                        Task.<Optional<LeaseRow.Held>>writing(
+                                "force-release of " + name,
+                                (table, tries) -> Optional.ofNullable(verbs.forceRelease(name, holderId, table)),
+                                (kind, error) -> {
+                                    throw error;
+                                }),
+                        LIMIT_NANOS)
+                .thenCompose(loser -> loser.map(held -> taken.apply(name, held).<Boolean>handle((told, error) -> true))
+                        .orElseGet(() -> CompletableFuture.completedFuture(false)));
+    }
+}
