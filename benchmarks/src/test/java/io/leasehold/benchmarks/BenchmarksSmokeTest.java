@@ -32,7 +32,7 @@ final class BenchmarksSmokeTest {
     @TempDir
     private Path folder;
 
-    /** What a command left behind. */
+    /** The exit code and output of a command. */
     private record Outcome(int exitCode, String text) {}
 
     private static Outcome run(String... args) {

@@ -23,6 +23,8 @@ class WordsTest {
             Module.MICROMETER,
             Module.REACTOR,
             Module.KOTLIN,
+            Module.SPRING_BOOT,
+            Module.SPRING_BOOT_TEST,
             Module.SHEDLOCK,
             Module.SPRING_INTEGRATION,
             Module.SERVERS,

@@ -27,6 +27,7 @@ import io.leasehold.spi.LockStore;
 import io.leasehold.spi.MemberSet;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.TokenRange;
 import java.lang.reflect.InvocationTargetException;
@@ -35,6 +36,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -62,8 +64,13 @@ final class AdminTest {
     private final List<String> asked = new ArrayList<>();
 
     private LockClient client(Class<?>... types) {
+        Class<?>[] all = Arrays.copyOf(types, types.length + 1);
+        all[types.length] = StoreAdmin.class;
         LockStore watched =
-                (LockStore) Proxy.newProxyInstance(getClass().getClassLoader(), types, (proxy, method, arguments) -> {
+                (LockStore) Proxy.newProxyInstance(getClass().getClassLoader(), all, (proxy, method, arguments) -> {
+                    if (method.getName().equals("admin")) {
+                        return proxy;
+                    }
                     if (arguments != null && !method.getName().equals("listen")) {
                         asked.add(method.getName() + List.of(arguments));
                     }

@@ -46,8 +46,12 @@ final class SpiDefaultsTest {
         assertThat(store.isAtomicOver(List.of(NAME))).isTrue();
         assertThat(store.isAtomicOver(List.of(NAME, LockName.exactly("m")))).isFalse();
         assertThat(store.isOfNodes()).isFalse();
-        assertThat(store.admin().waiters(NAME, 5)).isCompletedWithValue(List.of());
         assertThat(store.operations().keepsClientRecords()).isFalse();
+    }
+
+    @Test
+    void nobodyQueuesWhereNoQueueIsKept() {
+        assertThat(plain(StoreAdmin.class).waiters(NAME, 5)).isCompletedWithValue(List.of());
     }
 
     @Test
@@ -58,7 +62,6 @@ final class SpiDefaultsTest {
         assertThat(node.part(NAME)).isEmpty();
         assertThat(node.probe(NAME, 7)).isCompleted();
         assertThat(called).containsExactly("probe [7]");
-        assertThat(node.admin().waiters(NAME, 5)).isCompletedWithValue(List.of());
         assertThat(node.operations().keepsClientRecords()).isFalse();
     }
 

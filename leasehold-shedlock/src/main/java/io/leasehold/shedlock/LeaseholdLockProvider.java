@@ -40,7 +40,7 @@ public final class LeaseholdLockProvider implements ExtensibleLockProvider {
     private static final Duration WHOLE_YEAR = Duration.ofDays(365);
 
     /** The shortest that every store takes; the lock's own end counts below it. */
-    private static final Duration LEAST_TTL = Duration.ofMillis(100);
+    private static final Duration MIN_TTL = Duration.ofMillis(100);
 
     private final LockClient client;
     private final UnaryOperator<LockOptions> change;
@@ -101,6 +101,6 @@ public final class LeaseholdLockProvider implements ExtensibleLockProvider {
             return options;
         }
         Duration ttl = atMost.plus(atMost.dividedBy(50)).plusMillis(10);
-        return options.ttl(ttl.compareTo(LEAST_TTL) < 0 ? LEAST_TTL : ttl).renewal(Renewal.none());
+        return options.ttl(ttl.compareTo(MIN_TTL) < 0 ? MIN_TTL : ttl).renewal(Renewal.none());
     }
 }

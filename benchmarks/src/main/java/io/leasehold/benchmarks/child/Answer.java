@@ -5,7 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What came of an order; of the parts there is the one that was asked for.
+ * The result of an order; of the parts, the one that was ordered is present.
  *
  * @param load what the threads did
  * @param spans the holds one by one
@@ -34,7 +34,7 @@ public record Answer(
         return new Answer(null, List.of(), 0, reason.toString());
     }
 
-    /** What the threads did, for orders that have threads. */
+    /** The work of the threads, for orders that have threads. */
     public Load requireLoad() {
         if (load == null) {
             throw new IllegalStateException("a child answered without a load: " + failure);

@@ -3,7 +3,7 @@ package io.leasehold.benchmarks.child;
 import io.leasehold.benchmarks.peer.PeerKind;
 
 /**
- * What a child is to do.
+ * The work that a child is ordered to do.
  *
  * @param verb which kind of load
  * @param peer over which peer

@@ -1,7 +1,7 @@
 package io.leasehold.benchmarks.measure;
 
 /**
- * What one command did at the server, by the server's own count.
+ * The use of one command, by the server's own count.
  *
  * @param calls how often it ran, also from inside scripts
  * @param micros how long it ran altogether; a script's time contains that of its commands

@@ -1,6 +1,6 @@
 package io.leasehold.benchmarks.measure;
 
-/** What is measured: the closed list of numbers, what they are called, and which way is better. */
+/** The numbers that are measured, their names, and which direction is better. */
 public enum Figure {
     /** Acquire and release together, per second. */
     PAIRS_PER_SECOND("pairs/s", true),
@@ -12,7 +12,7 @@ public enum Figure {
     HAND_OVER_MAX_MICROS("longest µs", false),
     /** A further lock and unlock by the thread that holds the lock. */
     NANOS_PER_REENTRY("ns/re-entry", false),
-    /** What stays reachable for a lock that is held. */
+    /** The heap that stays reachable for a lock that is held. */
     BYTES_PER_LEASE("bytes/lease", false),
     /** Locks whose key was gone although nobody had released them. */
     LOST("lost", false),

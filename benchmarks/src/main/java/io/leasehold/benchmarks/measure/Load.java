@@ -9,7 +9,7 @@ import java.util.zip.DataFormatException;
 import org.HdrHistogram.Histogram;
 
 /**
- * What the threads of one window did.
+ * The work of the threads in one window.
  *
  * @param perThread acquisitions of each thread
  * @param seconds from the common start to the end of the last thread

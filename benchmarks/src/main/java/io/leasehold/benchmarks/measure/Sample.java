@@ -9,7 +9,7 @@ import java.util.TreeMap;
 import org.HdrHistogram.Histogram;
 
 /**
- * What one peer did in one window.
+ * The figures of one peer in one window.
  *
  * @param workload the letter or word that chooses it
  * @param variant what is different from other windows of the same workload

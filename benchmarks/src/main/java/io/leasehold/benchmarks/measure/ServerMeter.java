@@ -21,7 +21,7 @@ public final class ServerMeter {
         this.server = server;
     }
 
-    /** What the server has done until now; looking does not count. */
+    /** Returns the work of the server so far; reading it does not count. */
     public ServerUse look() {
         Map<String, CommandUse> commands = new TreeMap<>();
         Matcher command = COMMAND.matcher(server.call("INFO", "commandstats"));

@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What a server has done: since it started, or between two looks at it.
+ * The work of a server, since its start or between two readings.
  *
  * @param commands by name
  * @param cpuSeconds user and system time of the server
@@ -23,7 +23,7 @@ public record ServerUse(Map<String, CommandUse> commands, double cpuSeconds, lon
         commands = Collections.unmodifiableMap(new TreeMap<>(commands));
     }
 
-    /** What came after the earlier look. */
+    /** The work since the earlier reading. */
     public ServerUse since(ServerUse earlier) {
         Map<String, CommandUse> difference = new TreeMap<>();
         commands.forEach((name, use) -> {
@@ -35,7 +35,7 @@ public record ServerUse(Map<String, CommandUse> commands, double cpuSeconds, lon
         return new ServerUse(difference, cpuSeconds - earlier.cpuSeconds, reads - earlier.reads);
     }
 
-    /** What two servers did. */
+    /** The work of two servers together. */
     public ServerUse plus(ServerUse other) {
         Map<String, CommandUse> sum = new TreeMap<>(commands);
         other.commands.forEach((name, use) -> sum.merge(name, use, CommandUse::plus));

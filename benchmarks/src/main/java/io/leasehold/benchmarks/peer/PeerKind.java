@@ -16,7 +16,7 @@ public enum PeerKind {
     REDISSON("redisson", false, true),
     /** Redisson's fair lock. */
     REDISSON_FAIR("redisson fair", false, true),
-    /** What people write with Jedis: {@code SET NX PX}, compare-and-delete, asking again every millisecond. */
+    /** The lock that applications write with Jedis: {@code SET NX PX}, compare-and-delete, asking again every millisecond. */
     JEDIS("jedis helper", false, false),
     /** Spring Integration's {@code RedisLockRegistry}, woken by messages. */
     SPRING("spring integration", false, false),
@@ -35,7 +35,7 @@ public enum PeerKind {
         this.renewing = renewing;
     }
 
-    /** What tables call it. */
+    /** The name in tables. */
     public String label() {
         return label;
     }

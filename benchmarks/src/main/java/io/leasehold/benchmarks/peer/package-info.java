@@ -1,4 +1,4 @@
-/** What is measured: Leasehold, the raw reference, and the locks that people use today, behind one small interface. */
+/** The locks that are measured: Leasehold, the raw reference, and the locks in use today, behind one small interface. */
 @NullMarked
 package io.leasehold.benchmarks.peer;
 

@@ -13,7 +13,7 @@ public final class Conditions {
     private Conditions() {}
 
     /**
-     * What is to be known before the first number.
+     * Returns the conditions of a run, to be read before the first number.
      *
      * @param command as it was given
      * @param server name and version

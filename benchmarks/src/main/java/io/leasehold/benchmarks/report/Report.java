@@ -136,7 +136,7 @@ public final class Report {
         return new Grid(List.of("", "target", "this run", ""), rows);
     }
 
-    /** Every figure in which one of ours is noticeably worse than somebody else. */
+    /** Every figure in which Leasehold is noticeably worse than a peer. */
     private List<String> losses() {
         List<String> losses = new ArrayList<>();
         for (Group group : groups) {

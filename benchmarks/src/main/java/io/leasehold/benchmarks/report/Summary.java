@@ -3,7 +3,7 @@ package io.leasehold.benchmarks.report;
 import java.util.Arrays;
 import java.util.Collection;
 
-/** What remains of the same number from several windows. */
+/** A number of several windows, as median and bounds. */
 record Summary(double median, double least, double most) {
 
     static Summary of(Collection<Double> values) {

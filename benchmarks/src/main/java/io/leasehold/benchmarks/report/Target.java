@@ -12,7 +12,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What Leasehold has to reach: a figure, or its ratio to that of another peer in the same run.
+ * A target: a figure, or its ratio to that of another peer in the same run.
  *
  * @param workload of which
  * @param variant how its variant begins
@@ -29,7 +29,7 @@ record Target(
         @Nullable PeerKind other,
         double bound) {
 
-    /** What came of it in a run. */
+    /** The outcome of a target in a run. */
     record Verdict(Target target, String variant, Summary reached, boolean met) {}
 
     static List<Target> all() {

@@ -30,7 +30,7 @@ record Step(
     private static final String OWNER = "0123456789abcdef0123456789abcdef01234567";
     private static final String TTL = "30000";
 
-    /** What one lock adds to a call. */
+    /** The keys and arguments that one lock adds to a call. */
     record Part(List<String> keys, List<String> arguments) {}
 
     /** From the lock by hand to ours, one change after the other, and then what is not ours. */

@@ -1,4 +1,4 @@
-/** What scripts cost the server, by their shape. */
+/** The cost of scripts at the server, by their shape. */
 @NullMarked
 package io.leasehold.benchmarks.scripts;
 

@@ -15,7 +15,7 @@ import io.leasehold.benchmarks.peer.PeerKind;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/** What a held lock takes of the heap, in a JVM that does nothing else. */
+/** Measures the heap of a held lock, in a JVM that does nothing else. */
 final class HeapPerLease implements Workload {
 
     private static final int LOCKS = 20_000;

@@ -119,7 +119,7 @@ final class HeldLocks implements Workload {
         }
     }
 
-    /** What is done for one number. */
+    /** The step for one number. */
     private interface Step {
         void at(int number) throws InterruptedException;
     }

@@ -29,7 +29,7 @@ final class QuorumPairs implements Workload {
     private final Map<PeerKind, List<Double>> p50AllUp = new EnumMap<>(PeerKind.class);
     private final Map<PeerKind, List<Double>> p99AllUp = new EnumMap<>(PeerKind.class);
 
-    /** What befalls some of the servers before it is measured. */
+    /** A fault of some of the servers, before the measurement. */
     private interface Illness {
         void befall(RedisSet servers);
     }

@@ -63,14 +63,14 @@ final class RedisSet implements AutoCloseable {
         }
     }
 
-    /** The last ones are gone, and whoever connects is refused. */
+    /** The last ones are gone; new connections are refused. */
     void kill(int count) {
         for (int i = 0; i < count; i++) {
             servers.get(--answering).kill();
         }
     }
 
-    /** What those did that answer. */
+    /** Returns the work of the servers that answer. */
     ServerUse look() {
         return servers.subList(0, answering).stream()
                 .map(server -> new ServerMeter(server).look())

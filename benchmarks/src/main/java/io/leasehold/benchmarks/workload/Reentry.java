@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Consumer;
 
-/** What it costs the thread that holds a lock to lock and unlock it once more. */
+/** Measures a further lock and unlock by the thread that holds the lock. */
 final class Reentry implements Workload {
 
     private static final int BATCH = 100;

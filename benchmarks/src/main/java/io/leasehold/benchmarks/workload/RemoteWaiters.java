@@ -21,7 +21,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
-/** What it costs the server that a hundred threads in other processes wait for a lock that is held for ten seconds. */
+/** Measures the server's work for a hundred threads in other processes that wait for a lock held for ten seconds. */
 final class RemoteWaiters implements Workload {
 
     private static final int PROCESSES = 4;

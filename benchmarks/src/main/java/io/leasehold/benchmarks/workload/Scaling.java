@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
-/** What a pair costs while there are more and more waiters, or more and more other locks that are held. */
+/** Measures a pair beside a growing number of waiters, or of other locks that are held. */
 final class Scaling implements Workload {
 
     private static final int HOLDING_THREADS = 32;

@@ -14,7 +14,7 @@ import io.leasehold.servers.RedisServer;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** What a pair costs over one server and over a Cluster of three masters. */
+/** Measures a pair over one server and over a Cluster of three masters. */
 final class ScalingOfMasters implements Workload {
 
     @Override

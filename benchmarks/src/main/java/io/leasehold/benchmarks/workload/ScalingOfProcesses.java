@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** What a pair costs when more and more processes take part: of one hot lock, and of locks that nobody else wants. */
+/** Measures a pair with a growing number of processes: of one hot lock, and of locks that no other process wants. */
 final class ScalingOfProcesses implements Workload {
 
     private static final int THREADS = 2;

@@ -6,10 +6,10 @@ import java.util.function.Consumer;
 /** One thing that people do with locks, done by every peer in adjacent windows. */
 public interface Workload {
 
-    /** What chooses it on the command line. */
+    /** The id that chooses it on the command line. */
     String id();
 
-    /** What it does, in one line. */
+    /** Its purpose, in one line. */
     String title();
 
     /** Whether its variants are to be read together, in one table. */

@@ -1,4 +1,4 @@
-/** What is done to every peer, in adjacent windows. */
+/** The workloads that every peer runs, in adjacent windows. */
 @NullMarked
 package io.leasehold.benchmarks.workload;
 

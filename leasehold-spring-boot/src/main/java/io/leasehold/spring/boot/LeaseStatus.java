@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What this process holds and waits for, and whether the store answered the last time.
+ * The locks that this process holds and waits for, and whether the store answered the last time.
  *
  * <p>Guarded by {@code this}: counting is all that is done inside.
  */

@@ -19,7 +19,7 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 @Endpoint(id = "leasehold", defaultAccess = Access.READ_ONLY)
 final class LeaseholdEndpoint {
 
-    private static final int MOST_WAITERS = 100;
+    private static final int MAX_WAITERS = 100;
 
     private final LockClient client;
     private final LeaseStatus status;
@@ -47,7 +47,7 @@ final class LeaseholdEndpoint {
         Map<String, Object> shown = new LinkedHashMap<>();
         shown.put("lock", name);
         client.admin().inspect(lock).ifPresent(holder -> shown.put("holder", holder.id()));
-        List<QueuedWaiter> waiters = client.admin().waiters(lock, MOST_WAITERS);
+        List<QueuedWaiter> waiters = client.admin().waiters(lock, MAX_WAITERS);
         shown.put("waiters", waiters.stream().map(QueuedWaiter::toString).toList());
         return shown;
     }

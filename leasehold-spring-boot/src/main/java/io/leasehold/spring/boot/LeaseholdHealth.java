@@ -9,7 +9,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
 
-/** What health indicators of all versions of Boot show. A lost lease is no illness: only a store that does not answer is. */
+/** The health that the indicators of all versions of Boot show. A lost lease does not count, only a store that does not answer. */
 final class LeaseholdHealth {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.spring");

@@ -51,7 +51,7 @@ record LeaseholdProperties(
         }
     }
 
-    /** What holds for locks that say nothing else. */
+    /** The defaults of locks. */
     record Defaults(
             @Nullable Duration ttl,
             @Nullable Duration maxHold,

@@ -4,7 +4,7 @@ import io.leasehold.spring.LockedUsageException;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Says what to change about a method with {@code @Locked}. */
+/** Tells how to correct a method with {@code @Locked}. */
 final class LockedUsageFailureAnalyzer extends AbstractFailureAnalyzer<LockedUsageException> {
 
     LockedUsageFailureAnalyzer() {}

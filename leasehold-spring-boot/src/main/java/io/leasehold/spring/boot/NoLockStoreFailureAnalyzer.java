@@ -3,7 +3,7 @@ package io.leasehold.spring.boot;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Says how to name the place for locks. */
+/** Tells how to name a store. */
 final class NoLockStoreFailureAnalyzer extends AbstractFailureAnalyzer<NoLockStoreException> {
 
     NoLockStoreFailureAnalyzer() {}

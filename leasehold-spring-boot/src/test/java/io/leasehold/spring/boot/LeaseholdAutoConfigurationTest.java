@@ -43,7 +43,7 @@ import org.springframework.context.PayloadApplicationEvent;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** What an application gets, and what it is told. */
+/** The beans that an application gets, and the messages. */
 @Tag("quick")
 class LeaseholdAutoConfigurationTest {
 

@@ -1,4 +1,4 @@
-/** What a call costs in the process alone: JMH over the in-memory store. */
+/** The cost of a call in the process alone: JMH over the in-memory store. */
 @NullMarked
 package io.leasehold.benchmarks.micro;
 

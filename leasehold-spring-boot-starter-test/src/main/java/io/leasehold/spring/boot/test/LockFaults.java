@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What can happen to locks, on demand, in a test.
+ * Faults of locks on demand, for tests.
  *
  * <p>Any thread may use it.
  */
