@@ -30,7 +30,7 @@ record CommandCounts(Map<String, Long> calls, long connections) {
         return calls.getOrDefault(command, 0L);
     }
 
-    /** What has come since, this question not counted. */
+    /** The commands that have come since, without this question. */
     CommandCounts since(CommandCounts before) {
         Map<String, Long> more = new TreeMap<>();
         calls.forEach((command, count) -> {
@@ -42,7 +42,7 @@ record CommandCounts(Map<String, Long> calls, long connections) {
         return new CommandCounts(more, connections - before.connections - 1);
     }
 
-    /** What comes to each of these servers meanwhile. */
+    /** Counts the commands that come to each of these servers meanwhile. */
     static List<CommandCounts> during(List<RedisServer> servers, Runnable meanwhile) {
         List<CommandCounts> before = servers.stream().map(CommandCounts::of).toList();
         meanwhile.run();

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What an efficiency lock does, and what it leaves out. */
+/** Tests of efficiency locks: what they do, and leave out. */
 @Tag("full")
 class EfficiencyLockTest {
 

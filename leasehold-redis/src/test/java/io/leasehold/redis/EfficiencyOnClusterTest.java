@@ -62,7 +62,7 @@ final class EfficiencyOnClusterTest {
         }
     }
 
-    /** What a full client keeps and looks for beside its locks. */
+    /** Tests what a full client keeps and looks for beside its locks. */
     @Test
     void whileASlotMovesLeaksAreLookedFor() throws InterruptedException {
         try (TopologyBench bench = new TopologyBench()) {

@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What the guard of a value runs, with which keys, and how it reads the answer; the test is the runner. */
+/** Tests the script of the guard of a value, its keys, and how the answer is read; the test is the runner. */
 @Tag("quick")
 final class FencingGuardStepsTest {
 

@@ -127,7 +127,7 @@ interface ForeignClient {
     final class Programs {
         private Programs() {}
 
-        /** What it prints, without the end of the line; it must succeed. */
+        /** Returns what it prints, without the end of the line; it must succeed. */
         static String run(List<String> line) {
             try {
                 Process process = start(line);

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Whoever does {@code SET NX PX} and compare-and-delete on the key of a lock excludes us and is excluded, in any language. */
+/** A client that does {@code SET NX PX} and compare-and-delete on the key of a lock excludes Leasehold and is excluded, in any language. */
 @Tag("full")
 class ForeignClientsTest {
 

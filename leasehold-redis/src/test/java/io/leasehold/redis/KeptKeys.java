@@ -6,7 +6,7 @@ import io.leasehold.servers.RedisServer;
 import java.util.List;
 import java.util.Objects;
 
-/** What Redis servers have about a lock, beside its fence and the marker that there was a queue, which go by themselves. */
+/** The keys of a lock at Redis servers, beside its fence and the marker that there was a queue, which go by themselves. */
 final class KeptKeys {
 
     private static final KeyLayout KEYS = KeyLayout.of("lock:{*}");

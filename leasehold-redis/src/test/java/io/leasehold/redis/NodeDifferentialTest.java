@@ -352,7 +352,7 @@ class NodeDifferentialTest {
             return String.valueOf(NodeBench.answer(future));
         }
 
-        /** Who holds with which token. */
+        /** The holder and its token. */
         private String holder(Subject subject) {
             Holder holder = NodeBench.answer(subject.node.admin().describe(name))
                     .map(LockRecord::holder)

@@ -17,7 +17,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What the opening of a node has found out. */
+/** Tests of the facts that the opening of a node finds. */
 @Tag("quick")
 final class NodeOpeningTest {
 

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who may connect, what is said to those who may not, and what the server is found to promise. */
+/** Tests of access: clients that may connect, messages to those that may not, and the guarantees found. */
 @Tag("quick")
 class RedisAccessTest {
 

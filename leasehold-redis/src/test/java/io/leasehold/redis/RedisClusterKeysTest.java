@@ -53,7 +53,7 @@ class RedisClusterKeysTest {
                 Lease first = one.named(name).acquire();
                 CompletableFuture<Lease> waiting = other.named(name).acquireAsync();
                 NodeBench.until(
-                        "somebody waits",
+                        "an attempt waits",
                         () -> !one.admin().waiters(first.lockName(), 10).isEmpty());
                 first.renew();
                 first.close();

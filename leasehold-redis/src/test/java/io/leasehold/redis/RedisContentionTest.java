@@ -70,7 +70,7 @@ class RedisContentionTest {
         }
     }
 
-    /** What the holders see of each other. */
+    /** The turns of holders, as they see each other. */
     private static final class Turns {
         private final AtomicInteger inside = new AtomicInteger();
         private final AtomicInteger overlaps = new AtomicInteger();

@@ -117,7 +117,7 @@ class RedisInterruptsTest {
         }
     }
 
-    /** Hot keys, so that somebody waits, and thousands of others, so that what is left behind is not overwritten. */
+    /** Hot keys, so that an attempt waits, and thousands of others, so that what is left behind is not overwritten. */
     private static LockName key(Random random) {
         return LockName.exactly("k:" + (random.nextInt(3) == 0 ? random.nextInt(KEYS) : random.nextInt(4)));
     }

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What networks and servers do to a node; every test makes sure that its fault took place. */
+/** Faults of networks and servers at a node; every test makes sure that its fault took place. */
 @Tag("quick")
 class RedisNodeFaultTest {
 

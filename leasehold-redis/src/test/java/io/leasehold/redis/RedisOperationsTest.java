@@ -27,7 +27,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What operators get of a real server: records of clients, a word to a holder whose lock was taken, leaks, a diagnosis. */
+/** Administrative operations on a real server: records of clients, a message to a holder whose lock was taken, leaks, a diagnosis. */
 @Tag("full")
 class RedisOperationsTest {
 
@@ -137,7 +137,7 @@ class RedisOperationsTest {
     void anOperatorIsRefusedWhenTheLockHasChangedHands() throws Exception {
         try (LockClient locks = Leasehold.connect(server.uri());
                 Lease lease = locks.named("moved").acquire()) {
-            assertThat(locks.admin().forceRelease(LockName.exactly("moved"), "somebody/1/else"))
+            assertThat(locks.admin().forceRelease(LockName.exactly("moved"), "another/1/client"))
                     .isFalse();
             lease.renew();
             assertThat(lease.isValid()).isTrue();

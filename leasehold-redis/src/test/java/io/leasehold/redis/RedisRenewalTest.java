@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What renewals cost a real server, by its own count. */
+/** The cost of renewals at a real server, by its own count. */
 @Tag("full")
 class RedisRenewalTest {
 

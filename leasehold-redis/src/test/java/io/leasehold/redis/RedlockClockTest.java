@@ -198,7 +198,7 @@ final class RedlockClockTest {
         goesOnWithLargerTokens(lease, "drift");
     }
 
-    /** The clocks are watched by whoever only holds and renews, too. */
+    /** A client that only holds and renews watches the clocks, too. */
     @Test
     void aHolderThatOnlyRenewsNoticesIt() throws Exception {
         Lease lease = held("renewed");

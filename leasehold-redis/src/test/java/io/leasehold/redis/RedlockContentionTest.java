@@ -135,7 +135,7 @@ final class RedlockContentionTest {
         soon(releasedOnceHeld(one), releasedOnceHeld(other));
     }
 
-    /** Who gives up waiting must not cost the one behind it in the same client its place. */
+    /** A waiter that gives up must not cost the one behind it in the same client its place. */
     @Test
     void whoGivesUpLeavesThePlaceToTheNextOfItsClient() throws Exception {
         try (LockClient ours = client();

@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What the doctor says of a set of nodes. */
+/** Tests of the doctor's findings about a set of nodes. */
 @Tag("quick")
 class RedlockDoctorTest {
 

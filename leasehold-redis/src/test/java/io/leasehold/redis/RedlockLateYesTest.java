@@ -133,7 +133,7 @@ final class RedlockLateYesTest {
         }
     }
 
-    /** Lost, since three nodes are held by somebody else, before the two slow and free ones say yes. */
+    /** Lost, since three nodes are held by another client, before the two slow and free ones say yes. */
     @Test
     void afterALostAttempt() throws Exception {
         for (int node = 0; node < 3; node++) {

@@ -92,7 +92,7 @@ final class RedlockMinorityTest {
         }
     }
 
-    /** What no quorum has heard of may still be held; it is told again to those who come back, long before its ttl ends. */
+    /** A release that no quorum has heard of leaves a hold; it is told again to nodes that come back, long before its ttl ends. */
     @Test
     void aReleaseWithoutAQuorumIsUnconfirmedAndRepeated() throws Exception {
         try (RedlockServers servers = RedlockServers.start(5, "10m", "500ms")) {

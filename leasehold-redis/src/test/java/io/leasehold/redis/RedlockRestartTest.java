@@ -117,7 +117,7 @@ final class RedlockRestartTest {
         }
     }
 
-    /** What was down at the start is looked at when it comes back: what the set relies on has to be so then. */
+    /** A node that was down at the start is checked when it comes back. */
     @Test
     void aNodeThatComesBackIsVerified() throws Exception {
         AtomicInteger started = new AtomicInteger();
@@ -196,7 +196,7 @@ final class RedlockRestartTest {
     }
 
     /**
-     * What a start script does, or an operator after the restart, comes too late for what this life has loaded: a marker, and not the
+     * A change by a start script, or by an operator after the restart, comes too late for what this life has loaded: a marker, and not the
      * lock.
      */
     private static void madeDurableAgainTheyGrantNothing(

@@ -9,7 +9,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a redlock: URI says, and how bad ones are refused. */
+/** Tests of redlock: URIs, and of the refusal of bad ones. */
 @Tag("quick")
 final class RedlockUriTest {
 

@@ -28,7 +28,7 @@ class RefusedWritesTest {
     }
 
     private static LockClient client(RedisServer server) {
-        // Whoever is not taken from the queue would stay in it for longer than the test lasts.
+        // A waiter that is not taken from the queue would stay in it for longer than the test lasts.
         return Leasehold.builder()
                 .store(server.uri())
                 .defaults(LockOptions.defaults().ttl(Duration.ofMinutes(5)).recheck(Duration.ofMinutes(4)))

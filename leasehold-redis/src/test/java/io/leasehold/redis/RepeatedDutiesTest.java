@@ -40,7 +40,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What a client does again and again goes on after it has failed once, and after it has failed several times in a row. What a
+ * The repeating duties of a client go on after one failure, and after several in a row. What a
  * server has counted tells so: most of it is not missed where waiters ask again anyway.
  */
 @Tag("full")
@@ -49,7 +49,7 @@ final class RepeatedDutiesTest {
 
     private static final Duration LONG = Duration.ofMinutes(10);
 
-    /** What is put off for so long comes sooner, once the store is open, so that it is seen to come again. */
+    /** A duty put off for so long comes sooner, once the store is open, so that it is seen to come again. */
     private static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private static final long SOONER_NANOS = TimeUnit.MILLISECONDS.toNanos(400);

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A fixed master that somebody demotes under us, and makes the master again. */
+/** A fixed master that an operator demotes, and makes the master again. */
 @Timeout(120)
 @Tag("full")
 final class ReplicatedFaultTest {

@@ -102,7 +102,7 @@ class RightsOneByOneTest {
         return objects;
     }
 
-    /** What is said, in errors and in the log, while everything is done. */
+    /** The messages, in errors and in the log, while everything is done. */
     private static List<String> said(RedisServer server, String user, String missing) {
         server.call("FLUSHALL");
         server.call("SCRIPT", "FLUSH");

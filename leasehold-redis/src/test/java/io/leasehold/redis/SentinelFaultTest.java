@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What happens to locks when the master that Sentinels name dies, falls silent or is demoted. */
+/** Tests of locks while the master that Sentinels name dies, falls silent or is demoted. */
 @Timeout(180)
 @Tag("full")
 final class SentinelFaultTest {
@@ -152,7 +152,7 @@ final class SentinelFaultTest {
                 "the replica has it",
                 () -> group.servers().get(1).call("EXISTS", "lock:{held}").equals("1"));
         until(
-                "somebody listens",
+                "a client listens",
                 () -> !former.call("PUBSUB", "CHANNELS", "lock:wake:*").isEmpty());
         try (Socket operator = new Socket(InetAddress.getLoopbackAddress(), former.port())) {
             String all = String.join(

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What opening a store finds out, what it refuses, and that nothing is left of one that was refused. */
+/** Tests of opening a store: its findings and refusals, and that nothing is left of one that was refused. */
 @Tag("quick")
 @Timeout(120)
 final class StoreOpeningTest {

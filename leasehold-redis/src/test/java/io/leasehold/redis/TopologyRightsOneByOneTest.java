@@ -35,7 +35,7 @@ final class TopologyRightsOneByOneTest {
         return command.split(" ");
     }
 
-    /** What errors and the log say while a lock is handed over, and until something says what is expected. */
+    /** The messages of errors and the log while a lock is handed over, until one says what is expected. */
     private static String said(String uri, List<RedisServer> servers, String expected) {
         PrintStream before = System.err;
         ByteArrayOutputStream log = new ByteArrayOutputStream();

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a node sends and makes of the answers when locks are asked for, renewed and released. */
+/** Tests of the requests of a node, and of what it makes of the answers, when locks are acquired, renewed and released. */
 @Tag("quick")
 @Timeout(120)
 final class GrantExchangesTest extends NodeExchanges {
@@ -99,7 +99,7 @@ final class GrantExchangesTest extends NodeExchanges {
         }
     }
 
-    /** Nobody would tell it yet: so it asks, listens, and only then asks for a place in the queue. */
+    /** It could not be told yet: so it asks, listens, and only then asks for a place in the queue. */
     @Test
     void aPlaceInTheQueueIsAskedForOnceItListens() throws Exception {
         says(LuaScript.ACQUIRE, bulks("held", "123", "lock", "1:host/2/y", "900"));

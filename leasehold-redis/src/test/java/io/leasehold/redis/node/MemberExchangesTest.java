@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a node sends, and what is pushed to it, as a member of a set, with replicas, and for operators. */
+/** Tests of the requests of a node, and of messages to it, as a member of a set, with replicas, and for operators. */
 @Tag("quick")
 @Timeout(120)
 final class MemberExchangesTest extends NodeExchanges {

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a node does beside its requests: it looks a second time, stops at a limit, and tells its own client. */
+/** Tests of the duties of a node beside its requests: it looks a second time, stops at a limit, and tells its own client. */
 @Tag("quick")
 final class NodeDutiesTest {
 

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What operators get of a server: records of clients and a diagnosis, from a server that says what the test has it say. */
+/** Administrative operations: records of clients and a diagnosis, from a server that answers as the test says. */
 @Tag("quick")
 @Timeout(120)
 final class OperationsStepsTest extends NodeExchanges {

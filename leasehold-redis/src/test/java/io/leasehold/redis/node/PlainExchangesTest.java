@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What the plain store sends, and what it makes of the answers. */
+/** Tests of the requests of the plain store, and of what it makes of the answers. */
 @Tag("quick")
 @Timeout(120)
 final class PlainExchangesTest extends NodeExchanges {
@@ -63,7 +63,7 @@ final class PlainExchangesTest extends NodeExchanges {
         assertThat(store.description()).isEqualTo("the store");
     }
 
-    /** What became of the first is not known: the next one looks whether the key is its own. */
+    /** The outcome of the first is not known: the next one checks whether the key is its own. */
     @Test
     void aPlainRequestWithoutAnAnswerIsToldByItsBallot() throws Exception {
         EfficiencyStore store = plain();

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a request is sent, and counted, for: until it is answered or its time is over, and not beyond. */
+/** A request is sent, and counted, until it is answered or its time is over, and not beyond. */
 @Tag("quick")
 final class RequestsTest {
 
@@ -32,7 +32,7 @@ final class RequestsTest {
     @RegisterExtension
     static final RedisUnderTest SERVER = new RedisUnderTest();
 
-    /** What has the limit is due before its scheduling has returned. */
+    /** A runtime whose time limits are due before their scheduling has returned. */
     private static LockRuntime standingStill(LockRuntime real) {
         return (LockRuntime) Proxy.newProxyInstance(
                 RequestsTest.class.getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {

@@ -286,7 +286,7 @@ final class VerifiedMemberTest {
         assertThat(memberships).containsExactly(DURABLE, DURABLE);
     }
 
-    /** What is set later says nothing of what was loaded; what is set anew does. */
+    /** A setting made later says nothing of what was loaded; a new one does. */
     @Test
     void aLifeThatBeganWithAllKeepsThatVerdict() {
         VerifiedMember member = member(true, false, Map.of(LIFE, KEPT));

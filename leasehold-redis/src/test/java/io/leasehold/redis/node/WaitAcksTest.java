@@ -17,7 +17,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a grant counts for that too few replicas have acknowledged. */
+/** Tests of a grant that too few replicas have acknowledged. */
 @Tag("quick")
 final class WaitAcksTest {
 

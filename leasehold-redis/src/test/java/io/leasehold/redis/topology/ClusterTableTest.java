@@ -27,7 +27,7 @@ final class ClusterTableTest {
 
     private static final long PAUSE_MILLIS = 800;
 
-    /** What was heard while the table was on its way is not in it: so it is read once more, and then no more. */
+    /** A change heard while the table was on its way is not in it: so it is read once more, and then no more. */
     @Test
     void whatIsWantedDuringAReadingIsReadOnceAfterIt() throws Exception {
         // The table is read from time to time as well, after this.

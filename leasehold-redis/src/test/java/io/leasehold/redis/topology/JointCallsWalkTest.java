@@ -73,7 +73,7 @@ class JointCallsWalkTest {
                         "behind what was sent again");
     }
 
-    /** What is asked for one owner token, once. */
+    /** One request for one owner token. */
     private static final class Asked {
         private final ScriptCall call;
         private final String lock;
@@ -108,7 +108,7 @@ class JointCallsWalkTest {
         private final Map<String, String> holders = new HashMap<>();
         private final Map<String, Long> fences = new HashMap<>();
         private final Set<String> ended = new HashSet<>();
-        /** What callbacks found: an error that they throw stays where it is thrown. */
+        /** The findings of callbacks: an error that they throw stays where it is thrown. */
         private final List<String> problems = new ArrayList<>();
 
         private long clock;
@@ -146,7 +146,7 @@ class JointCallsWalkTest {
             all.values().stream().filter(asked -> asked.rewritten > 0).forEach(this::notOvertaken);
         }
 
-        /** What is asked about a lock after a call about it was sent once more is written after it. */
+        /** A request about a lock, made after a call about it was sent once more, is written after it. */
         private void notOvertaken(Asked again) {
             for (Asked asked : all.values()) {
                 if (asked.lock.equals(again.lock) && asked.begun > again.resent) {

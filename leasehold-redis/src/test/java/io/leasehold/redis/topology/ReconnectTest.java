@@ -89,7 +89,7 @@ class ReconnectTest {
         return new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
     }
 
-    /** What is put off for two seconds or more does not happen here, so every try that is seen comes sooner. */
+    /** A try put off for two seconds or more does not happen here, so every try that is seen comes sooner. */
     @Test
     void aTryFollowsTheOneBeforeWithinTwoSeconds() throws Exception {
         runtime.close();

@@ -181,7 +181,7 @@ class RedisUriTest {
         return uri.getCredentialsProvider().resolveCredentials().block();
     }
 
-    /** What a provider gave stands in place of what was named, in either form. */
+    /** Credentials of a provider stand in place of those in the URI, in either form. */
     @Test
     void aLoginThatWasAskedForIsUsed() {
         io.leasehold.Credentials login = io.leasehold.Credentials.of("app", "drawn");

@@ -53,7 +53,7 @@ public final class ScriptedRedis implements AutoCloseable {
         daemon(this::accept);
     }
 
-    /** What it tells of itself. */
+    /** The lines of its {@code INFO}. */
     public ScriptedRedis is(String... lines) {
         String info = "run_id:life" + port() + "\r\nredis_version:7.0.9\r\n" + String.join("\r\n", lines) + "\r\n";
         return says("INFO", command -> bulk(info));
@@ -144,7 +144,7 @@ public final class ScriptedRedis implements AutoCloseable {
         clients.stream().filter(client -> client.asked.contains(command)).forEach(Client::end);
     }
 
-    /** Says to those that have asked this, and were told nothing. */
+    /** Answers those that have asked this, and were told nothing. */
     public void say(String command, String answer) {
         clients.stream().filter(client -> client.asked.contains(command)).forEach(client -> client.write(answer));
     }

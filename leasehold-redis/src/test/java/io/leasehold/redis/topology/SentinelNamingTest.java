@@ -244,7 +244,7 @@ final class SentinelNamingTest {
         assertThat(failure()).isInstanceOf(UnsafeStoreException.class).hasMessageContaining("it knows none.");
     }
 
-    /** What cannot get better by itself is told before what can. */
+    /** A failure that cannot end by itself is told before one that can. */
     @Test
     void aRefusalIsToldBeforeAFailure() throws Exception {
         one.close();
@@ -261,7 +261,7 @@ final class SentinelNamingTest {
         assertThat(failure()).isInstanceOf(StoreUnavailableException.class).hasMessageContaining("cannot be reached: ");
     }
 
-    /** What they told while nobody listened is lost. */
+    /** A message told while no client listened is lost. */
     @Test
     void afterASubscriptionThatEndedTheyAreAsked() throws Exception {
         opened();
@@ -271,7 +271,7 @@ final class SentinelNamingTest {
         until("the link has moved", () -> leadsTo(next));
     }
 
-    /** What is published elsewhere is not for this client, wherever the master is by now. */
+    /** A message published elsewhere is not for this client, wherever the master is by now. */
     @Test
     void aSubscriptionIsMadeWhereTheLinkLeads() throws Exception {
         opened();

@@ -7,7 +7,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a node of a Cluster tells of the slots, and which of two views counts. */
+/** Tests of what a node of a Cluster tells of the slots, and of which of two views counts. */
 @Tag("quick")
 final class SlotTableTest {
 

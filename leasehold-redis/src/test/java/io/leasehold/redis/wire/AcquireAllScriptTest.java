@@ -92,7 +92,7 @@ class AcquireAllScriptTest {
     void takesNoneIfSomebodyQueuesForOne() {
         long token = a.now();
         c.acquire(BOB, token);
-        c.acquire("d".repeat(40), token + 1, plain().waiting(60_000, "lock:wake:somebody"));
+        c.acquire("d".repeat(40), token + 1, plain().waiting(60_000, "lock:wake:another"));
         redis().del(c.lock);
 
         List<Object> reply = acquireAll(ALICE, token + 10);
@@ -202,7 +202,7 @@ class AcquireAllScriptTest {
 
     @Test
     void ofTwoThatStandInTheWayTheFirstIsTold() {
-        redis().set(a.lock, "somebody's");
+        redis().set(a.lock, "another program's");
         redis().set(c.queued, "1");
         assertThat(acquireAll(ALICE, a.now())).startsWith("held").endsWith("1");
     }

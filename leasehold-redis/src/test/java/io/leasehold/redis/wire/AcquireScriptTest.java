@@ -186,7 +186,7 @@ class AcquireScriptTest {
         long lockAfterList = redis().exists(bench.lock);
         redis().set(bench.fence, "1e99");
         List<Object> text = bench.acquire(ALICE, bench.now());
-        redis().set(bench.lock, "somebody's");
+        redis().set(bench.lock, "another program's");
         redis().del(bench.fence);
         redis().set(bench.waiters, "x");
         List<Object> queue = bench.acquire(ALICE, bench.now(), plain().waiting(5_000, "lock:wake:x"));

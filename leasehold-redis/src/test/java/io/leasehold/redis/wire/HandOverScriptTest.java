@@ -215,7 +215,7 @@ class HandOverScriptTest {
         assertThat(redis().exists(bench.lock)).isZero();
         assertThat(order()).hasSize(7);
         assertThat(ask(CAROL, HEARD_TOO, 1).get(0))
-                .as("whoever asks next goes on")
+                .as("the next attempt goes on")
                 .isEqualTo("queued");
         pushTo(HEARD);
         assertThat(redis().get(bench.lock)).startsWith(BOB + ":");

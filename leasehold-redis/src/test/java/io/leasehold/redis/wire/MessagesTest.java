@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is read from what others wrote: pushed messages and values of keys. Nothing of any other form is believed. */
+/** Tests of reading what others wrote: pushed messages and values of keys. Nothing of any other form is believed. */
 @Tag("quick")
 final class MessagesTest {
 

@@ -86,7 +86,7 @@ class OtherScriptsTest {
         long token = bench.now();
         bench.acquire(ALICE, token);
 
-        assertThat(bench.forceRelease("somebody else")).containsExactly("none");
+        assertThat(bench.forceRelease("another client")).containsExactly("none");
         assertThat(bench.forceRelease("host/1/x")).containsExactly("removed");
         assertThat(bench.forceRelease("host/1/x")).containsExactly("none");
         assertThat(bench.storedFence()).isGreaterThan(token);

@@ -338,7 +338,7 @@ class QueueScriptTest {
         assertThat(redis().zscore(bench.waiters, "a" + BOB)).isEqualTo(until);
     }
 
-    /** What is broadcast in a Cluster may be heard at another node: the count of those who heard it here says nothing. */
+    /** A broadcast in a Cluster may be heard at another node: the count of those who heard it here says nothing. */
     @Test
     void aWaiterThatIsToldByABroadcastKeepsItsPlace() {
         ask(BOB, "lock:wake:cluster~");

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is known of the effect of a request, by the words with which it failed. */
+/** Tests of what is known of the effect of a request, by the words with which it failed. */
 @Tag("quick")
 final class RedisErrorsTest {
 

@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a server has refused besides an answer: it is warned of, whichever script was answered. */
+/** Tests of refusals besides an answer: they are warned of, whichever script was answered. */
 @Tag("quick")
 final class RefusedBesidesTest {
 

@@ -87,7 +87,7 @@ class RefusedWritesScriptTest {
         assertThatThrownBy(() -> bench.release(BOB, ballot)).hasMessageContaining("NOREPLICAS");
     }
 
-    /** Whoever does not wait is told that writes are refused, and not that others are before it. */
+    /** An attempt that does not wait is told that writes are refused, and not that others are before it. */
     @Test
     void anAcquireOfAFreeLockThatOthersWaitForIsRefused() {
         bench.acquire(ALICE, bench.now());
