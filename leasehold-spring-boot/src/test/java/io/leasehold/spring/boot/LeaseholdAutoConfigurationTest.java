@@ -333,21 +333,21 @@ class LeaseholdAutoConfigurationTest {
 
     private static final class NoAnswer implements StoreAdmin {
 
-        private static final StoreUnavailableException FAILURE = new StoreUnavailableException("no answer", null);
+        private final StoreUnavailableException failure = new StoreUnavailableException("no answer", null);
 
         @Override
         public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-            return CompletableFuture.failedFuture(FAILURE);
+            return CompletableFuture.failedFuture(failure);
         }
 
         @Override
         public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-            return CompletableFuture.failedFuture(FAILURE);
+            return CompletableFuture.failedFuture(failure);
         }
 
         @Override
         public CompletableFuture<Boolean> forceRelease(LockName name, String holderId) {
-            return CompletableFuture.failedFuture(FAILURE);
+            return CompletableFuture.failedFuture(failure);
         }
     }
 }
