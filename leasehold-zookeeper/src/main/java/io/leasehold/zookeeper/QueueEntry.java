@@ -69,6 +69,7 @@ final class QueueEntry {
     private @Nullable Session session;
     /** A node may have been made that we have not heard of. */
     private boolean uncertain;
+
     private boolean heldToTheEnd;
 
     QueueEntry(Shared shared, AcquireRequest request) {

@@ -97,9 +97,8 @@ final class ClusterRoutingTest {
     }
 
     private ClusterTopology made(String begin, ScriptedRedis... named) {
-        Deployment where = Deployment.parse(StoreUri.parse(List.of(named).stream()
-                .map(ScriptedRedis::address)
-                .collect(Collectors.joining(",", begin, ""))));
+        Deployment where = Deployment.parse(StoreUri.parse(
+                List.of(named).stream().map(ScriptedRedis::address).collect(Collectors.joining(",", begin, ""))));
         topology = new ClusterTopology(where, Driver.of(where, new DriverThreads()), where.errors(), runtime);
         return topology;
     }
